@@ -24,10 +24,7 @@ anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file of the workspace if its application only shows it, otherwise its folder.
-
-    Nothing the agent wrote may run.
-    """
+    """Open a file if its application only shows it, else its folder: nothing that the agent wrote may run."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 

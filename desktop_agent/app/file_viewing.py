@@ -40,9 +40,7 @@ class FileViewing(Controller):
         panels.review.file_open_requested.connect(self.open_file)
 
     def open_file(self, path: str, line: int = 0) -> None:
-        """Show a file, given by its path in the open folder or by an absolute one; `line` counts from 1, 0
-        means none.
-        """
+        """Show a file, given by its path in the open folder or an absolute one, at `line` (from 1; 0: none)."""
         root = self._navigator.workspace
         if root is None:
             return

@@ -256,10 +256,7 @@ class MentionFinding(Controller):
 
 
 def _below(workspace: Path, files: Sequence[str]) -> list[str]:
-    """Return the paths of files relative to the workspace, folders with a slash. Blocks.
-
-    Raises `WorkspaceError` when one is not in there.
-    """
+    """Return the files' relative paths, folders with a slash. Blocks. Raises `WorkspaceError` for one outside."""
     root = workspace.resolve()
     found: list[str] = []
     for file in files:

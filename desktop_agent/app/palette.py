@@ -180,9 +180,7 @@ def _action_entry(action: QAction) -> PaletteEntry:
 
 @cache
 def _setting_entries() -> tuple[PaletteEntry, ...]:
-    """Return the sections and all settings. Call it on the window's thread: their texts come from widgets, among
-    others.
-    """
+    """Return the sections and all settings; only on the window's thread, as some texts come from widgets."""
     group = QCoreApplication.translate("Palette", "Settings")
     sections = (
         PaletteEntry(kind="setting", key=section, title=section_title(section), group=group)

@@ -32,10 +32,7 @@ class OutputError(AgentError):
 
 
 class Console(Struct, frozen=True):
-    """Where a command writes. With `is_json` standard output gets exactly one JSON document.
-
-    Methods that write a result raise `OutputError`.
-    """
+    """Where a command writes, only one JSON document if `is_json`. Methods writing a result raise `OutputError`."""
 
     is_json: bool = False
     out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
@@ -114,9 +111,7 @@ def _silence(stream: TextIO) -> None:
 
 
 class TerminalLine:
-    """One line of a terminal that is overwritten in place. Shows nothing without a terminal, or on one that cannot
-    erase.
-    """
+    """One terminal line, overwritten in place; shows nothing without a terminal or on one that cannot erase."""
 
     def __init__(self, terminal: TextIO, term: str) -> None:
         """`term` is the variable TERM or empty."""

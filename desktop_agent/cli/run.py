@@ -184,9 +184,7 @@ def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
 
 
 def environ_of(args: argparse.Namespace) -> Mapping[str, str]:
-    """Return the environment in which to look for settings and keys. Raises `UsageError` for a missing
-    settings file.
-    """
+    """Return the environment for settings and keys. Raises `UsageError` for a missing settings file."""
     environ: Mapping[str, str] = args.environ
     if args.config is None:
         return environ

@@ -88,9 +88,7 @@ class Signing:
         return 0
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
-        """Return the account that is meant. Raises `UsageError` when it is not signed in, or it is not
-        clear which one.
-        """
+        """Return the account that is meant. Raises `UsageError` when it is not signed in or ambiguous."""
         vendor_of(provider)
         found = [
             account

@@ -159,15 +159,11 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        """The settings in force in a workspace. Touches no disk: what its project tightens applies after
-        `refresh()`.
-        """
+        """The settings in force in a workspace, without disk access: what its project tightens needs `refresh()`."""
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
-        """The problems that keep anything from running in a workspace, as far as its settings and rules
-        have been read.
-        """
+        """The problems that keep anything from running here, as far as settings and rules have been read."""
         return (*self.settings_in(root).faults, *self.rules.faults)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:

@@ -50,9 +50,7 @@ class Speller:
 
 
 def open_speller(languages: Iterable[str]) -> Speller | None:
-    """Open the dictionaries of these languages, best first, and English; `None` without any. Blocks: 50 ms,
-    9 MB each.
-    """
+    """Open dictionaries for these languages, best first, and English; `None` without any. Blocks: 50 ms, 9 MB each."""
     try:
         import enchant
     except ImportError:  # what it calls is not installed

@@ -52,10 +52,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
 
 
 _MOST_A_TURN: Final = 64
-"""The most connections accepted in one go.
-
-asyncio would accept 2,000 before it closes the first, which is more than a process can have open.
-"""
+"""The most connections accepted at once: asyncio's 2,000 before it closes any are more than a process can open."""
 
 _MOST_PEEKED_BYTES: Final = 16 * 2**10
 
@@ -120,9 +117,7 @@ class Door(socket.socket):
             return
 
     def _shows_token(self, connection: socket.socket) -> bool:
-        """Whether the token is in the data that has arrived but is unread: in a rush, connections are
-        accepted first.
-        """
+        """Whether the token is in unread data that has arrived: in a rush, connections are accepted first."""
         try:
             return self._token in connection.recv(_MOST_PEEKED_BYTES, socket.MSG_PEEK)
         except BlockingIOError:

@@ -55,9 +55,7 @@ class GitReview:
         return GitState("", current, tuple(name[1:] for name in names if not name.startswith("*")))
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
-        """Return the files that differ from the last commit, or from where `branch` diverged from what is
-        checked out.
-        """
+        """Return the files that differ from the last commit, or from where `branch` and the checkout diverged."""
         root = Path(folder)
         repository = await asyncio.to_thread(find_repository, root)
         if repository is None:

@@ -72,10 +72,7 @@ class SettingChanges:
 
 
 class AccountActions(Controller):
-    """Manages accounts, and shows the results while the dialog is open.
-
-    Nothing blocks the window: a keyring may ask the user first.
-    """
+    """Manages accounts and shows results in an open dialog, never blocking: a keyring may ask the user first."""
 
     def __init__(self, context: WindowContext, fail: Callable[[AgentError], None]) -> None:
         super().__init__(context)

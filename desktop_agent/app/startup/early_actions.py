@@ -117,9 +117,7 @@ class EarlyActions(QObject):
     # -- the message --
 
     def _send(self, shown: SignalInstance) -> None:
-        """Send the message to the conversation shown now, unless the user chose something else. `shown` reports the
-        next one.
-        """
+        """Send the message to the conversation shown now unless the user chose another; `shown` reports the next."""
         if not self._message:
             return
         text = self._composer.text()

@@ -73,9 +73,7 @@ class UsageError(AgentError):
 
 
 class UnsafeSettingsError(UsageError):
-    """Something that safety depends on cannot be read, so nothing runs; `detail` names each mistake with
-    file and line.
-    """
+    """Something that safety depends on is unreadable, so nothing runs; `detail` names each mistake's file and line."""
 
     def __init__(self, mistakes: Sequence[object]) -> None:
         super().__init__(

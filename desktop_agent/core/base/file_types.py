@@ -140,9 +140,7 @@ class PictureInfo(Struct, frozen=True):
 
 
 def inspect_picture(content: bytes) -> PictureInfo:
-    """Return the format and size of a complete picture. Raises `PictureError` for anything else, even a
-    truncated one.
-    """
+    """Return a complete picture's format and size. Raises `PictureError` for all else, even truncated ones."""
     try:
         if content.startswith(PNG_SIGNATURE):
             info = _png(content)

@@ -61,9 +61,7 @@ if sys.platform != "win32":
     import fcntl
 
     def _held(path: Path) -> int | None:
-        """Return a descriptor of the folder with our shared lock on it, created if missing; `None` if that is
-        impossible.
-        """
+        """Return a descriptor of the folder, created if missing, with our shared lock; `None` if impossible."""
         while True:
             try:
                 path.mkdir(mode=0o755)

@@ -284,9 +284,7 @@ class _Writer:
         self._copied_bytes = session.entries.copied_bytes()
         self._generation: int | None = None
         self._unchanged: dict[str, str] = {}
-        """Object ids of files that are as in git's index, by path; filled only if that is quicker than reading the
-        files.
-        """
+        """Object ids, by path, of files as in git's index; filled only if that is quicker than reading them."""
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
         """Store the next generation. What is not read by `deadline` is read at the next look."""

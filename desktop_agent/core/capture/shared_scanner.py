@@ -72,10 +72,7 @@ class SharedScanner:
         return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
-        """Return what `scan_folder` would. Blocks.
-
-        Raises `CaptureStoppedError` soon after `stop` is set, and ends the process.
-        """
+        """Scan as `scan_folder` does. Blocks; once `stop` is set, ends the process and raises `CaptureStoppedError`."""
         self.was_shared = False
         begun = self._clock()
         if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):

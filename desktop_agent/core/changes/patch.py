@@ -218,9 +218,7 @@ def _git_mode(image: FileImage) -> int:
 
 
 def _quoted(name: str) -> str:
-    """Return the name as git writes it: in C quotes if it has quotes, backslashes, control characters or non-UTF-8
-    bytes.
-    """
+    """Return the name as git writes it: in C quotes with quotes, backslashes, control characters or invalid UTF-8."""
     escaped = "".join(_ESCAPES.get(char) or _octal(char) for char in name)
     return name if escaped == name else f'"{escaped}"'
 

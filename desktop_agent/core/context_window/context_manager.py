@@ -110,9 +110,7 @@ class Guiding(Struct, kw_only=True, eq=False):
     _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
 
     async def refresh(self, *, is_turn_start: bool) -> None:
-        """Record what is in force now, if the journal says something else. Cheap when the last calls were about no
-        file.
-        """
+        """Record what is in force now if the journal differs; cheap when the last calls were about no file."""
         touched = self._touched()
         if not touched and not is_turn_start:
             return

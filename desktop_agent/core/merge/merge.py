@@ -151,9 +151,7 @@ class ClashError(Exception):
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
-    """Return `yours` with the change from `base` to `wanted` applied. Raises `ClashError` if both changed the same
-    thing.
-    """
+    """Return `yours` with the change from `base` to `wanted`. Raises `ClashError` if both changed the same thing."""
     if yours == base:
         return wanted
     if yours == wanted or base == wanted:

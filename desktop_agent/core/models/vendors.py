@@ -220,9 +220,7 @@ def vendor_of(provider: str) -> Vendor:
 
 
 def known_vendor(provider: str) -> Vendor | None:
-    """Return the vendor with this id, or `None`: the demo has none, and a journal can name one that no
-    longer exists.
-    """
+    """Return this vendor, or `None`: the demo has none, and a journal can name one that no longer exists."""
     return _BY_ID.get(provider)
 
 

@@ -237,9 +237,7 @@ class CodeIndex:
     """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
 
     def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
-        """Does not access the disk. Files for which `is_secret` is true (given a path relative to `root`) are never
-        read.
-        """
+        """Does not access the disk. Files whose path relative to `root` is `is_secret` are never read."""
         self._root = root
         self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret

@@ -153,9 +153,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions, the newest group first, each ordered oldest first so that the index grows
-    at its end.
-    """
+    """Yield groups of sessions, newest group first, each oldest first, so that the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -240,9 +238,7 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return a pattern that matches any phrase as the index does: words of letters and digits, with anything between
-    them.
-    """
+    """Return a pattern for any phrase, as the index matches: words of letters and digits, anything between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

@@ -205,9 +205,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return ripgrep expressions for lines that could define a name containing `typed`, which must satisfy
-    `can_be_a_name`.
-    """
+    """Return ripgrep expressions for lines that may define a name with `typed`, which must satisfy `can_be_a_name`."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (

@@ -31,10 +31,7 @@ async def take_over(
     usual: TurnRequests,
     error: ProviderError,
 ) -> tuple[TurnRequests, ModelRequest]:
-    """Return the substitute for the model that failed, and its request; a notice reports that.
-
-    Raises `error` when there is no other model.
-    """
+    """Return the failed model's substitute and its request, with a notice; raises `error` if there is no other."""
     named = parts.settings.current.model.fallback
     if not named or error.fault not in OVERLOAD:
         raise error

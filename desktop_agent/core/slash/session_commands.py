@@ -49,10 +49,7 @@ class ConfigWriter(Protocol):
         ...
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Validate, save and apply a setting of the user; return the message to show in this folder.
-
-        Raises `UsageError` and `StorageError`.
-        """
+        """Save and apply a valid user setting; return the message to show here. Raises `UsageError`, `StorageError`."""
         ...
 
 

@@ -41,9 +41,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Create an empty private file if there is none; files that SQLite puts beside it get its mode. Raises
-    `OSError`.
-    """
+    """Create an empty private file if missing; files SQLite puts beside it get its mode. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 

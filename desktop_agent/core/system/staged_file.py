@@ -42,9 +42,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Close the descriptor, ignoring errors: durable data is synced by then, and the descriptor is gone even on
-    failure.
-    """
+    """Close the descriptor, ignoring errors: durable data is synced by then, and it is gone even on failure."""
     with suppress(OSError):
         os.close(descriptor)
 

@@ -76,9 +76,7 @@ def check_workspace(path: Path) -> None:
 
 
 NamedBy = Literal["user", "client", "file"]
-"""Who named a folder: the user in person, a program that acts for the user, or a file, which anybody may
-have written.
-"""
+"""Who named a folder: the user in person, a program acting for them, or a file that anybody may have written."""
 
 _SYSTEM: Final = frozenset(
     f"/{name}"
@@ -387,9 +385,7 @@ def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
 
 
 def scan_directory(path: Path) -> FolderListing:
-    """Return what is directly in `path`. Never raises: a folder that cannot be read gives a listing with a
-    `problem`.
-    """
+    """Return what is directly in `path`. Never raises: an unreadable folder's listing has a `problem`."""
     folders: list[str] = []
     files: list[str] = []
     links: set[str] = set()
@@ -408,9 +404,7 @@ def scan_directory(path: Path) -> FolderListing:
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:
-    """Whether the entry exists only while a command runs: the sandbox mounts it so that the command cannot
-    create it.
-    """
+    """Whether the sandbox mounts the entry while a command runs, so that the command cannot create it."""
     if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
         return False
     with os.scandir(entry.path) as found:

@@ -151,9 +151,7 @@ class Emulator:
 
     @property
     def is_scrolling(self) -> bool:
-        """Whether output only adds lines: the cursor is at the end of the main screen, and no sequence is
-        unfinished.
-        """
+        """Whether output only adds lines: the cursor is at the main screen's end, and no sequence is unfinished."""
         is_unfinished = self._tokenizer.is_unfinished or self._decoder.getstate()[0] != b""
         screen = self.screen
         return screen.scrolls_whole and screen.cursor.row == screen.bottom and not is_unfinished
@@ -273,9 +271,7 @@ LEAST_CHARS: Final = 4_096
 
 
 def is_ready(screen: Screen) -> bool:
-    """Whether the cursor is in an empty bottom row, the whole screen scrolls, and no mode changes how text
-    is written.
-    """
+    """Whether the cursor is in an empty bottom row, all rows scroll, and no mode changes how text is written."""
     cursor, row = screen.cursor, screen.current_row
     if not screen.scrolls_whole or cursor.row != screen.bottom:
         return False

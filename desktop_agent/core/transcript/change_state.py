@@ -145,8 +145,7 @@ class ChangeState(Fold):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made, including the user's, undos and redos. A change that `is_prior` was recorded
-    later."""
+    """In the order made, with the user's, undos and redos; a change that `is_prior` was recorded later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """By path, the hunks that the user decided to keep."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])

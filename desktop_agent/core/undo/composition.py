@@ -64,9 +64,7 @@ class Foreign(Struct):
 
 
 class Anchor(Struct):
-    """A version that an undo left and that the standing changes do not produce, because a user chose
-    between versions.
-    """
+    """A version an undo left that the standing changes do not give: a user chose between versions."""
 
     after: Version
     status: dict[ChangeId, Undone]
@@ -125,9 +123,7 @@ class _Move(Struct):
 
 
 class NeededError(Exception):
-    """The standing changes cannot be composed, because one builds on a change that does not stand. The text
-    says how.
-    """
+    """The standing changes cannot be composed: one builds on a change that does not stand, as the text says."""
 
 
 _Composed = tuple[Version, NeededError | None]
@@ -186,10 +182,7 @@ class Composition:
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the current and the wanted version of the file, both without the changes that build on undone ones.
-
-        Raises `StorageError`.
-        """
+        """Return the current and the wanted version, without what builds on undone changes. Raises `StorageError`."""
         elements = self._elements(lineage)
         dropped: list[Step | Foreign] = []
         wanted = self._composed(lineage.origin, elements, target, dropped)

@@ -306,9 +306,7 @@ class Seen(Struct, frozen=True):
 def look(
     ledger: Ledger, files: Sequence[CommittedFile]
 ) -> tuple[list[tuple[CommittedFile, FileState | None]], list[FileOutcome]]:
-    """Return the files that are still as the user saw them, with their state on disk, and the outcomes of
-    the others.
-    """
+    """Return files still as the user saw them, with their state on disk, and the outcomes of the others."""
     found: list[tuple[CommittedFile, FileState | None]] = []
     refused: list[FileOutcome] = []
     for file in files:
@@ -453,10 +451,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """Return the agent's standing uncommitted changes of a path.
-
-    If other hunks of a change were committed, only the uncommitted ones.
-    """
+    """Return the agent's standing changes of a path; of partly committed ones, only the uncommitted hunks."""
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
     if not standing or one.base is None or _reached(one.base, records) is not None:
@@ -516,10 +511,7 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the committed file.
-
-    Git stores only the executable bit; the other permissions are those of `mode`.
-    """
+    """Return the committed file with other permissions from `mode`, as git stores only the executable bit."""
     if file.content is None:
         return None
     if file.kind == "symlink":

@@ -49,10 +49,7 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return everything on record at the path where `path_now` finds the file that `change` left.
-
-    The last entry is the file as it stands.
-    """
+    """Return all records at the path where `path_now` finds the file of `change`; the last is the file as it stands."""
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
     if not any(other.moved_from for other in there):

@@ -328,9 +328,7 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return the hunks of each change whose lines are in the selected ones. Raises `ClashError` for
-        others' lines.
-        """
+        """Return each change's hunks with lines in the selected ones. Raises `ClashError` for others' lines."""
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None

@@ -261,10 +261,7 @@ class EffortChoice(QWidget):
         self.setFixedHeight(Height.SMALL_BUTTON)
 
     def show_levels(self, levels: Sequence[str], level: str, why_none: str = "") -> None:
-        """Show these levels, lowest first, with `level` marked; empty is the model's default.
-
-        Without levels, `why_none` is shown instead.
-        """
+        """Show these levels, lowest first, with `level` marked (empty: the model's default), or else `why_none`."""
         if tuple(levels) != self._levels:
             self._levels = tuple(levels)
             self._build()

@@ -86,9 +86,7 @@ class FileEditing(DiffOverlay):
         self._show_offer()
 
     def on_diff_shown(self) -> None:
-        """Update the editor for the diff now shown: close it once saved, mark it stale if the file changed, or leave
-        it.
-        """
+        """Update the editor for the new diff: close it once saved, mark it stale if the file changed, or leave it."""
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path

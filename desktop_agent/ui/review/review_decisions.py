@@ -286,9 +286,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 class ReviewDecisions(QObject):
-    """Turns decisions about files into ops, after a comparison, a request to git or a question to the user
-    if needed.
-    """
+    """Turns file decisions into ops, if needed after a comparison, a request to git or a question to the user."""
 
     problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
 
@@ -311,9 +309,7 @@ class ReviewDecisions(QObject):
         self._parent = parent
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
-        """Set whether the hunks of these files that are in force are kept or undecided. Compares the files first if
-        needed.
-        """
+        """Set whether hunks in force of these files are kept or undecided, after a comparison if needed."""
         self._spawn(self._mark_files(self.submit, tuple(files), state))
 
     async def _mark_files(self, submit: Submit, files: Sequence[ChangedFile], state: ReviewState) -> None:
@@ -382,9 +378,7 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """Restore git's version of these files, or of these hunks of one; ask first if some changes are not the
-        agent's.
-        """
+        """Restore git's version of files, or of one's hunks; ask first if some changes are not the agent's."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 

@@ -82,9 +82,7 @@ class ReviewPanel(QWidget):
         return self._make_git() if self._make_git is not None else None
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript without announcing its earlier undos; `submit` sends ops to
-        its session.
-        """
+        """Show this transcript's changes without announcing earlier undos; `submit` sends ops to its session."""
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False

@@ -107,10 +107,7 @@ class _Line(NamedTuple):
 
 
 def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
-    """Yield the matches of a text line by line, from the last line, ignoring case.
-
-    Output printed meanwhile is not searched.
-    """
+    """Yield matches by line, last line first, ignoring case; output printed meanwhile is not searched."""
     wanted = re.compile(re.escape(text), re.IGNORECASE)
     for line in _lines_backwards(screen):
         yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]

@@ -322,9 +322,7 @@ class MainWindow(QMainWindow):
             self._column.settle(self.size())
 
     def _settle(self) -> None:
-        """Lay out the conversation and each panel in separate turns of the loop: together they take more
-        than a frame.
-        """
+        """Lay out conversation and panels in separate turns of the loop: together they take more than a frame."""
         self._column.settle(self.size())
         in_next_turn(self, self._fill_edges)
 

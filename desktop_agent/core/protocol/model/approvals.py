@@ -114,9 +114,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     is_unconfined: bool = False
     """Whether what it allows runs outside the sandbox. It then applies only in the repository in which it was made."""
     repository: str = ""
-    """The absolute path of that repository's top folder; without a repository, of the command's folder. If empty, the
-    rule applies nowhere.
-    """
+    """The absolute top folder of that repository, else the command's folder; if empty, the rule applies nowhere."""
     repository_mark: Digest = ""
     """A digest of its configuration, hooks and attributes, and of the scripts that the command runs. When they change,
     the rule no longer applies.

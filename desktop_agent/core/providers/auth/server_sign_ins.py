@@ -104,10 +104,7 @@ def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, cl
 
 
 async def forget_server(definition: ServerDefinition, sign_ins: ServerSignIns, trust: ToolTrust) -> None:
-    """Forget which tools of a removed server were allowed, then its secrets.
-
-    Raises `StorageError` and `CredentialsError`.
-    """
+    """Forget a removed server's allowed tools, then its secrets. Raises `StorageError` and `CredentialsError`."""
     await asyncio.to_thread(trust.forget, definition)
     if isinstance(definition.reached_by, Address):
         await sign_ins.forget(definition)

@@ -253,9 +253,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return a value that changes whenever a ref does, to be taken before the refs are read; None if
-    unknown. Blocks.
-    """
+    """Return a value that changes with any ref, to take before reading them; None if unknown. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

@@ -158,9 +158,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, in the order to try them. Raises `OSError` when it has none."""
 
 Reach = Literal["public", "local", "closed"]
-"""`local`: a private network. `closed`: this machine, and services that answer only it, such as a cloud's
-credentials.
-"""
+"""`local`: a private network. `closed`: this machine, and services only for it, such as a cloud's credentials."""
 
 _NOT_PUBLIC = tuple(
     map(

@@ -56,9 +56,7 @@ def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeo
 
 
 def exporter_session(proxy: Proxy | None) -> "Session":
-    """Return the session for OpenTelemetry's exporter. It ignores the passwords of `~/.netrc` and follows
-    no redirects.
-    """
+    """Return the session for OpenTelemetry's exporter, without passwords of `~/.netrc` and without redirects."""
     import requests  # that library's only use, when telemetry is switched on
 
     session = requests.Session()
@@ -164,9 +162,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response once its headers have arrived. Interim answers (1xx) may repeat, each within the time
-        limit.
-        """
+        """Return the response at its headers; interim answers (1xx) may repeat, each within the time limit."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as limit:

@@ -70,9 +70,7 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` for a shell that runs `beginning` and then the command within the limits. Blocks.
-    Raises `OSError`.
-    """
+    """Return `argv` for a shell that runs `beginning`, then the command, within limits. Blocks. Raises `OSError`."""
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -209,9 +207,7 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove the cgroup, later if something in it is still alive; return why the kernel ended the command, or
-        nothing.
-        """
+        """Remove the cgroup, later if something lives in it; return why the kernel ended the command, or nothing."""
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()
@@ -335,9 +331,7 @@ def _made_in(parent: Path, name: str) -> Path | None:
 
 
 def _can_be_entered(folder: Path) -> bool:
-    """Let a shell try to enter a child: whether it may depends on the owner of the cgroups between ours and
-    that one.
-    """
+    """Let a shell try to enter a child: it depends on who owns the cgroups between ours and that one."""
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()

@@ -298,9 +298,7 @@ class ChildProcess:
 async def end_all(
     tree: ProcessTree, scope: Scope, *, clock: Clock, grace_s: float
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """End the tree (TERM, after `grace_s` KILL); return the processes that were alive, and survivors, as
-    pid to name.
-    """
+    """End the tree (TERM, after `grace_s` KILL); return what was alive and what survived, as pid to name."""
     begun = clock.monotonic()
     forced_at: float | None = None
     met: dict[int, str] = {}

@@ -47,9 +47,7 @@ class OutputReader:
         typed: Iterable[bytes] | None = None,
         unread_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`typed` is for a terminal: lines to type, then the end; `unread_bytes` returns how much input is still
-        unread.
-        """
+        """`typed`, for a terminal: lines to type, then the end; `unread_bytes` returns how much input is unread."""
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
@@ -146,9 +144,7 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return a function that waits for output and returns whether there is any; False means that reading was
-        stopped.
-        """
+        """Return a function that waits for output and returns whether there is any; False: reading was stopped."""
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]

@@ -501,9 +501,7 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Watch processes with `mark` and the cgroups in `groups`; `end` is created once all are gone. None if
-        impossible.
-        """
+        """Watch processes with `mark` and cgroups in `groups`; `end` is made when all are gone. None if impossible."""
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT

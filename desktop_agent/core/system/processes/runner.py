@@ -70,9 +70,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that `start` starts."""
     tty: bool = False
     stand_ins: tuple[Path, ...] = ()
-    """Folders that must exist while it runs, for a sandbox to mount on; whoever starts it has them created
-    and removed.
-    """
+    """Folders for a sandbox to mount on, needed while it runs: whoever starts it has them created and removed."""
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
@@ -181,9 +179,7 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command` with its two streams going to sinks on the loop; the caller must `end` it. Raises
-        `OSError`.
-        """
+        """Start `command` with streams to sinks on the loop; the caller must `end` it. Raises `OSError`."""
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
@@ -201,9 +197,7 @@ class ProcessRunner:
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
-        """End every command, and everything any of them ever started that is still alive. Nothing can be started
-        afterwards.
-        """
+        """End all commands and everything they ever started that is alive; nothing can be started afterwards."""
         self._is_closed = True
         await unhurried(self._close())
 

@@ -20,10 +20,7 @@ _MOST_CHARS = 2_000
 
 
 class QueueCard(QWidget):
-    """One waiting prompt in one line.
-
-    Dragging it, or Alt and the arrow keys, changes its position. Enter edits it, Delete takes it back.
-    """
+    """One waiting prompt on one line: dragging or Alt and arrows move it, Enter edits it, Delete takes it back."""
 
     def __init__(
         self, prompt_id: str, text: str, theme: Theme, waiting: "WaitingPrompts", *, is_steering: bool

@@ -70,10 +70,7 @@ def _end_of_formula(text: str, start: int, limit: int) -> int | None:
 
 
 def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-    """Read a line of only the opening sign, and the lines up to one that ends in its counterpart or is blank.
-
-    A block rule of markdown-it-py.
-    """
+    """A markdown-it-py rule: from a line of only the opening sign to one that ends in its counterpart or is blank."""
     opening = _line_text(state, start_line).strip()
     if opening not in ("$$", r"\[") or state.is_code_block(start_line):
         return False

@@ -201,9 +201,7 @@ class ClashDialog(QDialog):
 
     @property
     def page(self) -> ClashPage | None:
-        """The page with the current file's clashes; `None` until they are read, or if it can only be settled as a
-        whole.
-        """
+        """The page of the current file's clashes; `None` until they are read, or if it can only be settled whole."""
         page = self._file.page
         return page if isinstance(page, ClashPage) else None
 

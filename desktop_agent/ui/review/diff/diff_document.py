@@ -20,9 +20,7 @@ NARROW_SIDE_BY_SIDE_WIDTH = 800
 
 
 class DiffDocument:
-    """Holds one diff as rows, in the chosen mode or the one that fits. `width` returns the available width
-    in pixels.
-    """
+    """Holds one diff as rows, in the chosen mode or the one that fits; `width` returns the room in pixels."""
 
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width
@@ -100,9 +98,7 @@ class DiffPosition(NamedTuple):
 
 
 class DiffSelection(NamedTuple):
-    """A selection from `anchor`, where it began, to `caret`. In a unified diff it has no side and includes
-    all lines.
-    """
+    """A selection from `anchor`, its start, to `caret`; in a unified diff it has no side and includes all lines."""
 
     side: LineSide | None
     anchor: DiffPosition

@@ -8,9 +8,7 @@ from desktop_agent.ui.review.diff.diff_painter import Scene
 
 
 class DiffOverlay(QObject):
-    """Draws over a diff, and handles its keyboard and mouse events. The base class does nothing. Points are viewport
-    pixels.
-    """
+    """Draws over a diff and handles its keys and mouse; the base class does nothing. Points are viewport pixels."""
 
     def set_diff(self, diff: FileDiff | None) -> None:
         """Show this diff from now on; its rows are not laid out yet."""
@@ -34,9 +32,7 @@ class DiffOverlay(QObject):
         """Stop: the diff is no longer visible."""
 
     def takes(self, action: str) -> bool:
-        """Whether this overlay handles the action of a diff key, so that it takes precedence over the window's
-        shortcuts.
-        """
+        """Whether this overlay handles a diff key's action, taking precedence over the window's shortcuts."""
         return False
 
     def do(self, action: str) -> bool:

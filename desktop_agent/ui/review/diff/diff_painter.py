@@ -132,9 +132,7 @@ class DiffPainter:
         self.put_off: set[int] = set()
         """Rows to repaint because their changed words were not found within the time budget."""
         self.widest = 0.0
-        """The widest text painted so far: tabs and non-Latin letters make lines wider than their number of characters
-        suggests.
-        """
+        """The widest text painted: tabs and non-Latin letters are wider than the number of characters suggests."""
 
     def clear(self) -> None:
         self._layouts.clear()
@@ -293,9 +291,7 @@ class DiffPainter:
         return QRect(left, top, pane.right - left, height)
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
-        """Paint backgrounds and gutters first, then all texts with one clip, because they scroll sideways under the
-        gutter.
-        """
+        """Paint backgrounds and gutters, then all texts with one clip: they scroll sideways under the gutter."""
         shown: list[_Shown] = []
         painter.setFont(self._number_font)
         for line in lines:

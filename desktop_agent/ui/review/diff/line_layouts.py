@@ -79,9 +79,7 @@ class LaidLine:
         return any(first < end and start < last for first, last, _ in self.spans)
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
-        """Paint the text vertically centred in a row of this height; the colours in `over` replace the
-        syntax colours.
-        """
+        """Paint the text vertically centred in a row of this height; colours in `over` replace syntax colours."""
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
         self._layout.draw(painter, place, self._ranges(over))
 

@@ -25,9 +25,7 @@ from desktop_agent.ui.widgets.labels import make_label
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
 
 MAX_FITTED = 4.0
-"""Small pictures are enlarged to fill the canvas, up to this scale, so that a 16-pixel icon still looks
-like an icon.
-"""
+"""Small pictures are enlarged up to this scale, so that a 16-pixel icon still looks like an icon."""
 
 _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40
@@ -278,9 +276,7 @@ class PictureCanvas(QAbstractScrollArea):
         return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
 
     def _offset(self) -> QPointF:
-        """Return the position of a pane's top left corner relative to that of its pictures; negative if they are
-        smaller.
-        """
+        """Return a pane's top left corner relative to its pictures'; negative if they are smaller."""
         pane, extent = self.panes()[0], self._extent() * self.scale
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2

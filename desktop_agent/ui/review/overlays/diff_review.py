@@ -20,9 +20,7 @@ from desktop_agent.ui.theme import Theme
 
 _POLL_MS = 10
 _MAX_LINES_AT_ONCE = 5_000
-"""This many changed lines take a few milliseconds. In a thread they would take the window longer: it would wait for the
-GIL.
-"""
+"""This many changed lines take a few ms; in a thread they would take the window longer, waiting for the GIL."""
 
 
 _NO_MOVES = Moves(())
