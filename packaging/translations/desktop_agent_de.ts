@@ -7496,7 +7496,7 @@
     </message>
 </context>
 <context>
-    <name>RuleDraft</name>
+    <name>RuleEditor</name>
     <message>
         <source>Allow {0} in this folder</source>
         <translation>{0} in diesem Ordner erlauben</translation>
@@ -7526,45 +7526,6 @@
         <translation>Am Ende des Tages</translation>
     </message>
     <message>
-        <source>In 1 hour</source>
-        <translation>In 1 Stunde</translation>
-    </message>
-    <message>
-        <source>In 30 days</source>
-        <translation>In 30 Tagen</translation>
-    </message>
-    <message>
-        <source>In 7 days</source>
-        <translation>In 7 Tagen</translation>
-    </message>
-    <message>
-        <source>Never</source>
-        <translation>Nie</translation>
-    </message>
-    <message>
-        <source>all edits</source>
-        <translation>alle Bearbeitungen</translation>
-    </message>
-    <message>
-        <source>edits of {0}</source>
-        <translation>Bearbeitungen von {0}</translation>
-    </message>
-    <message>
-        <source>{0} outside the sandbox</source>
-        <translation>{0} außerhalb der Sandbox</translation>
-    </message>
-    <message>
-        <source>“{0}” and {1} more</source>
-        <translation>„{0}“ und {1} weitere</translation>
-    </message>
-    <message>
-        <source>“{0}” and “{1}”</source>
-        <translation>„{0}“ und „{1}“</translation>
-    </message>
-</context>
-<context>
-    <name>RuleEditor</name>
-    <message>
         <source>Calls of</source>
         <translation>Aufrufe von</translation>
     </message>
@@ -7583,6 +7544,22 @@
     <message>
         <source>Exactly this command</source>
         <translation>Genau dieser Befehl</translation>
+    </message>
+    <message>
+        <source>In 1 hour</source>
+        <translation>In 1 Stunde</translation>
+    </message>
+    <message>
+        <source>In 30 days</source>
+        <translation>In 30 Tagen</translation>
+    </message>
+    <message>
+        <source>In 7 days</source>
+        <translation>In 7 Tagen</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
     </message>
     <message>
         <source>This rule does not match this request: you would be asked again.</source>
@@ -7614,8 +7591,28 @@
         </translation>
     </message>
     <message>
+        <source>all edits</source>
+        <translation>alle Bearbeitungen</translation>
+    </message>
+    <message>
         <source>and</source>
         <translation>und</translation>
+    </message>
+    <message>
+        <source>edits of {0}</source>
+        <translation>Bearbeitungen von {0}</translation>
+    </message>
+    <message>
+        <source>{0} outside the sandbox</source>
+        <translation>{0} außerhalb der Sandbox</translation>
+    </message>
+    <message>
+        <source>“{0}” and {1} more</source>
+        <translation>„{0}“ und {1} weitere</translation>
+    </message>
+    <message>
+        <source>“{0}” and “{1}”</source>
+        <translation>„{0}“ und „{1}“</translation>
     </message>
 </context>
 <context>

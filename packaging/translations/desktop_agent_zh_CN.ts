@@ -7467,7 +7467,7 @@
     </message>
 </context>
 <context>
-    <name>RuleDraft</name>
+    <name>RuleEditor</name>
     <message>
         <source>Allow {0} in this folder</source>
         <translation>在此文件夹中允许 {0}</translation>
@@ -7497,45 +7497,6 @@
         <translation>今天结束时</translation>
     </message>
     <message>
-        <source>In 1 hour</source>
-        <translation>1 小时后</translation>
-    </message>
-    <message>
-        <source>In 30 days</source>
-        <translation>30 天后</translation>
-    </message>
-    <message>
-        <source>In 7 days</source>
-        <translation>7 天后</translation>
-    </message>
-    <message>
-        <source>Never</source>
-        <translation>从不</translation>
-    </message>
-    <message>
-        <source>all edits</source>
-        <translation>所有编辑</translation>
-    </message>
-    <message>
-        <source>edits of {0}</source>
-        <translation>对 {0} 的编辑</translation>
-    </message>
-    <message>
-        <source>{0} outside the sandbox</source>
-        <translation>在沙盒外运行 {0}</translation>
-    </message>
-    <message>
-        <source>“{0}” and {1} more</source>
-        <translation>“{0}”及另外 {1} 项</translation>
-    </message>
-    <message>
-        <source>“{0}” and “{1}”</source>
-        <translation>“{0}”和“{1}”</translation>
-    </message>
-</context>
-<context>
-    <name>RuleEditor</name>
-    <message>
         <source>Calls of</source>
         <translation>调用</translation>
     </message>
@@ -7554,6 +7515,22 @@
     <message>
         <source>Exactly this command</source>
         <translation>仅此命令</translation>
+    </message>
+    <message>
+        <source>In 1 hour</source>
+        <translation>1 小时后</translation>
+    </message>
+    <message>
+        <source>In 30 days</source>
+        <translation>30 天后</translation>
+    </message>
+    <message>
+        <source>In 7 days</source>
+        <translation>7 天后</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>从不</translation>
     </message>
     <message>
         <source>This rule does not match this request: you would be asked again.</source>
@@ -7582,8 +7559,28 @@
         </translation>
     </message>
     <message>
+        <source>all edits</source>
+        <translation>所有编辑</translation>
+    </message>
+    <message>
         <source>and</source>
         <translation>和</translation>
+    </message>
+    <message>
+        <source>edits of {0}</source>
+        <translation>对 {0} 的编辑</translation>
+    </message>
+    <message>
+        <source>{0} outside the sandbox</source>
+        <translation>在沙盒外运行 {0}</translation>
+    </message>
+    <message>
+        <source>“{0}” and {1} more</source>
+        <translation>“{0}”及另外 {1} 项</translation>
+    </message>
+    <message>
+        <source>“{0}” and “{1}”</source>
+        <translation>“{0}”和“{1}”</translation>
     </message>
 </context>
 <context>

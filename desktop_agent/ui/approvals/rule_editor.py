@@ -5,7 +5,6 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Literal
 
-from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
-from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, subjects_of
+from desktop_agent.ui.approvals.rule_judging import RuleContext, subjects_of
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
@@ -29,62 +28,10 @@ from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import in_quotes, one_line, plain_tooltip
 
-_tr = partial(QCoreApplication.translate, "RuleDraft")
+_tr = partial(QCoreApplication.translate, "RuleEditor")
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
-
-
-class RuleDraft(Struct, frozen=True):
-    """The typed and chosen values. A part whose pattern is empty or invalid gets no rule."""
-
-    request: ApprovalRequest
-    scope: RuleScope
-    patterns: tuple[str, ...]
-    expiry: Expiry = "never"
-
-    def problems(self, maths: RuleMaths) -> tuple[str, ...]:
-        kind = self.request.rule_kind
-        if kind is None:
-            return tuple("" for _ in self.patterns)
-        return tuple(
-            (maths.validate_pattern(kind, text) or "") if text and not self.is_exact(text, maths) else ""
-            for text in self.patterns
-        )
-
-    def is_exact(self, pattern: str, maths: RuleMaths) -> bool:
-        """Whether a pattern is the whole line, so that its rule lets nothing else out of the sandbox."""
-        line = (self.request.command or "").strip()
-        return bool(line) and pattern == line and maths.runs_unconfined(self.request)
-
-    def usable(self, maths: RuleMaths) -> tuple[str, ...]:
-        sound = (
-            text for text, problem in zip(self.patterns, self.problems(maths), strict=True) if text and not problem
-        )
-        return tuple(dict.fromkeys(sound))
-
-    def rules(self, context: RuleContext) -> tuple[Rule, ...]:
-        kind = self.request.rule_kind
-        if kind is None:
-            return ()
-        return tuple(self._rule(kind, pattern, context) for pattern in self.usable(context.maths))
-
-    def _rule(self, kind: RuleKind, pattern: str, context: RuleContext) -> Rule:
-        now, request = context.now(), self.request
-        is_exact = self.is_exact(pattern, context.maths)
-        return Rule(
-            id=new_rule_id(),
-            effect="allow",
-            kind=kind,
-            pattern=request.command if is_exact and request.command else pattern,
-            scope=self.scope,
-            created_at=now,
-            is_exact=is_exact,
-            folder=request.cwd if is_exact else "",
-            workspace=context.workspace if self.scope == "project" else "",
-            expires_at=None if self.scope == "session" else expiry_moment(self.expiry, now),
-            is_unconfined=context.maths.runs_unconfined(request),
-        )
 
 
 def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
@@ -319,16 +266,45 @@ class RuleEditor(QWidget):
         self.preview.finished.connect(self._show_asked)
         self._show_problems()
 
-    @property
-    def draft(self) -> RuleDraft:
-        patterns = tuple(row.pattern for row in self._rows)
-        return RuleDraft(self._request, self._scope, patterns, self._expiry.currentData())
-
     def usable_patterns(self) -> tuple[str, ...]:
-        return self.draft.usable(self._context.maths)
+        patterns = [row.pattern for row in self._rows]
+        sound = (text for text, problem in zip(patterns, self.problems(), strict=True) if text and not problem)
+        return tuple(dict.fromkeys(sound))
+
+    def problems(self) -> tuple[str, ...]:
+        kind, maths, patterns = self._request.rule_kind, self._context.maths, [row.pattern for row in self._rows]
+        if kind is None:
+            return tuple("" for _ in patterns)
+        return tuple(
+            (maths.validate_pattern(kind, text) or "") if text and not self._is_exact(text) else "" for text in patterns
+        )
 
     def rules(self) -> tuple[Rule, ...]:
-        return self.draft.rules(self._context)
+        """Return the rules; a part whose pattern is empty or invalid gets none."""
+        kind = self._request.rule_kind
+        return tuple(self._rule(kind, pattern) for pattern in self.usable_patterns()) if kind is not None else ()
+
+    def _rule(self, kind: RuleKind, pattern: str) -> Rule:
+        now, request, scope = self._context.now(), self._request, self._scope
+        is_exact = self._is_exact(pattern)
+        return Rule(
+            id=new_rule_id(),
+            effect="allow",
+            kind=kind,
+            pattern=request.command if is_exact and request.command else pattern,
+            scope=scope,
+            created_at=now,
+            is_exact=is_exact,
+            folder=request.cwd if is_exact else "",
+            workspace=self._context.workspace if scope == "project" else "",
+            expires_at=None if scope == "session" else expiry_moment(self._expiry.currentData(), now),
+            is_unconfined=self._context.maths.runs_unconfined(request),
+        )
+
+    def _is_exact(self, pattern: str) -> bool:
+        """Whether a pattern is the whole line, so that its rule lets nothing else out of the sandbox."""
+        line = (self._request.command or "").strip()
+        return bool(line) and pattern == line and self._context.maths.runs_unconfined(self._request)
 
     def set_scope(self, scope: RuleScope) -> None:
         self._scope = scope
@@ -370,13 +346,11 @@ class RuleEditor(QWidget):
         self._refresh.trigger()
 
     def _show_problems(self) -> None:
-        draft, maths = self.draft, self._context.maths
         for index, (name, row) in enumerate(zip(self._names, self._rows, strict=True)):
-            is_exact = draft.is_exact(row.pattern, maths)
-            first = self.tr("Exactly this command") if is_exact else self._name()
+            first = self.tr("Exactly this command") if self._is_exact(row.pattern) else self._name()
             name.setText(first if index == 0 else self.tr("and"))
             row.rename(first)
-        for row, problem in zip(self._rows, draft.problems(maths), strict=True):
+        for row, problem in zip(self._rows, self.problems(), strict=True):
             row.show_problem(problem)
 
     def _judge(self) -> None:

@@ -1,41 +1,64 @@
 """What the user chose becomes exactly the rules that were shown, and words that say what they allow."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.protocol.model import RuleKind, RuleScope
-from desktop_agent.ui.approvals.rule_editor import Expiry, RuleDraft, allow_words, expiry_moment
-from tests.ui.approvals.stage import NOW, WordRules, context, push
+from desktop_agent.core.protocol.model import ApprovalRequest, RuleKind, RuleScope
+from desktop_agent.ui.approvals.rule_editor import Expiry, RuleEditor, allow_words, expiry_moment
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.buttons import Picker
+from tests.parts import part
+from tests.ui.approvals.stage import NOW, context, push
+
+Make = Callable[..., RuleEditor]
 
 
-def test_every_rule_has_an_id_of_its_own() -> None:
-    draft = RuleDraft(push(), "session", ("git push", "git add"))
-    first, second = draft.rules(context())
+@pytest.fixture
+def make(qtbot: QtBot, theme: Theme) -> Make:
+    def make(request: ApprovalRequest, scope: RuleScope, *typed: str) -> RuleEditor:
+        asked = replace(request, rule_patterns=tuple((pattern,) for pattern in typed))
+        editor = RuleEditor(theme, asked, context(), lambda: None)
+        qtbot.addWidget(editor)
+        editor.set_scope(scope)
+        return editor
+
+    return make
+
+
+def test_every_rule_has_an_id_of_its_own(make: Make) -> None:
+    first, second = make(push(), "session", "git push", "git add").rules()
     assert first.id.startswith("r-")
     assert first.id != second.id
 
 
 @pytest.mark.parametrize("scope", ["session", "always"])
-def test_only_a_rule_for_a_project_names_its_folder(scope: RuleScope) -> None:
-    (rule,) = RuleDraft(push(), scope, ("git",)).rules(context())
+def test_only_a_rule_for_a_project_names_its_folder(make: Make, scope: RuleScope) -> None:
+    (rule,) = make(push(), scope, "git").rules()
     assert rule.workspace == ""
 
 
-def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before() -> None:
-    (rule,) = RuleDraft(push(), "session", ("git",), "hour").rules(context())
+def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before(make: Make) -> None:
+    editor = make(push(), "always", "git")
+    part(editor, Picker, "ruleExpiryPicker").setCurrentIndex(1)
+    (rule,) = editor.rules()
+    assert rule.expires_at == NOW + timedelta(hours=1)
+    editor.set_scope("session")
+    (rule,) = editor.rules()
     assert rule.expires_at is None
 
 
-def test_faulty_empty_and_double_patterns_make_no_rule() -> None:
-    draft = RuleDraft(push(), "session", ("git && ls", "", "git", "git"))
-    assert draft.problems(WordRules()) == ("This rule never matches because && stands between commands.", "", "", "")
-    assert [rule.pattern for rule in draft.rules(context())] == ["git"]
+def test_faulty_empty_and_double_patterns_make_no_rule(make: Make) -> None:
+    editor = make(push(), "session", "git && ls", "", "git", "git")
+    assert editor.problems() == ("This rule never matches because && stands between commands.", "", "", "")
+    assert [rule.pattern for rule in editor.rules()] == ["git"]
 
 
-def test_a_question_that_no_rule_can_answer_makes_none() -> None:
-    assert RuleDraft(replace(push(), rule_kind=None), "session", ("git",)).rules(context()) == ()
+def test_a_question_that_no_rule_can_answer_makes_none(make: Make) -> None:
+    assert make(replace(push(), rule_kind=None), "session", "git").rules() == ()
 
 
 @pytest.mark.parametrize(
