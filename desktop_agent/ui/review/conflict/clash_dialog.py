@@ -104,19 +104,15 @@ class WholePage(QWidget):
             vbox(head, STRETCH, on=self)
             return
         heads_of: dict[Source, str] = {"base": names.base, "wanted": names.wanted, "yours": names.there}
-        heads = _titles(heads_of[versions.pair.old], heads_of[versions.pair.new])
+        shown = f"\N{MINUS SIGN} {heads_of[versions.pair.old]}", f"+ {heads_of[versions.pair.new]}"
+        heads = QWidget()
+        labels = [(make_label(title, role="heading"), 1) for title in shown]
+        hbox(*labels, on=heads, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
         self._view = DiffView(theme)
         self._view.setObjectName("clashDiffView")
         self._view.set_mode("side_by_side")
         self._view.show_diff(versions.pair.diff)
         vbox(head, hairline(), heads, hairline(), (self._view, 1), on=self)
-
-
-def _titles(old: str, new: str) -> QWidget:
-    area = QWidget()
-    heads = [(make_label(text, role="heading"), 1) for text in (f"\N{MINUS SIGN} {old}", f"+ {new}")]
-    hbox(*heads, on=area, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
-    return area
 
 
 _SIZE = QSize(1_080, 760)
@@ -235,7 +231,7 @@ class ClashDialog(QDialog):
         if versions.three is None:
             return WholePage(self._theme, versions, names)
         page = ClashPage(self._theme, path, versions.three, self._purpose, names)
-        page.decided.connect(self._show_state)
+        page.editor.decided.connect(self._show_state)
         return page
 
     def _add_page(self, file: _File, page: QWidget) -> None:
@@ -349,23 +345,19 @@ class ClashDialog(QDialog):
         QShortcut(QKeySequence(_WRITE_KEYS), self).activated.connect(self._on_write)
         margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
         head = vbox(self._title, self._summary, margins=margins, spacing=Space.XS)
-        self._lay_out_side()
+        self._list.setAccessibleName(self.tr("Files left alone"))
+        self._list.setObjectName("undoConflictList")
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._side.setFixedWidth(_SIDE_WIDTH)
+        listed = vbox(self._list, margins=(0, Space.S, 0, Space.S))
+        hbox(listed, hairline(is_vertical=True), on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
         body = hbox(self._side, (self._stack, 1))
         foot = QFrame()
         foot.setProperty("role", "surface")
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         hbox((self._state, 1), self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
-
-    def _lay_out_side(self) -> None:
-        self._list.setAccessibleName(self.tr("Files left alone"))
-        self._list.setObjectName("undoConflictList")
-        self._list.setFrameShape(QFrame.Shape.NoFrame)
-        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        edge = hairline(is_vertical=True)
-        self._side.setFixedWidth(_SIDE_WIDTH)
-        listed = vbox(self._list, margins=(0, Space.S, 0, Space.S))
-        hbox(listed, edge, on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
 
 
 def _reason_page(reason: str) -> QWidget:

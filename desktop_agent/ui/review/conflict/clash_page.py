@@ -205,8 +205,6 @@ class ClashPage(QWidget):
     choose.
     """
 
-    decided = Signal()
-
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
         super().__init__()
         self.rows = ThreeRows(three)
@@ -232,7 +230,12 @@ class ClashPage(QWidget):
         }
         self._group = QButtonGroup(self)
         self._lay_out()
-        self._connect()
+        self._columns.clash_clicked.connect(self._show_clash)
+        self.editor.decided.connect(self._show_decisions)
+        self._group.buttonClicked.connect(self._on_chosen)
+        choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
+        for keys, slot in (("F7", self.go_to_next), ("Shift+F7", self.go_to_previous), *choices):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)  # wherever the focus is in the dialog
         self.go_to(0)
 
     def go_to_next(self) -> None:
@@ -268,15 +271,6 @@ class ClashPage(QWidget):
     def _on_chosen(self, pressed: QPushButton) -> None:
         number = self.rows.current
         self.editor.choose(number, next(choice for choice, button in self._buttons.items() if button is pressed))
-
-    def _connect(self) -> None:
-        self._columns.clash_clicked.connect(self._show_clash)
-        self.editor.decided.connect(self._show_decisions)
-        self.editor.decided.connect(self.decided)
-        self._group.buttonClicked.connect(self._on_chosen)
-        choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
-        for keys, slot in (("F7", self.go_to_next), ("Shift+F7", self.go_to_previous), *choices):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)  # wherever the focus is in the dialog
 
     def _lay_out(self) -> None:
         for number, button in enumerate(self._buttons.values(), 1):
