@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 
 def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
     """Have a screen reader say these words: after the current speech, or at once if urgent. No effect without one."""
-    from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent  # 2 ms, not for a window that says nothing
-
     if not words or not QAccessible.isActive():
         return
     event = QAccessibleAnnouncementEvent(widget, words)
