@@ -118,6 +118,8 @@ class ResourceMentions(Struct, eq=False):
         if size > LARGEST_RESOURCE_BYTES:
             raise _too_large(size)
         read = read_parts(_plain(parts, found.uri), self._keep)
+        first = parts[0] if parts else None
+        read_as = first.media_type if isinstance(first, MediaPart | ResourcePart) else ""
         text = "\n".join(read.texts)
         fitted = fit(text, limits=RESULT_LIMIT)
         whole = self._keep(text.encode("utf-8", "surrogatepass"), "text/plain") if fitted.is_truncated else None
@@ -126,7 +128,7 @@ class ResourceMentions(Struct, eq=False):
             server=mention.source,
             uri=found.uri,
             name=(found.title or found.name)[:_LONGEST_FIELD],
-            media_type=(found.media_type or _media_type(parts))[:_LONGEST_FIELD],
+            media_type=(found.media_type or read_as)[:_LONGEST_FIELD],
             size=size,
             text=fitted.text,
             content=whole,
@@ -164,11 +166,6 @@ def _size(part: Part) -> int:
             return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         case LinkPart():
             return 0
-
-
-def _media_type(parts: Sequence[Part]) -> str:
-    first = parts[0] if parts else None
-    return first.media_type if isinstance(first, MediaPart | ResourcePart) else ""
 
 
 def _too_large(size: int) -> UsageError:

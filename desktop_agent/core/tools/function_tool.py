@@ -74,7 +74,12 @@ class FunctionTool(ReadTool[ToolArguments]):
     ) -> None:
         """Raise `TypeError` for a function that a model cannot call, with the argument and the accepted types."""
         self.function = function
-        self.name = _checked_name(name or getattr(function, "__name__", ""), function)
+        self.name: str = name or getattr(function, "__name__", "")
+        if _NAME.fullmatch(self.name) is None:
+            raise TypeError(
+                f"{self.name or function!r} is no name for a tool: give one of letters, digits, _ and -, as in "
+                "tool(name='look_up')(function)"
+            )
         documented = taken_apart(inspect.getdoc(function) or "", inspect.signature(function).parameters.keys())
         self.description = description or documented.description
         if not self.description:
@@ -146,15 +151,6 @@ def tool(
         return FunctionTool(wrapped, name=name, description=description, is_read_only=is_read_only)
 
     return make if function is None else make(function)
-
-
-def _checked_name(name: str, function: Function) -> str:
-    if _NAME.fullmatch(name) is None:
-        raise TypeError(
-            f"{name or function!r} is no name for a tool: give one of letters, digits, _ and -, as in "
-            "tool(name='look_up')(function)"
-        )
-    return name
 
 
 def _arguments_of(name: str, function: Function, told: Mapping[str, str]) -> type[ToolArguments]:

@@ -210,7 +210,9 @@ def _answer(
         if size > max_bytes:
             break
         results.append(result)
-        cards.append(_card(hit.path, int(str(result["start_line"])), str(result["snippet"])))
+        lines = str(result["snippet"]).split("\n")
+        at = next((index for index, line in enumerate(lines) if line.strip()), 0)
+        cards.append(card(hit.path, int(str(result["start_line"])) + at, lines[at]))
     notes = _notes(found, progress)
     if len(results) < len(found.hits):
         notes.append(f"only {len(results)} of {len(found.hits)} passages fit in an answer")
@@ -224,12 +226,6 @@ def _answer(
             "matches": cards[:MOST_CARDS],
         },
     )
-
-
-def _card(path: str, first: int, snippet: str) -> JsonObject:
-    lines = snippet.split("\n")
-    at = next((index for index, line in enumerate(lines) if line.strip()), 0)
-    return card(path, first + at, lines[at])
 
 
 def _notes(found: CodeSearchResult, progress: IndexProgress) -> list[str]:

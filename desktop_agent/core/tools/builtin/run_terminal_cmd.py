@@ -194,12 +194,13 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         command = await asyncio.to_thread(self._prepare, arguments, context)
         if arguments.is_background:
             return await self._start(arguments, command, context)
+        longest_s, asked_s = self._longest_s(), arguments.timeout or self._default_s
         outcomes: list[ProcessOutcome] = []
         try:
             try:
                 outcome = await context.processes.run(
                     command,
-                    timeout_s=self._timeout_s(arguments),
+                    timeout_s=asked_s if longest_s is None else min(asked_s, longest_s),
                     spool_folder=context.spool_folder,
                     on_text=context.emit_output,
                     on_cancelled=outcomes.append if context.keep_partial is not None else None,
@@ -239,11 +240,6 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         argv = _argv(arguments, context)
         command = Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin, tty=arguments.tty)
         return context.confine(command)
-
-    def _timeout_s(self, arguments: RunTerminalCmdArguments) -> float:
-        longest_s = self._longest_s()
-        asked_s = arguments.timeout or self._default_s
-        return asked_s if longest_s is None else min(asked_s, longest_s)
 
 
 def _not_started(error: OSError) -> ToolError:

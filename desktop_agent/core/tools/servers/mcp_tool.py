@@ -128,12 +128,20 @@ class OfferedSchema(Struct, frozen=True):
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
     """The original is not modified."""
     root = _as_object({**schema})
-    properties, renamed = _plain_names(object_in(root, "properties"))
-    root["properties"] = properties
+    plain: JsonObject = {}
+    renamed: dict[str, str] = {}
+    for name, inner in object_in(root, "properties").items():
+        ours = name
+        if _PROPERTY.fullmatch(name) is None:
+            digest = blake2b(name.encode(errors="surrogatepass"), digest_size=3).hexdigest()
+            ours = f"{_OTHER.sub('_', name)[:57]}_{digest}"
+            renamed[ours] = name
+        plain[ours] = inner
+    root["properties"] = plain
     required = root.get("required")
     if isinstance(required, list):
-        ours = {theirs: name for name, theirs in renamed.items()}
-        root["required"] = [ours.get(str(name), name) for name in cast("list[object]", required)]
+        names = {theirs: name for name, theirs in renamed.items()}
+        root["required"] = [names.get(str(name), name) for name in cast("list[object]", required)]
     return OfferedSchema(cast("JsonObject", map_schema(root, _with_items)), renamed)
 
 
@@ -150,19 +158,6 @@ def _as_object(schema: JsonObject) -> JsonObject:
     root["type"] = "object"
     root["properties"] = properties
     return root
-
-
-def _plain_names(properties: Mapping[str, object]) -> tuple[JsonObject, dict[str, str]]:
-    plain: JsonObject = {}
-    renamed: dict[str, str] = {}
-    for name, schema in properties.items():
-        ours = name
-        if _PROPERTY.fullmatch(name) is None:
-            digest = blake2b(name.encode(errors="surrogatepass"), digest_size=3).hexdigest()
-            ours = f"{_OTHER.sub('_', name)[:57]}_{digest}"
-            renamed[ours] = name
-        plain[ours] = schema
-    return plain, renamed
 
 
 def _with_items(schema: JsonObject) -> JsonObject:

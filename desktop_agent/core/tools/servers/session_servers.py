@@ -59,7 +59,11 @@ class SessionServers(Struct, eq=False):
     async def refresh(self, turn: int) -> None:
         """Have the tools as they are now: before calls are run, and before the model is told of tools."""
         definitions = self._wanted()
-        await self._say_problems(turn, definitions)
+        for problem in definitions.problems:
+            if self._said.get(problem.key) != str(problem):
+                self._said[problem.key] = str(problem)
+                title = "An MCP server is not defined as it should be, so it is not used."
+                await self._notify(turn, title, str(problem))
         self._lease(definitions)
         await asyncio.gather(*(self._refresh(turn, lease) for lease in self._leases.values()))
 
@@ -129,14 +133,6 @@ class SessionServers(Struct, eq=False):
         title = error.title.removesuffix(".")
         hint = " ".join(filter(None, (error.hint, "The turn goes on without its tools.")))
         await self._notify(turn, f"{title}.", hint)
-
-    async def _say_problems(self, turn: int, definitions: Definitions) -> None:
-        for problem in definitions.problems:
-            if self._said.get(problem.key) != str(problem):
-                self._said[problem.key] = str(problem)
-                await self._notify(
-                    turn, "An MCP server is not defined as it should be, so it is not used.", str(problem)
-                )
 
     async def _notify(self, turn: int, title: str, hint: str, *, code: str = "mcp_server") -> None:
         await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=turn))
