@@ -1,4 +1,4 @@
-"""The body of a command: the last lines that it printed, in their colours, while it runs; and readable tool output.
+"""The bodies of printed output: a command's last lines, in their colours, while it runs; and other tools' first lines.
 
 Tools answer the model in JSON, below notes in brackets: the user sees the text in it, with control characters escaped.
 """
@@ -174,3 +174,33 @@ def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
         row.loaded["answered"] = known
     seen_lines, answered = ("\n".join(line.text for line in tail.lines()).rstrip("\n") for tail in (seen, known.tail))
     return seen if not answered or not seen_lines or f"\n{answered}".endswith(f"\n{seen_lines}") else known.tail
+
+
+class PrintedBody(ToolBody):
+    """Text as it came."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return True
+
+    @classmethod
+    def read(cls, row: EntryRow) -> Content:
+        return Content(_excerpt(entry_of(row)).text)
+
+    def bar(self) -> Bar | None:
+        entry = entry_of(self.row)
+        shown = _excerpt(entry)
+        hidden = shown.hidden_lines
+        is_stored = entry.result is not None and entry.result.output is not None
+        if not hidden and not shown.cut_lines and not is_stored:
+            return None
+        more = entry_words.counted(hidden, "… %n line more", "… %n lines more") if hidden else ""
+        cut = entry_words.cut_lines(shown.cut_lines, shown.cut_chars)
+        return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
+
+
+def _excerpt(entry: ToolEntry) -> OutputExcerpt:
+    # The result of a refused call says to the model what the card already says.
+    if entry.result is None or isinstance(entry.decision, Denied | Aborted):
+        return OutputExcerpt("", 0)
+    return first_lines(readable(entry.result.content), SHOWN_LINES)
