@@ -149,7 +149,14 @@ class _Telling(Struct):
         at = time_in(self._message[-1], "timestamp")
         blocks = [block for fields in self._message for block in self._blocks(object_in(fields, "message"))]
         self.conversation.say(blocks, at, model=text_in(first, "model"), provider=_PROVIDER)
-        self.conversation.use(_usage(object_in(last, "usage")), at)
+        fields = object_in(last, "usage")
+        usage = Usage(
+            input_tokens=whole_in(fields, "input_tokens"),
+            output_tokens=whole_in(fields, "output_tokens"),
+            cache_read_tokens=whole_in(fields, "cache_read_input_tokens"),
+            cache_write_tokens=whole_in(fields, "cache_creation_input_tokens"),
+        )
+        self.conversation.use(usage, at)
         self._message, self._message_id = [], ""
 
     def _user(self, fields: JsonObject, message: JsonObject) -> None:
@@ -207,12 +214,3 @@ def _result(block: JsonObject) -> tuple[str, list[str]]:
     parts = objects_in(block, "content")
     pictures = [text_in(object_in(part, "source"), "data") for part in parts if part.get("type") == "image"]
     return "\n".join(text_in(part, "text") for part in parts if part.get("type") == "text"), pictures
-
-
-def _usage(fields: JsonObject) -> Usage:
-    return Usage(
-        input_tokens=whole_in(fields, "input_tokens"),
-        output_tokens=whole_in(fields, "output_tokens"),
-        cache_read_tokens=whole_in(fields, "cache_read_input_tokens"),
-        cache_write_tokens=whole_in(fields, "cache_creation_input_tokens"),
-    )

@@ -109,9 +109,15 @@ class _Telling(Struct):
                 turns = whole_in(payload, "num_turns")
                 self.conversation.rewind(self.conversation.turn - turns + 1, at)
             case "token_count":
-                usage = object_in(object_in(payload, "info"), "last_token_usage")
+                fields = object_in(object_in(payload, "info"), "last_token_usage")
                 self.flush()
-                self.conversation.use(_usage(usage), at)
+                cached = whole_in(fields, "cached_input_tokens")
+                usage = Usage(
+                    input_tokens=max(0, whole_in(fields, "input_tokens") - cached),
+                    output_tokens=whole_in(fields, "output_tokens"),
+                    cache_read_tokens=cached,
+                )
+                self.conversation.use(usage, at)
             case _:
                 pass
 
@@ -205,12 +211,3 @@ def _output(item: JsonObject) -> tuple[str, bool, list[str]]:
         exit_code = object_in(fields, "metadata").get("exit_code")
         return text_in(fields, "output"), exit_code not in (0, None), []
     return text, is_error, []
-
-
-def _usage(fields: JsonObject) -> Usage:
-    cached = whole_in(fields, "cached_input_tokens")
-    return Usage(
-        input_tokens=max(0, whole_in(fields, "input_tokens") - cached),
-        output_tokens=whole_in(fields, "output_tokens"),
-        cache_read_tokens=cached,
-    )

@@ -77,7 +77,9 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
             f"{came.url} is not text but {kind}, {size:,} bytes{' or more' if came.is_cut else ''}. Only "
             "text, HTML, JSON and XML can be read; to download a file, use run_terminal_cmd."
         )
-    page = _page(came, kind) if _is_text(kind) else PageText("", "")
+    page = PageText("", decoded(came.body, came.content_type) if _is_text(kind) else "")
+    if kind in _HTML:
+        page = read_page(page.text, came.url)
     text = page.text[:_ERROR_BODY] if is_error else page.text
     head = [f"URL: {came.url}", f"Status: {came.status} {came.reason}".rstrip()]
     head += [f"Title: {page.title[:200]}"] if page.title else []
@@ -92,11 +94,6 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
 
 def _is_text(kind: str) -> bool:
     return kind.startswith("text/") or kind in _TEXT | _HTML or kind.endswith(("+json", "+xml"))
-
-
-def _page(came: Download, kind: str) -> PageText:
-    text = decoded(came.body, came.content_type)
-    return read_page(text, came.url) if kind in _HTML else PageText("", text)
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:
