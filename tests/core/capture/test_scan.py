@@ -178,6 +178,8 @@ def test_folders_that_the_walk_came_to_too_late_are_counted_and_stay_as_they_wer
     known = paths(walks.known)
     scan = walks.look(replace(LIMITS, max_seconds=0.0))
     assert scan.folders_left > 0
+    [note] = scan.not_watched(LIMITS)
+    assert f"{scan.folders_left} folders" in note.reason
     assert (scan.gone, paths(walks.known)) == ([], known)
 
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import cast
 
 import psutil
@@ -20,6 +22,8 @@ from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, diff_change
 from desktop_agent.core.diff.hunks import landmarks_of
 from desktop_agent.core.diff.outline import assemble, outline_of
 from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
+from desktop_agent.core.system.processes import worker_process
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 from tests.core.diff.conftest import make_diff
 from tests.core.diff.test_diff import content
 
@@ -215,6 +219,31 @@ def test_the_process_ends_when_whoever_asks_is_gone() -> None:
         assert process.stdin
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+async def test_what_is_printed_while_python_starts_is_not_taken_for_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('activating environment')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", ""))))
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    async with comparing() as comparer:
+        assert (await comparer.diff(*BIG)).edits == diff_change(*BIG).edits
+        assert comparer.pid is not None
+
+
+@pytest.mark.parametrize("answer", [EOFError(), MemoryError(), pickle.UnpicklingError(), "something else"])
+def test_an_answer_that_is_none_counts_as_a_death(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    def read(_: object) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    process = ComparisonProcess()
+    monkeypatch.setattr(worker_process, "read_message", read)
+    with pytest.raises(WorkerDiedError):
+        process.ask(Comparison(None, b"a\n", b"b\n"))
+    process.end()
 
 
 def test_what_goes_wrong_in_the_process_is_told_by_its_traceback() -> None:
