@@ -410,7 +410,8 @@ class Histories(RuleBasedStateMachine):
         records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         is_undo = direction == "undo"
         records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
-        loose = [r.change for r in records if RENAMING in r.undone_hunks] if is_undo else []
+        # Undone in part: an undo need not take its renaming, which is undone; nor a redo, where only lines are.
+        loose = [r.change for r in records if r.undone_hunks and (RENAMING in r.undone_hunks) == is_undo]
         bound = [r.change for r in records if r.change not in loose]
         return [*with_partners(bound, [r.change for r in party.records()]), *loose]
 
