@@ -37,9 +37,8 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.registry import AnyTool
 from desktop_agent.core.transcript import Transcript
 
 E = TypeVar("E", bound=ev.Event)

@@ -39,9 +39,8 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
-from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
-from desktop_agent.core.tools.registry import AnyTool
 
 
 class OwnParts(TypedDict, total=False):

@@ -58,6 +58,7 @@ from desktop_agent.core.system.processes.process_tree import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import ROLES, Access, CallRules
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.executor import Toolbox
@@ -65,7 +66,7 @@ from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
+from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 from desktop_agent.core.tools.servers.search_tools import SearchTools

@@ -22,7 +22,7 @@ from desktop_agent.core.providers.provider import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.tools.registry import AnyTool
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 

@@ -24,9 +24,9 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
-from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
+from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.tool import Tool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.output_schema import OutputSchema

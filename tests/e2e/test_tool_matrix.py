@@ -31,8 +31,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.sandbox.find import SandboxSearch
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.registry import AnyTool
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.barrier import BrokenTool

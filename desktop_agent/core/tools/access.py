@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
-from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
+from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.search_tools import (
     Choice,

@@ -3,18 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.history_fold import SEARCH_TOOLS
-from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.search_tools import SearchTools
-from desktop_agent.core.tools.tool import EditTool, ReadTool
-
-AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool
-"""A tool whose argument type only it knows: pass it what its own `parse` returned."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MOST_NAMED = 50

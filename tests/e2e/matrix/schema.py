@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.registry import AnyTool
+from desktop_agent.core.tools.builtin import AnyTool
 
 
 def parameters(tool: AnyTool) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -23,12 +23,16 @@ from desktop_agent.core.tools.builtin.todo_write import TodoWrite
 from desktop_agent.core.tools.builtin.view_image import ViewImage
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.tool import EditTool, ReadTool
+
+AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool
+"""A tool whose argument type only it knows: pass it what its own `parse` returned."""
 
 
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
-) -> tuple[ReadTool[Any] | EditTool[Any] | RunTerminalCmd, ...]:
+) -> tuple[AnyTool, ...]:
     """Return every session's tools in the order the model sees them. `longest_command_s` is called for each command."""
     return (
         ReadFile(),

@@ -35,6 +35,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd, RunTerminalCmdArguments
 from desktop_agent.core.tools.execution.confiner import (
     KEPT_BACK_KEY,
@@ -49,7 +50,6 @@ from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
-from desktop_agent.core.tools.registry import AnyTool
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
