@@ -28,11 +28,10 @@ from desktop_agent.core.capture.scan import (
     Signature,
     Unusual,
     is_racy,
-    learn,
     leave_out_stand_ins,
     repositories_in,
-    scan_folder,
 )
+from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.transitions import (
     MOST_NEIGHBOURS,
     NO_CONTENT,
@@ -98,7 +97,12 @@ class StatCapture:
     """
 
     def __init__(
-        self, root: Path, baseline: Baseline, settings: Callable[[], CaptureSettings] = CaptureSettings
+        self,
+        root: Path,
+        baseline: Baseline,
+        settings: Callable[[], CaptureSettings] = CaptureSettings,
+        *,
+        make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
         """`settings` is called when a command begins; its result is used until the command has been looked at."""
         self._root = real_path(root)
@@ -110,6 +114,7 @@ class StatCapture:
         self._own: set[int] = set()
         """All snapshots of this session, to tell its own commands from those of other sessions."""
         self._repositories: frozenset[str] = frozenset()
+        self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._known_of = (b"", -1)
@@ -212,7 +217,8 @@ class StatCapture:
         return self._baseline.take_failure()
 
     def close(self) -> None:
-        """Close the baseline. Later calls still work."""
+        """End the worker process, if there is one, and close the baseline. Later calls still work."""
+        self._scanner.close()
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
@@ -229,7 +235,7 @@ class StatCapture:
 
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
         deadline = time.monotonic() + self._limits.max_seconds
-        scan = scan_folder(self._root, known, self._limits, stop)
+        scan = self._scanner.scan(known, self._limits, stop)
         leave_out_stand_ins(scan)
         git = GitState.of(self._root)
         is_held = _held_stamp(git, session.objects) == session.held
@@ -242,7 +248,7 @@ class StatCapture:
         if not is_held:
             keeper = _Keeper(self._root, session, self._limits, git)
             session.held = _held_stamp(git, session.objects) if keeper.keep(deadline) else ""
-        learn(known, scan)
+        self._scanner.learn(known, scan)
         # An empty folder is what a sandbox puts where none may be made, and no repository.
         found = repositories_in(known)
         self._repositories = frozenset(path for path in found if not _is_empty_folder(self._root / path))

@@ -20,6 +20,7 @@ from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import CaptureReport, Snapshot, StatCapture
 from desktop_agent.core.capture.git_objects import unchanged_objects
 from desktop_agent.core.capture.scan import CaptureStoppedError
+from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state
@@ -87,9 +88,10 @@ def collect(capture: StatCapture, snapshot: Snapshot) -> Found:
 Run = Callable[[str | Callable[[], object]], Found]
 
 
-@pytest.fixture
-def capture(root: Path, database: Path) -> Iterator[StatCapture]:
-    capture = StatCapture(root, Baseline(database), lambda: LIMITS)
+@pytest.fixture(params=[10_000, 1], ids=["one walk", "two walks"])
+def capture(root: Path, database: Path, request: pytest.FixtureRequest) -> Iterator[StatCapture]:
+    scanner = SharedScanner(root, big_files=request.param, start_s=0)
+    capture = StatCapture(root, Baseline(database), lambda: LIMITS, make_scanner=lambda _: scanner)
     yield capture
     capture.close()
 

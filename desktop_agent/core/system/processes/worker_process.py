@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
+_LOOK_EVERY_S: Final = 0.05
 _GREETING: Final = b"\0desktop-agent answers\0"
 """Precedes the first answer. Anything before it is output of a user's `sitecustomize` while Python starts."""
 _MOST_NOISE_BYTES: Final = 2**20
@@ -68,10 +70,12 @@ class WorkerProcess:
             raise WorkerDiedError from error
 
     @contextmanager
-    def limited(self, time_limit_s: float) -> Generator[None]:
-        """Kill the process when this block takes longer than allowed."""
+    def limited(self, time_limit_s: float, stop: threading.Event | None = None) -> Generator[None]:
+        """Kill the process when this block takes longer than allowed, or soon after `stop` is set."""
         done = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(done, time_limit_s), name="worker limit", daemon=True)
+        watcher = threading.Thread(
+            target=self._watch, args=(done, time_limit_s, stop), name="worker limit", daemon=True
+        )
         watcher.start()
         try:
             yield
@@ -89,9 +93,12 @@ class WorkerProcess:
             with suppress(OSError):  # what could not be written is no loss
                 pipe.close()
 
-    def _watch(self, done: threading.Event, time_limit_s: float) -> None:
-        if not done.wait(time_limit_s):
-            self.kill()
+    def _watch(self, done: threading.Event, time_limit_s: float, stop: threading.Event | None) -> None:
+        until = time.monotonic() + time_limit_s
+        while not done.wait(_LOOK_EVERY_S):
+            if time.monotonic() > until or (stop is not None and stop.is_set()):
+                self.kill()
+                return
 
 
 def module_command(module: str, *arguments: str) -> list[str]:

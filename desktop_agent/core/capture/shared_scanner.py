@@ -1,0 +1,171 @@
+"""Walks a folder; for a big one, a second process walks half of it at the same time."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from msgspec.structs import replace
+
+from desktop_agent.core.capture.scan import (
+    CaptureStoppedError,
+    FolderPart,
+    Known,
+    Scan,
+    are_all_there,
+    below,
+    half_of,
+    learn,
+    scan_folder,
+)
+from desktop_agent.core.capture.scan_process import ScanProcess
+from desktop_agent.core.settings.sections import CaptureSettings
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError
+
+BIG_FILES: Final = 10_000
+"""Walking this many files takes 30 ms. For fewer, a process is not worth it."""
+START_S: Final = 0.5
+"""How long the process is given to start; until then, walking alone is quicker than waiting for it."""
+_NEAR_LIMIT: Final = 0.9
+"""Above this share of the maximum number of watched files, one walk has to count them all."""
+_MOST_DEATHS: Final = 3
+"""How many times a process that died is replaced."""
+
+_log = logging.getLogger(__name__)
+
+
+class SharedScanner:
+    """Walks one folder repeatedly, with a second process once the folder is known to be big.
+
+    The process only saves time: if it died or cannot be started, the walk is done without it. For one thread at a time,
+    except for `close`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        big_files: int = BIG_FILES,
+        start_s: float = START_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """From `big_files` files on there is a process, which is used once it has had `start_s` seconds to start."""
+        self._root = root
+        self._big_files = big_files
+        self._start_s = start_s
+        self._clock = clock
+        self._process: ScanProcess | None = None
+        self._ready_at = 0.0
+        self._deaths = 0
+        self._is_closed = False
+        self._taught_table: Known | None = None
+        """The table of which the process has its half, kept up to date."""
+        self._taught_files = 0
+        self._starts: tuple[str, ...] = ()
+        """The folders that the process walks."""
+        self.was_shared = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.worker.pid if self._process else None
+
+    def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
+        """Scan as `scan_folder` does. Blocks; once `stop` is set, ends the process and raises `CaptureStoppedError`."""
+        self.was_shared = False
+        begun = self._clock()
+        if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
+            scan = self._scan_with(process, known, limits, stop)
+            if scan is not None:
+                self.was_shared = True
+                return scan
+            limits = replace(limits, max_seconds=max(0.0, limits.max_seconds - (self._clock() - begun)))
+        return scan_folder(self._root, known, limits, stop)
+
+    def learn(self, known: Known, scan: Scan) -> None:
+        """Update `known` with what the last `scan` found, once that has been stored."""
+        learn(known, scan)
+        process = self._process
+        if process is None:
+            self._start(known)
+        elif not self.was_shared:
+            self._taught_table = None
+        else:
+            try:
+                process.confirm(frozenset(scan.unread))
+            except WorkerDiedError as error:
+                self._drop_dead(error)
+
+    def close(self) -> None:
+        """End the process, if there is one, and wait until it is gone. Later walks are done without it."""
+        self._is_closed = True
+        self._drop()
+
+    def _start(self, known: Known) -> None:
+        if self._is_closed or self._deaths >= _MOST_DEATHS:
+            return
+        if _count_files(known) < self._big_files or not half_of(known):
+            return
+        try:
+            self._process = ScanProcess()
+        except OSError:  # there can be no more processes
+            return
+        self._ready_at = self._clock() + self._start_s
+        if self._is_closed:  # meanwhile, in another thread
+            self._drop()
+
+    def _drop(self) -> None:
+        process, self._process, self._taught_table = self._process, None, None
+        if process is not None:
+            process.worker.end()
+
+    def _drop_dead(self, error: WorkerDiedError) -> None:
+        if not self._is_closed:
+            self._deaths += 1
+            _log.warning("The process that walks half of the folder died, so one walk does it all: %s", error)
+        self._drop()
+
+    def _is_big(self, known: Known, limits: CaptureSettings) -> bool:
+        return self._big_files <= _count_files(known) <= limits.max_files * _NEAR_LIMIT
+
+    def _scan_with(
+        self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
+    ) -> Scan | None:
+        """Walk one half of the folder while the process walks the other; None if one walk has to do it all."""
+        try:
+            with process.limited(limits, stop):
+                if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):
+                    self._taught_files = _count_files(known)
+                    self._starts = half_of(known)
+                    process.teach(self._root, self._starts, below(known, self._starts))
+                    self._taught_table = known
+                process.begin(limits)
+                scan = scan_folder(self._root, known, limits, stop, FolderPart(excluded=frozenset(self._starts)))
+                theirs = process.result()
+        except WorkerDiedError as error:
+            if stop is not None and stop.is_set():
+                self._drop()
+                raise CaptureStoppedError from None
+            self._drop_dead(error)
+            return None
+        except BaseException:  # it still walks, and no caller will ask what it found
+            self._drop()
+            raise
+        if scan.folders_left:  # so it was not seen whether theirs are still in the workspace
+            self._taught_table = None
+            scan.folders_left += len(self._starts)
+            return scan
+        if not are_all_there(scan, self._starts):
+            self._taught_table = None  # what went meanwhile may be in both halves
+            return None
+        scan.add(theirs)
+        return scan if scan.file_count < limits.max_files else None
+
+
+def _is_about(number: int, expected: int) -> bool:
+    return 0.75 * expected <= number <= 1.25 * expected
+
+
+def _count_files(known: Known) -> int:
+    return sum(len(folder.files) for folder in known.values())
