@@ -15,13 +15,14 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.base.ids import Digest, HunkKey
 from desktop_agent.core.diff.hunks import all_keys, edits_by_key
 from desktop_agent.core.protocol.model import (
     Author,
     ChangeSelection,
     CommittedFile,
     FileDiff,
+    FileImage,
     FileOutcome,
     Owner,
     Reverted,
@@ -31,9 +32,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, UndoDifferences, WriteFile
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.path_tracking import recorded_of
+from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
-from desktop_agent.ui.review.conflict.clash_dialog import Resolution
-from desktop_agent.ui.review.conflict.clash_page import Purpose
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
 from desktop_agent.ui.translation.core_words import core_words, plural
@@ -44,6 +44,19 @@ _tr = partial(QCoreApplication.translate, "UndoQuestion")
 
 _NAMED_FILES = 3
 _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
+
+
+class Resolution(NamedTuple):
+    """Write `content` (`None`: delete the file), but only if the file still has the digest `expected`."""
+
+    path: str
+    content: bytes | None
+    expected: Digest | None
+    """The digest of the version that the user saw; `None` if there was no file."""
+    purpose: Direction
+    outcome: FileOutcome
+    like: FileImage | None = None
+    """The version whose kind of file to write, when a whole version is chosen; None keeps the kind."""
 
 
 class _Question(QMessageBox):
@@ -418,7 +431,7 @@ class ReviewDecisions(QObject):
         ask_about_others([owned for _, owned in found], self._parent, undo, can_part=not keys)
 
 
-def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:
+def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Direction) -> tuple[Reverted, ...]:
     if outcome.reverts:
         return outcome.reverts
     hunks = frozenset(outcome.hunks)

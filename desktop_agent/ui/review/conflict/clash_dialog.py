@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,14 +11,15 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWi
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
+from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.part_keys import native_keys
-from desktop_agent.ui.review.conflict.clash_page import ClashPage, Names, Purpose, enter_button, named_by, names_of
+from desktop_agent.ui.review.conflict.clash_page import ClashPage, Names, enter_button, named_by, names_of
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media.media_view import VersionFacts, version_facts, version_words
+from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
@@ -122,19 +122,6 @@ _WRITE_KEYS = "Ctrl+Return"
 _MOST_NAMED = 6
 
 
-class Resolution(NamedTuple):
-    """Write `content` (`None`: delete the file), but only if the file still has the digest `expected`."""
-
-    path: str
-    content: bytes | None
-    expected: Digest | None
-    """The digest of the version that the user saw; `None` if there was no file."""
-    purpose: Purpose
-    outcome: FileOutcome
-    like: FileImage | None = None
-    """The version whose kind of file to write, when a whole version is chosen; None keeps the kind."""
-
-
 class _File(Struct):
     """A file that was left alone: what is shown of it, and what came of it."""
 
@@ -156,7 +143,7 @@ class ClashDialog(QDialog):
     def __init__(
         self,
         theme: Theme,
-        purpose: Purpose,
+        purpose: Direction,
         outcomes: Sequence[FileOutcome],
         source: DiffSource,
         spawn: Spawn,
@@ -166,7 +153,7 @@ class ClashDialog(QDialog):
         self.setObjectName("undoConflictDialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._theme = theme
-        self._purpose: Purpose = purpose
+        self._purpose: Direction = purpose
         self._source = source
         self._spawn = spawn
         # Those that can be decided come first.

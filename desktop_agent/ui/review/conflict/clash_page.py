@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QTextCursor
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QPlainTextEdit, QPushButton,
 from desktop_agent.core.merge.edited_text import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
 from desktop_agent.core.protocol.model import Clash, Maker
+from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.review.conflict.three_columns import ThreeColumns, ThreeRows
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.theme import Space, Theme
@@ -22,8 +23,6 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _tr = partial(QCoreApplication.translate, "ClashDialog")
-
-Purpose = Literal["undo", "redo"]
 
 
 class Names(NamedTuple):
@@ -37,7 +36,7 @@ class Names(NamedTuple):
     keep_all: str
 
 
-def names_of(purpose: Purpose, clash: Clash) -> Names:
+def names_of(purpose: Direction, clash: Clash) -> Names:
     is_undo = purpose == "undo"
     is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
     version = _version(clash.yours_by)
@@ -205,7 +204,7 @@ class ClashPage(QWidget):
     choose.
     """
 
-    def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
+    def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Direction, names: Names) -> None:
         super().__init__()
         self.rows = ThreeRows(three)
         is_undo = purpose == "undo"

@@ -14,11 +14,12 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome, Maker
-from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog, Resolution
-from desktop_agent.ui.review.conflict.clash_page import Purpose
+from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 
@@ -72,7 +73,7 @@ class Stage:
         qtbot.addWidget(self.window)
         self.window.show()
 
-    def open(self, *outcomes: FileOutcome, purpose: Purpose = "undo") -> ClashDialog:
+    def open(self, *outcomes: FileOutcome, purpose: Direction = "undo") -> ClashDialog:
         dialog = ClashDialog(self._theme, purpose, outcomes, self.store, self._spawn, self.window)  # pyright: ignore[reportArgumentType] - a store has contents and makes no diffs
         self._qtbot.addWidget(dialog)
         dialog.resolved.connect(self.resolutions.append)
