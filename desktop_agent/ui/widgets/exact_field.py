@@ -388,7 +388,7 @@ class FoldBar(QWidget):
         super().__init__(parent)
         self.setObjectName("approvalFoldBar")
         self._field = field
-        self._was_folded = False
+        self._is_folded = False
         self.hide()
         field.seen.connect(self._on_seen)
 
@@ -421,12 +421,14 @@ class FoldBar(QWidget):
 
     def _on_seen(self) -> None:
         unseen = self._field.unseen()
-        self._was_folded |= not unseen.is_nothing
-        if self._was_folded:
+        # A field that shows all of its text was only too low for a moment, before it was laid out.
+        is_higher = self._field.verticalScrollBar().maximum() > 0
+        self._is_folded = not unseen.is_nothing or (self._is_folded and is_higher)
+        if self._is_folded:
             self._say(unseen)
-            if self.isHidden():
-                self.show()
-                self.resize_wanted.emit()
+        if self._is_folded == self.isHidden():
+            self.setVisible(self._is_folded)
+            self.resize_wanted.emit()
         self.changed.emit()
 
     def _say(self, unseen: Unseen) -> None:

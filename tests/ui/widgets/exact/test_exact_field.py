@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.exact_field import ExactField, SeenParts
+from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar, SeenParts
 
 HOSTILE = "a #\u2028touch\u2029x\ufdd0y\ufdd1z\r\nn\xa0b\u202e😀\u200b\udcff⟨U+2028⟩ end\r"
 
@@ -130,6 +130,32 @@ def test_what_is_too_long_is_never_seen_whole(qtbot: QtBot, theme: Theme) -> Non
     assert field.text == text
     field._seen.add(0, 10**6)  # pyright: ignore[reportPrivateUsage] - as if one had scrolled through all that is shown
     assert field.unseen().characters == 40_000
+
+
+def test_a_short_text_that_was_too_low_for_a_moment_says_nothing_of_what_was_seen(qtbot: QtBot, theme: Theme) -> None:
+    field = ExactField(theme, "\n".join(map(str, range(7))))
+    fold = FoldBar(field)
+    for widget in (field, fold):
+        qtbot.addWidget(widget)
+    field.resize(500, 3 * field.fontMetrics().lineSpacing())
+    field.show()
+    qtbot.waitUntil(lambda: not fold.isHidden())
+    assert not fold.is_all_seen
+    field.resize(500, 12 * field.fontMetrics().lineSpacing())
+    qtbot.waitUntil(lambda: fold.is_all_seen and fold.isHidden())
+
+
+def test_of_a_long_text_it_is_said_that_all_of_it_was_seen(qtbot: QtBot, theme: Theme) -> None:
+    field = ExactField(theme, "\n".join(map(str, range(20))))
+    fold = FoldBar(field)
+    for widget in (field, fold):
+        qtbot.addWidget(widget)
+    field.resize(500, 12 * field.fontMetrics().lineSpacing())
+    field.show()
+    qtbot.waitUntil(lambda: not fold.isHidden())
+    field.verticalScrollBar().setValue(field.verticalScrollBar().maximum())
+    qtbot.waitUntil(lambda: fold.text() == "You have seen all of it")
+    assert not fold.isHidden()
 
 
 def test_seen_parts_follow_changes() -> None:
