@@ -125,7 +125,9 @@ def _redoes_steps(args: argparse.Namespace) -> bool:
 
 
 def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoSteps:
-    """Return the op that takes back the undos named by options. Raises `UsageError` for one that does not exist."""
+    """Return the op that takes back the undos that the options name. Raises `UsageError` for one that does
+    not exist.
+    """
     numbers = tuple(args.step)
     unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:

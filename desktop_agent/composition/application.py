@@ -158,7 +158,9 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        """The settings in force in a workspace, without disk access: what its project tightens needs `refresh()`."""
+        """The settings in force in a workspace. Touches no disk: what its project tightens applies after
+        `refresh()`.
+        """
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:

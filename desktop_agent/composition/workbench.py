@@ -95,7 +95,9 @@ class Workbench:
         return await self._app.probe.search(workspace)
 
     async def shell_kind(self, workspace: Path) -> ShellKind:
-        """Return the kind of shell for commands here; those it may parse otherwise than judged need approval."""
+        """Return the kind of shell that commands run in here; commands that it may parse otherwise than judged need
+        approval.
+        """
         shell = await asyncio.to_thread(find_shell, self._app.probe.environ, workspace)
         return shell.kind if shell is not None else ""
 

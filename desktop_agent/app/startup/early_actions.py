@@ -117,7 +117,9 @@ class EarlyActions(QObject):
     # -- the message --
 
     def _send(self, shown: SignalInstance) -> None:
-        """Send the message to the conversation shown now unless the user chose another; `shown` reports the next."""
+        """Send the message to the conversation shown now, unless the user chose something else. `shown` reports the
+        next one.
+        """
         if not self._message:
             return
         text = self._composer.text()

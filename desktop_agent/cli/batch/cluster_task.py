@@ -42,7 +42,10 @@ async def run_task(text: str) -> str:
 
 
 async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
-    """Run the task while its call is wanted: Dask only forgets a running function when its client cancels or goes."""
+    """Run the task while its call is wanted.
+
+    Dask does not stop a running function: it only forgets it when its client cancels it or has gone.
+    """
     running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
     tasks = get_worker().state.tasks
     try:

@@ -168,7 +168,9 @@ class PathIndex(_Names):
         return len(spans) + 2 * amid + 2 * is_before_name, len(self._all[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return positions that put pieces of `letters` at word starts, long ones first; empty if impossible."""
+        """Return positions that place pieces of `letters` at beginnings of words, long pieces first; empty if
+        impossible.
+        """
         lower = self._lower[at]
         here = (place for place, letter in enumerate(lower) if letter in letters)
         starts = [place for place in here if self._is_word_start(at, place)]

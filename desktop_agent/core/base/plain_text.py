@@ -40,7 +40,9 @@ SHAPING = (
 """`re` compiles it on first use, which takes 2 ms, and caches it."""
 
 MOST_BLANKS = 40
-"""A run of this many spaces, or a fifth as many tabs, becomes a count: it would push the text after it out of sight."""
+"""A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push the text after it out of
+sight.
+"""
 
 MOST_SHOWN_CHARS = 60_000
 """Longer texts are not shown in full, so they cannot be allowed: their layout would freeze the window."""

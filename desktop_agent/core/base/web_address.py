@@ -66,7 +66,9 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the IP address `host` stands for, even as `127.1` or `0x7f.0.0.1`, as resolvers do; `None` for a name."""
+    """Return the IP address that `host` represents, including forms such as `127.1` and `0x7f.0.0.1` that resolvers
+    accept; `None` for a name.
+    """
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
         return ipaddress.ip_address(text)

@@ -46,7 +46,9 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
-        """The objects that git cannot lose; a baseline in memory only reads them: the one in the file may need them."""
+        """The objects that git cannot lose. A baseline in memory only reads them, because the one in the file may need
+        them.
+        """
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 

@@ -348,7 +348,10 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Pair files by unique names, then the last two if only two; `others` name equal files that have not moved."""
+        """Pair files by unique names, then the remaining two if there are only two.
+
+        `others` are the names of equal files that have not moved.
+        """
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
             yield self.sources[0], self.targets[0]

@@ -124,7 +124,10 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the comparison that shows what of `net` is undone, from the file now to what `net` left; None if known."""
+    """Return the comparison that shows what of `net` is undone: from the file as it is now to what `net` left.
+
+    None if that is known without it.
+    """
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
         return None

@@ -123,7 +123,9 @@ class WorkspaceFiles:
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def has_names_elsewhere(self, path: str) -> bool:
-        """Whether the file has a name (hard link) that a write to `path` must not change, so it breaks the link."""
+        """Whether the file has a name (a hard link) that a write to `path` must not change, so the write breaks the
+        link.
+        """
         status = self._status_of_linked(path)
         return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 

@@ -25,7 +25,9 @@ from desktop_agent.core.transcript import Transcript
 
 
 class CompactionPlan(Struct, frozen=True):
-    """Summarise up to `through_turn` inclusive, if it is new, and shorten the results of the `shortened` calls."""
+    """Summarise up to and including `through_turn`, if it is a new one, and shorten the results of the `shortened`
+    calls.
+    """
 
     through_turn: int
     is_summarising: bool

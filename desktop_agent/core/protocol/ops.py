@@ -133,7 +133,10 @@ class RedoChanges(Tagged, frozen=True, kw_only=True):
 
 
 class RedoSteps(Tagged, frozen=True, kw_only=True):
-    """Take undos back as one step each, to the exact bytes if unchanged since; refused while a turn is running."""
+    """Take undos back, each as one step: to the exact bytes from before it, where nothing changed since.
+
+    Refused while a turn is running.
+    """
 
     steps: tuple[int, ...] = ()
     """The undos, by the sequence numbers (`seq`) of their events; empty for the last one that was not taken back."""

@@ -10,7 +10,7 @@ to mount it on: a stand-in (`stand_ins`), which exists as long as a command need
 A system call filter denies the command Unix sockets: D-Bus, X11, an ssh agent or Docker would do for it what it cannot
 do itself. A read-only mount does not prevent connecting. Covering the sockets that the kernel lists was rejected: the
 list has relative names, and a program can start to listen while the command runs. The filter also refuses dangerous
-modes (`seccomp`): a set-user-ID program in the workspace would run as the user for whoever starts it outside.
+modes (`seccomp`): a set-user-ID program in the workspace would run as the user when others start it outside.
 """
 
 import os

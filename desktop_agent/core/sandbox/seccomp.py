@@ -8,7 +8,7 @@ Unix sockets: a filter sees numbers, not addresses, so it cannot tell what a soc
 created, except connected pairs, which lead nowhere else. Only stream and sequenced-packet pairs are allowed: the other
 kinds (the kernel turns a raw one into a datagram socket) can send to any address.
 
-No command can leave behind a program that runs as the user for whoever starts it, or a file that everybody can write
+No command can leave behind a program that runs as the user when others start it, or a file that everybody can write
 to. So modes that are set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its
 mode behind a pointer and is reported as missing; programs fall back to `openat`. Access lists can grant the same as
 modes, and an empty mask (`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the

@@ -238,7 +238,9 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return a pattern for any phrase, as the index matches: words of letters and digits, anything between."""
+    """Return a pattern that matches any phrase as the index does: words of letters and digits, with anything between
+    them.
+    """
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

@@ -178,7 +178,9 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Pass on the rows above the cursor, `give` the text after them, which fills the screen, and clear it."""
+        """Pass on the rows above the cursor, call `give` for the text after them, which fills the screen,
+        and clear it.
+        """
         screen = self._screen
         self._settled(_printed(screen.rows[: screen.cursor.row]))
         give()

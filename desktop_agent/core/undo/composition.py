@@ -123,7 +123,9 @@ class _Move(Struct):
 
 
 class NeededError(Exception):
-    """The standing changes cannot be composed: one builds on a change that does not stand, as the text says."""
+    """The standing changes cannot be composed, because one builds on a change that does not stand. The text
+    says how.
+    """
 
 
 _Composed = tuple[Version, NeededError | None]
@@ -182,7 +184,10 @@ class Composition:
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the current and the wanted version, without what builds on undone changes. Raises `StorageError`."""
+        """Return the current and the wanted version of the file, both without the changes that build on undone ones.
+
+        Raises `StorageError`.
+        """
         elements = self._elements(lineage)
         dropped: list[Step | Foreign] = []
         wanted = self._composed(lineage.origin, elements, target, dropped)

@@ -451,7 +451,10 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """Return the agent's standing changes of a path; of partly committed ones, only the uncommitted hunks."""
+    """Return the agent's standing uncommitted changes of a path.
+
+    If other hunks of a change were committed, only the uncommitted ones.
+    """
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
     if not standing or one.base is None or _reached(one.base, records) is not None:

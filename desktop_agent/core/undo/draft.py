@@ -71,7 +71,9 @@ class _Case(Struct):
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
     exact: tuple[Version] | None = None
-    """The version before an undo or redo, restored byte for byte; in a tuple, as a version can be None."""
+    """The version from before an undo or redo that is restored byte for byte; in a tuple, because a version can be
+    None.
+    """
 
     @property
     def place(self) -> str:

@@ -45,7 +45,9 @@ _LINE: Final = _Choice("", None)
 
 
 class BaselineModel(QAbstractListModel):
-    """Lists the baselines: the session's, git's, and two a turn, whose labels are made when they are read."""
+    """Lists the available baselines: the session's, git's, and two for each turn, whose labels are made when they are
+    read.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -40,7 +40,9 @@ class ChangedFile(NamedTuple):
 
     path: str
     records: tuple[ChangeRecord, ...]
-    """With the user's changes, no undos and redos; for a renamed file, those at its old path come first."""
+    """Includes the user's changes, but no undos and redos. For a renamed file, the changes at its old path
+    come first.
+    """
     standing: tuple[ChangeRecord, ...]
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State

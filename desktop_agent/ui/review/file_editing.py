@@ -59,7 +59,7 @@ class FileEditing(DiffOverlay):
         self._drafts: dict[str, _Draft] = {}
         self._path = ""
         self._known_obstacle: str | None = None
-        """Why the file cannot be edited, whatever is shown of it; None as long as that is not known."""
+        """Why the file cannot be edited in any view; None as long as that is not known."""
         bar.edit.clicked.connect(self.start)
         bar.save.clicked.connect(self.save)
         bar.cancel.clicked.connect(self.cancel)

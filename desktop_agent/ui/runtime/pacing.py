@@ -52,7 +52,10 @@ class Throttle(QObject):
 
 
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
-    """Call `do` in the loop's next turn, not the current like `QTimer.singleShot(0)`, unless `owner` is deleted."""
+    """Call `do` in the next turn of the loop, unless `owner` has been deleted.
+
+    `QTimer.singleShot(0)` fires in the current turn.
+    """
     timer = QTimer(owner, interval=0, singleShot=True)
     timer.timeout.connect(do)
     timer.timeout.connect(timer.deleteLater)

@@ -109,7 +109,10 @@ class ModelDelegate(RowDelegate, Generic[Model]):
 
 
 def set_up_list(view: QAbstractItemView) -> FocusRing:
-    """Make a view a list without frame or sideways scrolling, whose rows react to the mouse; return its focus ring."""
+    """Set up a view as a list, and return the focus ring for its rows.
+
+    It has no frame and never scrolls sideways; its rows react to the mouse.
+    """
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
     give_viewport(view).setAttribute(Qt.WidgetAttribute.WA_Hover)

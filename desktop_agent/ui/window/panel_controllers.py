@@ -126,7 +126,9 @@ class PromptController(PanelController):
         self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, text: str) -> None:
-        """Put the sent text back before any newer in the field, until something is open that can answer."""
+        """Put the sent text back into the field, before anything written since, until something is open that can
+        answer.
+        """
         self.give_back([text])
         self.folder_requested.emit(text)
 
@@ -205,7 +207,9 @@ class ReviewController(PanelController):
         self._show_call(turn.call_id, turn.path, turn.turn)
 
     def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """Do `work` with the review's content; with `is_shown`, only if it has any, and show the review first."""
+        """Do `work` with the content of the review; with `is_shown`, only if it has anything, and show the review
+        first.
+        """
 
         def do() -> None:
             if (content := self._review.content) is None or (is_shown and not self._review.has_review):

@@ -16,7 +16,9 @@ Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
 """
 
 Owner = Literal["agent", "other_session", "person", "unknown"]
-"""Whose work something is: `other_session` is only possible, `unknown` the user's or that of one of our programs."""
+"""Whose work something is: the agent's, possibly another session's, the user's, or unknown: either the user's or that
+of one of our programs.
+"""
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 """The last two, a named pipe and a socket that a program listens on, have no content on disk."""

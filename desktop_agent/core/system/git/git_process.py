@@ -130,7 +130,7 @@ async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> 
 
 
 def _look_at(repository: Repository) -> tuple[Path | None, Path, bytes | None] | NoStatus:
-    """Return what of it is another user's, its common folder, and its settings as `LISTING` prints them.
+    """Return what belongs to another user, if anything, the common folder, and the settings in the form of `LISTING`.
 
     There are no settings where the file needs git to parse it.
     """

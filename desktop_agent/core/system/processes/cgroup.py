@@ -331,7 +331,9 @@ def _made_in(parent: Path, name: str) -> Path | None:
 
 
 def _can_be_entered(folder: Path) -> bool:
-    """Let a shell try to enter a child: it depends on who owns the cgroups between ours and that one."""
+    """Let a shell try to enter a child: whether it may depends on the owner of the cgroups between ours and
+    that one.
+    """
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()

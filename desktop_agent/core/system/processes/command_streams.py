@@ -144,7 +144,9 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return a function that waits for output and returns whether there is any; False: reading was stopped."""
+        """Return a function that waits for output and returns whether there is any; False means that reading was
+        stopped.
+        """
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]

@@ -223,7 +223,9 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Keep only the last waiting bytes, if possible from a line's start; reset the terminal the first time."""
+        """Keep only the last of the waiting bytes, from the start of a line if possible; the first time, reset the
+        terminal.
+        """
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return

@@ -70,7 +70,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that `start` starts."""
     tty: bool = False
     stand_ins: tuple[Path, ...] = ()
-    """Folders for a sandbox to mount on, needed while it runs: whoever starts it has them created and removed."""
+    """Folders for a sandbox to mount on, needed while it runs. The caller has them created and removed."""
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):

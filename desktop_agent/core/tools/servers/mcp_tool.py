@@ -61,7 +61,7 @@ class SessionTrust:
 
     @property
     def allowed_count(self) -> int:
-        """How many definitions the user allowed in this session: when it grows, the model is told others."""
+        """How many definitions the user allowed in this session. When it grows, the model gets other definitions."""
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
@@ -70,7 +70,7 @@ class SessionTrust:
     def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the allowed versions of definitions that have changed since: the model is told those. Blocks."""
+        """Return the allowed versions of definitions that have changed since, which the model gets. Blocks."""
         told: dict[str, OfferedTool] = {}
         for tool in tools if trusted.tools else ():
             before = trusted.tools.get(tool.name)

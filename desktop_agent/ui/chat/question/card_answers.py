@@ -164,7 +164,10 @@ class CardAnswers(QObject):
         return is_one_row
 
     def has_room_beside(self, area: QRect, width: int) -> bool:
-        """Whether this width fits behind the last button; the buttons are placed to find out, and moved afterwards."""
+        """Return whether something of this width fits behind the last button.
+
+        The buttons are placed to find out, and moved afterwards.
+        """
         flow(self._shown(), area)
         return self.last_button.right() + Space.L + width <= area.x() + area.width()
 

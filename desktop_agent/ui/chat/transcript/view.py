@@ -44,7 +44,9 @@ class TranscriptView(QAbstractScrollArea):
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
     ) -> None:
-        """`now` returns the time, for how long calls have run; without a loader, cards lack diffs and pictures."""
+        """`now` returns the time, to show how long a call has run. Without a loader, cards show no diffs or
+        pictures.
+        """
         super().__init__()
         give_viewport(self)
         self.setObjectName("transcript")

@@ -20,7 +20,9 @@ NARROW_SIDE_BY_SIDE_WIDTH = 800
 
 
 class DiffDocument:
-    """Holds one diff as rows, in the chosen mode or the one that fits; `width` returns the room in pixels."""
+    """Holds one diff as rows, in the chosen mode or the one that fits. `width` returns the available width
+    in pixels.
+    """
 
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width

@@ -391,7 +391,9 @@ class MediaStack(QWidget):
     switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        """Pass the text view to `hold`, as a child of this widget already: Qt polishes a reparented one again."""
+        """Pass the text view to `hold`. It should already be a child of this widget: Qt polishes a reparented widget
+        again.
+        """
         super().__init__(parent)
         self._theme = theme
         self._text_view: QWidget | None = None
