@@ -132,27 +132,27 @@ def test_what_is_too_long_is_never_seen_whole(qtbot: QtBot, theme: Theme) -> Non
     assert field.unseen().characters == 40_000
 
 
-def test_a_short_text_that_was_too_low_for_a_moment_says_nothing_of_what_was_seen(qtbot: QtBot, theme: Theme) -> None:
-    field = ExactField(theme, "\n".join(map(str, range(7))))
+def folded(qtbot: QtBot, theme: Theme, lines: int, *, rows: int) -> tuple[ExactField, FoldBar]:
+    """Return a field with room for so many rows, once the bar below it has come."""
+    field = ExactField(theme, "\n".join(map(str, range(lines))))
     fold = FoldBar(field)
     for widget in (field, fold):
         qtbot.addWidget(widget)
-    field.resize(500, 3 * field.fontMetrics().lineSpacing())
+    field.resize(500, rows * field.fontMetrics().lineSpacing())
     field.show()
     qtbot.waitUntil(lambda: not fold.isHidden())
+    return field, fold
+
+
+def test_a_short_text_that_was_too_low_for_a_moment_says_nothing_of_what_was_seen(qtbot: QtBot, theme: Theme) -> None:
+    field, fold = folded(qtbot, theme, 7, rows=3)
     assert not fold.is_all_seen
     field.resize(500, 12 * field.fontMetrics().lineSpacing())
     qtbot.waitUntil(lambda: fold.is_all_seen and fold.isHidden())
 
 
 def test_of_a_long_text_it_is_said_that_all_of_it_was_seen(qtbot: QtBot, theme: Theme) -> None:
-    field = ExactField(theme, "\n".join(map(str, range(20))))
-    fold = FoldBar(field)
-    for widget in (field, fold):
-        qtbot.addWidget(widget)
-    field.resize(500, 12 * field.fontMetrics().lineSpacing())
-    field.show()
-    qtbot.waitUntil(lambda: not fold.isHidden())
+    field, fold = folded(qtbot, theme, 20, rows=12)
     field.verticalScrollBar().setValue(field.verticalScrollBar().maximum())
     qtbot.waitUntil(lambda: fold.text() == "You have seen all of it")
     assert not fold.isHidden()
