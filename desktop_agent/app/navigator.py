@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QFileDialog
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.own_sessions import DraftSession
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.welcome import Welcome
@@ -30,7 +29,7 @@ from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
-from desktop_agent.ui.window.session_handle import SessionHandle
+from desktop_agent.ui.window.session_handle import DraftSession, SessionHandle
 
 
 async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool]) -> ev.Event:

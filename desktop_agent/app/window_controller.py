@@ -15,7 +15,6 @@ from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
 from desktop_agent.app.palette import PaletteOpening
-from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
@@ -38,6 +37,7 @@ from desktop_agent.core.protocol.ops import RevokeRule
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.session_handle import OwnSession
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:

@@ -11,7 +11,6 @@ from typing import Final
 from msgspec import Struct
 
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
-from desktop_agent.app.sessions.own_sessions import DraftSession, OwnSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
@@ -21,7 +20,7 @@ from desktop_agent.core.session.session import FilingOp, Session, event_of
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.transcript import JournalPage, Transcript
-from desktop_agent.ui.window.session_handle import SessionHandle
+from desktop_agent.ui.window.session_handle import DraftSession, OwnSession, SessionHandle
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
 """How much of a journal may be loaded besides what is in view or was added since the session was opened."""

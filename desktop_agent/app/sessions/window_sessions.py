@@ -14,7 +14,6 @@ from desktop_agent.app.navigator import DEMO, Navigator
 from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
 from desktop_agent.app.settings.settings_dialog import Setup
@@ -27,7 +26,7 @@ from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
 from desktop_agent.core.search.session_index_process import update_beside
 from desktop_agent.core.slash.declarations import parse
 from desktop_agent.ui.runtime.garbage import return_memory
-from desktop_agent.ui.window.session_handle import SessionHandle
+from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 MOST_LEFT: Final = 2
 """How many left sessions stay open, so that returning to one takes no time."""

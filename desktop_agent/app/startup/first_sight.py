@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import AgentError
@@ -21,6 +20,7 @@ from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.markdown.block_parser import parser
 from desktop_agent.ui.runtime.eventloop import idle
+from desktop_agent.ui.window.session_handle import OwnSession
 
 
 def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:

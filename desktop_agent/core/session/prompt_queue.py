@@ -53,17 +53,16 @@ class ArrivingPrompts:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def defer(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
-        """Hold a prompt until its mentions are fetched; return False if there is nothing to wait for.
+    @property
+    def is_busy(self) -> bool:
+        """Whether an earlier prompt has not arrived yet: a later one has to be added behind it."""
+        return self._task is not None
 
-        Only mentions in `typed`, which the user wrote, and the files to `include` count.
-        """
-        if self._task is None and not include and not self._mentions.found_in(typed):
-            return False
+    def add(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> None:
+        """Hold a prompt until the mentions in `typed`, which the user wrote, and the files to `include` are fetched."""
         self._waiting.append(_Waiting(text, typed, include, is_steering))
         if self._task is None:
             self._begin()
-        return True
 
     def stop(self) -> None:
         """Stop fetching: all waiting prompts are given back."""

@@ -273,8 +273,10 @@ class Session:
                 await self._turns.steer_queued(prompt_id)
             case ops.SendQueued(prompt_id=prompt_id):
                 await self._turns.send_queued(prompt_id)
+            case ops.AnswerApproval(call_id=call_id, decision=decision) if self._turns.is_left_waiting:
+                await self._turns.continue_left(call_id, decision)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
-                await self._turns.answer(call_id, decision)
+                self._parts.tools.approvals.answer(call_id, decision)
             case ops.Interrupt():
                 self._arriving.stop()
                 await self._turns.interrupt()
@@ -311,7 +313,9 @@ class Session:
         self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
     ) -> None:
         """Take a prompt; the mentions in its `typed` part and the files to `include` come with it."""
-        if not self._arriving.defer(text, typed, include, is_steering=is_steering):
+        if self._arriving.is_busy or include or self._parts.mentions.found_in(typed):
+            self._arriving.add(text, typed, include, is_steering=is_steering)
+        else:
             await self._turns.submit_prompt(text, is_steering=is_steering)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:

@@ -171,14 +171,17 @@ class TurnRunner:
 
     # -- a turn that an earlier process left waiting for the user --
 
-    async def answer(self, call_id: CallId, decision: Decision) -> None:
-        """Take the user's answer; a turn that an earlier process left waiting for it continues now."""
-        is_held, unfinished = self._readiness.is_held, self._readiness.unfinished
-        if is_held:
-            await self.get_ready()  # it may not have come through at the start
-            if call_id not in unfinished.asked or not await self._can_go_on():
-                return
-        if not self._parts.tools.approvals.answer(call_id, decision) or not is_held:
+    @property
+    def is_left_waiting(self) -> bool:
+        return self._readiness.is_held
+
+    async def continue_left(self, call_id: CallId, decision: Decision) -> None:
+        """Continue the turn with the user's answer to one of its questions."""
+        unfinished = self._readiness.unfinished
+        await self.get_ready()  # it may not have come through at the start
+        if call_id not in unfinished.asked or not await self._can_go_on():
+            return
+        if not self._parts.tools.approvals.answer(call_id, decision):
             return
         number, model = unfinished.turn, unfinished.model
         assert number is not None

@@ -8,13 +8,15 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
+from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace
+from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.window.panel_controllers import (
@@ -24,7 +26,34 @@ from desktop_agent.ui.window.panel_controllers import (
     ReviewController,
     SessionPanels,
 )
-from desktop_agent.ui.window.session_handle import ReadingPlaces, SessionHandle, ShownSession
+from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
+
+
+class ReadingPlaces:
+    """Where the user was reading in each session, also while it is closed.
+
+    A session of which only the end is loaded is shown at its end, with what has come since.
+    """
+
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._places: dict[SessionId, KeptPlace] = {}
+
+    def leave(self, handle: SessionHandle) -> None:
+        """Remember the reading place; call it while this session is still shown."""
+        session_id = handle.transcript.session.session_id
+        if not session_id or not handle.is_whole:
+            return  # the place kept before is still needed once the rest is loaded
+        if (place := self._navigation.place) is not None:
+            self._places[session_id] = place
+        else:
+            self._places.pop(session_id, None)
+
+    def enter(self, handle: SessionHandle) -> None:
+        """Go to the remembered place, after the session is shown or its rest is loaded."""
+        place = self._places.get(handle.transcript.session.session_id)
+        if place is not None and handle.is_whole and self._navigation.is_at_end:
+            self._navigation.go_to(place)
 
 
 class SessionController(ShownSession):
@@ -86,6 +115,7 @@ class SessionController(ShownSession):
     def _connections(self, handle: SessionHandle) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
         view = self._panels.transcript
         return [
+            (handle.patched, view.apply),
             (handle.patched, self._on_patched),
             (handle.happened, self._on_happened),
             (handle.replaced, self._on_replaced),
@@ -125,7 +155,6 @@ class SessionController(ShownSession):
     # -- what happens in the session --
 
     def _on_patched(self, patches: Sequence[Patch]) -> None:
-        self._panels.transcript.apply(patches)
         kinds = {patch.kind for patch in patches}
         if "status" in kinds:
             self._show_status()

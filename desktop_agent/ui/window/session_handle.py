@@ -1,15 +1,19 @@
-"""A session as the window knows it: ops go in, events come out and are folded for the panels."""
+"""A session as the window knows it: ops go in, events come out and are folded for the panels.
 
-from collections.abc import Callable
+`OwnSession` is one on disk that this window writes, open or being opened; `DraftSession` one that has not begun.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.events import Event
-from desktop_agent.core.protocol.ops import Op
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import SessionId, new_prompt_id
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace
-from desktop_agent.ui.chat.transcript.navigation import Navigation
 
 
 class SessionHandle(QObject):
@@ -37,7 +41,7 @@ class SessionHandle(QObject):
     def __init__(
         self,
         transcript: Transcript,
-        send: Callable[[Op], None],
+        send: Callable[[ops.Op], None],
         parent: QObject | None = None,
         *,
         read_only: str = "",
@@ -53,7 +57,7 @@ class SessionHandle(QObject):
         """The queued prompts that an earlier process left."""
         self._send = send
 
-    def submit(self, op: Op) -> None:
+    def submit(self, op: ops.Op) -> None:
         """Submit an op to the session. Returns at once; results arrive as events."""
         self._send(op)
 
@@ -76,14 +80,179 @@ class SessionHandle(QObject):
         if patches := self.transcript.paged.collapse(number):
             self.patched.emit(patches)
 
-    def deliver(self, event: Event) -> None:
+    def deliver(self, event: ev.Event) -> None:
         """Fold an event and tell the panels. Call it on the window's thread."""
         if patches := self.transcript.apply(event):
             self.patched.emit(patches)
         self.happened.emit(event)
 
 
-def _ignore(_op: Op) -> None: ...
+def _ignore(_op: ops.Op) -> None: ...
+
+
+Keep = Callable[[Sequence[str]], None]
+"""Keeps the prompts that are not in a journal yet, in place of those kept before."""
+
+
+def _texts(asked: Sequence[ops.Op]) -> list[str]:
+    """Return the user's texts in these ops, which go back to the user if they are not accepted."""
+    return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
+
+
+class OwnSession(SessionHandle):
+    """A session on disk. No prompt is lost on the way to its journal: until then it is kept like a draft.
+
+    Until `open_with`, when perhaps only the end of the session is loaded, ops wait and prompts are shown as waiting.
+    """
+
+    def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
+        super().__init__(end or Transcript(), self._ask, is_whole=end is None)
+        self.session_id = session_id
+        self._pass_on: Callable[[ops.Op], None] | None = None
+        self._keep: Keep | None = None
+        self._asked: dict[str, ops.Op] = {}
+        """The ops that wait for `open_with`."""
+        self._sent: list[str] = []
+        """The prompts that the session has not answered for."""
+        self._error: AgentError | None = None
+
+    @property
+    def asked(self) -> list[ops.Op]:
+        return list(self._asked.values())
+
+    @property
+    def has_sent(self) -> bool:
+        return bool(self._sent)
+
+    def keep_with(self, keep: Keep) -> None:
+        """Call `keep` with the prompts that are not in the journal whenever they change."""
+        self._keep = keep
+        if self._asked:
+            self._keep_waiting()
+
+    def open_with(
+        self, session_id: SessionId, submit: Callable[[ops.Op], None], transcript: Transcript | None = None
+    ) -> None:
+        """Pass ops to the session by `submit` from now on; `send_waiting` passes those that waited."""
+        self.session_id, self._pass_on = session_id, submit
+        if transcript is None:
+            return
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
+        if self.is_whole:
+            self.transcript = transcript
+        else:
+            self.replace(transcript)
+
+    def send_waiting(self) -> None:
+        asked = self.asked
+        self.forget()
+        for op in asked:
+            self.submit(op)
+
+    def forget(self) -> None:
+        self._asked.clear()
+        self._keep_waiting()
+
+    def refuse(self, error: AgentError) -> None:
+        """Drop the waiting ops, and answer later ones with this error: the session could not be opened."""
+        self._error = error
+        for name, op in self._asked.items():
+            if isinstance(op, ops.SubmitPrompt | ops.Steer):
+                self.deliver(ev.Unqueued(prompt_id=name))
+        self._asked.clear()
+        self.failed.emit(error)
+
+    def clear(self) -> None:
+        super().clear()
+        self._pass_on = self._keep = None
+
+    def take(self, event: ev.Event) -> None:
+        is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
+        if is_answer and event.text in self._sent:
+            self._sent.remove(event.text)
+            self._keep_sent()
+        self.deliver(event)
+
+    def _ask(self, op: ops.Op) -> None:
+        if self._pass_on is not None:
+            if isinstance(op, ops.SubmitPrompt | ops.Steer):
+                self._sent.append(op.text)
+                self._keep_sent()
+            self._pass_on(op)
+            return
+        if self._error is not None:
+            for text in _texts([op]):
+                self.deliver(ev.PromptRejected(text=text))
+            self.failed.emit(self._error)
+            return
+        name = new_prompt_id()
+        match op:
+            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
+                del self._asked[prompt_id]
+                self.deliver(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SubmitPrompt(text=text) | ops.Steer(text=text):
+                self._asked[name] = op
+                self.deliver(ev.Queued(prompt_id=name, text=text))
+            case _:
+                self._asked[name] = op
+        self._keep_waiting()
+
+    def _keep_waiting(self) -> None:
+        if self._keep is not None:
+            self._keep(_texts(self.asked))
+
+    def _keep_sent(self) -> None:
+        if self._keep is not None:
+            self._keep(self._sent)
+
+
+class DraftSession(OwnSession):
+    """A conversation before its first prompt: shown like a session, but nothing of it is on disk until `open_with`.
+
+    Keeps the mode that the user picks and the prompts they write until the session exists.
+    """
+
+    def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
+        """`begin` is called with the draft when its first prompt has come."""
+        super().__init__()
+        self.workspace = workspace
+        self.mode = mode
+        self._begin = begin
+        self.deliver(
+            ev.SessionOpened(
+                session_id="",
+                workspace=str(workspace),
+                model=mode.model,
+                approval=mode.approval,
+                sandbox=mode.sandbox,
+                app_version=__version__,
+            )
+        )
+
+    def _ask(self, op: ops.Op) -> None:
+        """Accept the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
+
+        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
+        """
+        if self._pass_on is not None:
+            super()._ask(op)
+            return
+        match op:
+            case ops.Steer(text=text, include=include):  # no turn runs yet
+                self._ask(ops.SubmitPrompt(text=text, include=include))
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
+                self._asked[new_prompt_id()] = op
+                self._keep_waiting()
+                if len(self._asked) == 1:
+                    self._begin(self)
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
+                mode = self.mode
+                self.mode = ev.ModeSet(
+                    model=model or mode.model, approval=approval or mode.approval, sandbox=sandbox or mode.sandbox
+                )
+                self.deliver(self.mode)
+            case _:
+                pass
 
 
 class ShownSession(QObject):
@@ -103,41 +272,14 @@ class ShownSession(QObject):
         """Why it can only be read here; empty when it can be written."""
         return self.handle.read_only if self.handle is not None else ""
 
-    def submit(self, op: Op) -> None:
+    def submit(self, op: ops.Op) -> None:
         if self.handle is not None:
             self.handle.submit(op)
 
-    def submit_on(self, signal: SignalInstance, op: Callable[..., Op], *fields: str) -> None:
+    def submit_on(self, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str) -> None:
         """Submit an op whenever `signal` is emitted; the signal's first arguments become these fields of the op."""
 
         def submit(*arguments: object) -> None:
             self.submit(op(**dict(zip(fields, arguments, strict=False))))
 
         signal.connect(submit)
-
-
-class ReadingPlaces:
-    """Where the user was reading in each session, also while it is closed.
-
-    A session of which only the end is loaded is shown at its end, with what has come since.
-    """
-
-    def __init__(self, navigation: Navigation) -> None:
-        self._navigation = navigation
-        self._places: dict[SessionId, KeptPlace] = {}
-
-    def leave(self, handle: SessionHandle) -> None:
-        """Remember the reading place; call it while this session is still shown."""
-        session_id = handle.transcript.session.session_id
-        if not session_id or not handle.is_whole:
-            return  # the place kept before is still needed once the rest is loaded
-        if (place := self._navigation.place) is not None:
-            self._places[session_id] = place
-        else:
-            self._places.pop(session_id, None)
-
-    def enter(self, handle: SessionHandle) -> None:
-        """Go to the remembered place, after the session is shown or its rest is loaded."""
-        place = self._places.get(handle.transcript.session.session_id)
-        if place is not None and handle.is_whole and self._navigation.is_at_end:
-            self._navigation.go_to(place)

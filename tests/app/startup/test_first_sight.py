@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
-from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.startup import first_sight, serving
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import OpenedSession
@@ -25,6 +24,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.ui.chat.entries.entry import EntryWidget
+from desktop_agent.ui.window.session_handle import OwnSession
 from tests.app.conftest import Journey
 from tests.app.startup.held_machinery import OTHER_ID, TURNS, BeginWith, Machinery, load
 from tests.e2e.driver import Driver
