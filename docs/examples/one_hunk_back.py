@@ -2,7 +2,7 @@
 
     python docs/examples/one_hunk_back.py
 
-It makes a folder and a session of its own, with one edit in two places. A script stands in for the model: no key, no
+It creates a folder and a session with one edit in two places. A script stands in for the model: no key, no
 network.
 """
 

@@ -1,8 +1,8 @@
-"""Gives the model tools of one's own, and asks for an answer that is a value.
+"""Gives the model your own tools, and asks for a typed answer.
 
     python docs/examples/own_tools.py
 
-A script stands in for the model: no key, no network. With a model of yours it is `Agent(folder, model="…", …)`.
+A script stands in for the model: no key, no network. With a real model, write `Agent(folder, model="…", …)`.
 """
 
 import asyncio
