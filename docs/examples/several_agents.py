@@ -2,7 +2,7 @@
 
     python docs/examples/several_agents.py
 
-Scripts stand in for the models: no key, no network. One agent's command is edited before it runs; another never finishes.
+Scripts stand in for the models: no key, no network. One agent's command is edited; another never finishes.
 """
 
 import asyncio
