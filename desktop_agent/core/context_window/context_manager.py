@@ -1,6 +1,7 @@
 """What the model sees in one session: the requests of its turns, pins, guidance, and the ops that change them."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,20 +11,21 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock, is_over
-from desktop_agent.core.base.errors import AgentError, StorageError
-from desktop_agent.core.base.ids import new_pin_id
+from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
+from desktop_agent.core.base.ids import new_compaction_id, new_pin_id
 from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
 from desktop_agent.core.context.history import History
-from desktop_agent.core.context.history_fold import loaded_tools
+from desktop_agent.core.context.history_fold import Compaction, loaded_tools
 from desktop_agent.core.context.packing import pack, pinned_text, sections
+from desktop_agent.core.context.summaries import extracted, parsed
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens, text_tokens
 from desktop_agent.core.context_window.compaction import (
-    Compacting,
     CompactionPlan,
-    Room,
     Urgency,
     asked_for,
     automatic,
+    summary_request,
+    summary_tokens,
 )
 from desktop_agent.core.context_window.meter import Meter
 from desktop_agent.core.models.known_model import KnownModel
@@ -37,12 +39,18 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     ModelRequest,
     Pin,
+    Summary,
+    TextBlock,
     Usage,
 )
-from desktop_agent.core.providers.provider import Provider, RetryWait
+from desktop_agent.core.providers.provider import Provider, RetryWait, answer_aside
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
+
+_ACTIVITY = "Summarising the conversation to make room"
+
+logger = logging.getLogger(__name__)
 
 _FULL = 0.9
 """How full a window may be before a summary is due, even below the target."""
@@ -173,12 +181,11 @@ class ContextManager:
         self.meter = Meter(self.log, self.calibration)
         self.pins = Pins(history=self.history, log=self.log, clock=self.clock)
         self.guiding = Guiding(reader=self.reader, history=self.history, transcript=self.transcript, log=self.log)
-        self.compacting = Compacting(history=self.history, transcript=self.transcript, log=self.log, wait=self.wait)
         self._task: asyncio.Task[None] | None = None
 
     # -- requests --
 
-    async def look_up(self, model: ModelRef) -> KnownModel | None:
+    async def look_up_model(self, model: ModelRef) -> KnownModel | None:
         known = await self.known(model)
         if known is not None:
             self.meter.know_window(model, known.context_tokens)
@@ -208,9 +215,6 @@ class ContextManager:
     def _system(self) -> str:
         return f"{self.system}\n\n{self.meter.offer.listing}"
 
-    def conversation_tokens(self) -> float:
-        return message_tokens(self.history.messages())
-
     # -- for the session --
 
     async def handle(
@@ -234,9 +238,9 @@ class ContextManager:
             case ops.Compact(focus=focus):
                 plan = asked_for(self.history, keep=self.settings().compaction.keep_last_turns)
                 if plan is None:
-                    await self._notify("There is nothing to summarise yet: only the last turn is left.", "")
+                    await self._notify("There is nothing to summarise yet: only the last turn is left.")
                     return None
-                self._task = asyncio.create_task(self._compact(plan, focus, provider), name="compact")
+                self._task = asyncio.create_task(self._compact_as_asked(plan, focus, provider), name="compact")
                 return self._task
             case _:
                 assert_never(op)
@@ -256,7 +260,7 @@ class ContextManager:
         model = self.transcript.session.model
         if model is None:
             return
-        await self.look_up(model)
+        await self.look_up_model(model)
         request = self.pack(model)
         window = self.window(model)
         self.meter.report_estimate(request, model, window)
@@ -267,7 +271,7 @@ class ContextManager:
         """Report how full the context is when a session is reopened: as reported before, if that is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
-            await self.look_up(model)
+            await self.look_up_model(model)
             self.meter.report_known(tokens, self.window(model))
         elif self.history.turns:
             await self.measure(provider=None)
@@ -278,20 +282,87 @@ class ContextManager:
             await asyncio.wait([self._task])
         await self.meter.aclose()
 
-    # -- for compaction --
+    # -- compaction --
 
-    def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:
-        return Room(
-            model=model,
-            provider=provider,
-            window=self.window(model),
-            tokens=tokens,
-            ratio=self.meter.ratio(model),
+    async def compact(
+        self, plan: CompactionPlan, model: ModelRef, provider: Provider, tokens: int, urgency: Urgency, focus: str = ""
+    ) -> bool:
+        """Carry out `plan` for a request of so many `tokens`; return whether it is smaller now. Raises `StorageError`.
+
+        Without the model, a summary that is only wanted is postponed, and one that is needed is made by rules.
+        """
+        before = self.history.fold.compaction
+        summary = before.summary if before is not None else Summary()
+        if plan.is_summarising:
+            self._say(_ACTIVITY)
+            try:
+                found = await self._summary(plan, model, provider, urgency, focus)
+            finally:
+                self._say("")
+            if found is None:
+                return False
+            summary = found
+        is_known = self.history.has_turn(plan.through_turn) or (before and before.through_turn == plan.through_turn)
+        if self.history.fold.compaction is not before or (plan.through_turn > 0 and not is_known):
+            await self._notify("The conversation changed while it was summarised, so nothing was summarised.")
+            return False
+        event = ev.Compacted(
+            compaction_id=new_compaction_id(),
+            through_turn=plan.through_turn,
+            summary=summary,
+            focus=focus,
+            is_automatic=urgency != "asked",
+            tokens_before=tokens,
+            tokens_after=max(round(tokens - self._saved_by(plan, summary, before) * self.meter.ratio(model)), 0),
+            shortened=plan.shortened,
         )
+        await self.log.record(event)
+        return True
+
+    async def _summary(
+        self, plan: CompactionPlan, model: ModelRef, provider: Provider, urgency: Urgency, focus: str
+    ) -> Summary | None:
+        before = self.history.fold.compaction
+        messages = self.history.messages_through(plan.through_turn)
+        earlier = before.summary if before is not None and before.through_turn else None
+        request = summary_request(messages, earlier, focus.strip(), model, self.window(model))
+        turn = self.transcript.turn
+        problem = "The model's answer held no summary"
+        try:
+            answer = await answer_aside(self.log, provider, model, request, turn, "summary", self.wait)
+            texts = [block.text for block in answer.content if isinstance(block, TextBlock)]
+            found = parsed("\n".join(texts))
+        except ProviderError as error:
+            if urgency == "wanted":
+                logger.info("Nothing was summarised: %s", error.title)
+                return None
+            if urgency == "asked":
+                await self._notify(f"The conversation was not summarised. {error.title}", error.hint, error.detail)
+                return None
+            found, problem = None, f"The model could not be asked for a summary ({error.title})"
+        if found is not None:
+            return found
+        title = f"{problem}, so only the requests, files and to-dos of the older turns were kept."
+        await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
+        todos = (item.content for item in self.transcript.turns.todos if item.status != "completed")
+        return extracted(messages, earlier, todos)
+
+    def _saved_by(self, plan: CompactionPlan, summary: Summary, before: Compaction | None) -> float:
+        """Estimate by how many tokens a compaction makes the request smaller."""
+        gone = message_tokens(self.history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
+        if before is not None and plan.is_summarising:
+            gone += summary_tokens(before.summary)
+        known = before.shortened if before is not None else frozenset[str]()
+        saved = dict(self.history.long_results(self.history.turns))
+        gone += sum(saved.get(call_id, 0.0) for call_id in plan.shortened if call_id not in known)
+        return gone - (summary_tokens(summary) if plan.is_summarising else 0.0)
+
+    def _say(self, message: str) -> None:
+        self.log.emit(ev.ToolProgress(turn=self.transcript.turn, call_id="", name="compact", message=message))
 
     # -- ops --
 
-    async def _compact(
+    async def _compact_as_asked(
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
         """Make the summary that the user asked for. Ends without one when it is stopped."""
@@ -300,8 +371,8 @@ class ContextManager:
         with suppress(asyncio.CancelledError):
             try:
                 provider = await provider_of(model)
-                room = self.room(model, provider, self.meter.tokens(self.pack(model), model))
-                if await self.compacting.compact(plan, room, urgency="asked", focus=focus):
+                tokens = self.meter.tokens(self.pack(model), model)
+                if await self.compact(plan, model, provider, tokens, "asked", focus):
                     await self.measure(provider)
             except StorageError:
                 raise
@@ -311,7 +382,7 @@ class ContextManager:
     async def _change_summary(self, op: ops.EditSummary | ops.UndoCompaction) -> None:
         compaction = self.history.fold.compaction
         if compaction is None:
-            await self._notify("There is no summary in force.", "")
+            await self._notify("There is no summary in force.")
         elif isinstance(op, ops.UndoCompaction):
             if not self.history.can_undo_compaction:
                 await self.read_history()
@@ -340,8 +411,8 @@ class ContextManager:
             deferred_tokens=round(offer.deferred_tokens * ratio),
         )
 
-    async def _notify(self, title: str, hint: str) -> None:
-        await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint))
+    async def _notify(self, title: str, hint: str = "", detail: str = "") -> None:
+        await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint, detail=detail))
 
 
 _ROOM_AFTER = 0.5
@@ -370,7 +441,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         context_manager = self.context_manager
         await context_manager.pins.expire()
         if self._is_first:
-            await context_manager.look_up(self.model)
+            await context_manager.look_up_model(self.model)
             await asyncio.to_thread(context_manager.make_definitions)  # the first time, that takes several frames
         await context_manager.guiding.refresh(is_turn_start=self._is_first)
         self._is_first = False
@@ -430,12 +501,13 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return True
 
     async def _compact(self, tokens: int, urgency: Urgency) -> bool:
-        context_manager = self.context_manager
-        room = context_manager.room(self.model, self.provider, tokens)
+        context_manager, ratio = self.context_manager, self.context_manager.meter.ratio(self.model)
         target = context_manager.target(self.model) or context_manager.window(self.model)
-        fixed = tokens / room.ratio - context_manager.conversation_tokens()
-        left = max(target / room.ratio - fixed, 0.0) * _ROOM_AFTER
+        conversation = message_tokens(context_manager.history.messages())
+        left = max((target - tokens) / ratio + conversation, 0.0) * _ROOM_AFTER
         if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
-            left = min(left, context_manager.conversation_tokens() / 2)
+            left = min(left, conversation / 2)
         plan = automatic(context_manager.history, keep=context_manager.settings().compaction.keep_last_turns, room=left)
-        return plan is not None and await context_manager.compacting.compact(plan, room, urgency=urgency)
+        if plan is None:
+            return False
+        return await context_manager.compact(plan, self.model, self.provider, tokens, urgency)
