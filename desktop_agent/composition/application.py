@@ -33,7 +33,7 @@ from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
-from desktop_agent.core.slash.session_commands import LiveConfig, Services
+from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
@@ -153,7 +153,7 @@ class Application:
         self.tools = SharedTools(tools, servers)
         self.telemetry = Telemetry(self.environ, servers.subscribe)
         self.services = own.get("services") or Services(
-            config=LiveConfig(self.settings_in), forker=self.stored.fork, exporter=self.stored.export
+            config=self.settings_in, forker=self.stored.fork, exporter=self.stored.export
         )
         self.makes_titles = own.get("makes_titles", False)
 

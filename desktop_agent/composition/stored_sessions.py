@@ -86,7 +86,7 @@ class StoredSessions:
             return False
         return not await asyncio.to_thread(is_locked, path.parent)
 
-    async def fork(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+    async def fork(self, source_id: SessionId, before_turn: int | None = None) -> SessionId:
         """Copy a session into a new, independent one and return its id; the source does not change.
 
         Everything before `before_turn` is copied, or all finished turns. The source may be open, here or elsewhere.

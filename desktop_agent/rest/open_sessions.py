@@ -274,7 +274,7 @@ class EventStream:
                     for event in await self._recorded(await self._follower(), feed.last_seq):
                         yield event
                 for event in listening.take():
-                    if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._is_next(event):
+                    if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._mark_sent(event):
                         yield event
                 if listening.is_behind:
                     continue
@@ -298,7 +298,7 @@ class EventStream:
             silent_s += POLL_S
 
     async def _follower(self) -> Follower:
-        """Return a follower that starts near the client's position; `_is_next` filters the rest."""
+        """Return a follower that starts near the client's position; `_mark_sent` filters the rest."""
         try:
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
         except OSError as error:
@@ -311,9 +311,9 @@ class EventStream:
         A record that is written but not yet reported can still be rolled back, when the disk fails.
         """
         found = await asyncio.to_thread(follower.read)
-        return (event for event in found if not (last and event.seq > last) and self._is_next(event))
+        return (event for event in found if not (last and event.seq > last) and self._mark_sent(event))
 
-    def _is_next(self, event: ev.DurableEvent) -> bool:
+    def _mark_sent(self, event: ev.DurableEvent) -> bool:
         """Whether the client lacks this event; marks it as sent."""
         if event.seq <= self._last:
             return False

@@ -184,11 +184,11 @@ def pack(
         stable_messages=stable,
         pinned=pinned_text(history.pins),
         conversation=conversation,
-        follows=_followed(messages, model),
+        follows=_last_answer_id(messages, model),
     )
 
 
-def _followed(messages: Sequence[Message], model: ModelRef) -> str:
+def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
     """Return the id of the last answer, if a model of the same account and address gave it; else empty."""
     last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
     if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:

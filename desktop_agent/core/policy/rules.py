@@ -69,7 +69,7 @@ _NEVER_WIDE = frozenset({
 MOST_WORDS = 20_000
 """How many words are searched for one pattern, counting those of commands nested in another's words."""
 
-_UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
+_TRANSPARENT_WRAPPERS = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
 """Wrappers that do not hide a command from its rule."""
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
@@ -289,7 +289,7 @@ def split_pattern(pattern: str) -> tuple[str, ...]:
 def names_all_of(pattern: str, segment: Segment) -> bool:
     """Whether a command begins with exactly the pattern's words, and nothing about it is unknown."""
     wanted = split_pattern(pattern)
-    if not wanted or not segment.is_static or any(wrapper not in _UNDER for wrapper in segment.wrappers):
+    if not wanted or not segment.is_static or not _TRANSPARENT_WRAPPERS.issuperset(segment.wrappers):
         return False
     return segment.words[: len(wanted)] == wanted
 
@@ -456,7 +456,7 @@ def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
     for segment in parsed.segments:
         if needs_no_rule(segment):
             continue
-        if not segment.parts or not segment.is_static or any(wrapper not in _UNDER for wrapper in segment.wrappers):
+        if not segment.parts or not segment.is_static or not _TRANSPARENT_WRAPPERS.issuperset(segment.wrappers):
             return ()
         found[_patterns(segment.words)] = None
     return tuple(found)

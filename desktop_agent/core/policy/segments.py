@@ -203,7 +203,7 @@ def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
 
 
 def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
-    if takes := _RUNS.get(base):
+    if takes := _UNWRAPPERS.get(base):
         return takes(rest)
     if base in SHELLS:
         return (_shell(base, rest),)
@@ -400,7 +400,7 @@ def _trap(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
     return (_script(rest[:1], "trap runs text that is not known beforehand"),) if rest else ()
 
 
-_RUNS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
+_UNWRAPPERS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
     "find": _find,
     "gfind": _find,
     "eval": _eval,

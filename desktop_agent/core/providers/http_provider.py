@@ -144,7 +144,7 @@ class HttpProvider:
         """
         call = self._call(request.model)
         connection = await self._ready()
-        request = await self._taken(request)
+        request = await self._adapted(request)
         reader = self._wire.reader()
         content_type = ""
         has_started = has_renewed = False
@@ -183,7 +183,7 @@ class HttpProvider:
             return None
         call = self._call(request.model)
         connection = await self._ready()
-        request = await self._taken(request)
+        request = await self._adapted(request)
         body = await asyncio.to_thread(self._wire.encode_count, request, self._pictures)
         try:
             answer = await connection.post(self._wire.count_path, body, await self._headers())
@@ -234,7 +234,7 @@ class HttpProvider:
 
         return replace(completion, usage=await asyncio.to_thread(price))
 
-    async def _taken(self, request: ModelRequest) -> ModelRequest:
+    async def _adapted(self, request: ModelRequest) -> ModelRequest:
         """Return the request without other models' thinking, and without an effort level unknown to the model."""
         request = strip_foreign_thinking(request, self._endpoint.model)
         known = await self._known(request.model) if request.effort else None

@@ -188,7 +188,7 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         async with aclosing(await self.provider_source(model)) as provider:
             asked = replace(request, model=model.model)
             completion = await answer_aside(self.log, provider, model, asked, turn, "server", self.retries.wait)
-        await self.spending.note(turn, completion.usage, model)
+        await self.spending.warn_of_unknown_price(turn, completion.usage, model)
         return AsideAnswer(text=completion.text, stop=completion.stop_reason)
 
     def _model(self) -> ModelRef:

@@ -45,7 +45,7 @@ class SpendingState(Struct):
             case _:
                 pass
 
-    def go_on(self, question: SpendingQuestion) -> None:
+    def allow_more(self, question: SpendingQuestion) -> None:
         """Fold in that the user allowed further spending."""
         if question.limit == "session_usd":
             self.session_until_usd = question.until_usd
@@ -83,7 +83,7 @@ class SessionState(Struct):
         self.spending.apply(event)
         match event:
             case ev.ApprovalResolved(decision=Allowed()) if asked is not None and asked.spending is not None:
-                self.spending.go_on(asked.spending)
+                self.spending.allow_more(asked.spending)
             case ev.ApprovalResolved(decision=Allowed() as answer) if asked is not None:
                 made = rules_of(asked, answer, now=event.at, workspace=self.transcript.session.workspace)
                 self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}

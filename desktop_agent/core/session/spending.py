@@ -140,7 +140,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             answer = await self._ask(turn, question)
         return "interrupted"
 
-    async def note(self, turn: int, usage: Usage, model: ModelRef) -> None:
+    async def warn_of_unknown_price(self, turn: int, usage: Usage, model: ModelRef) -> None:
         """Warn, once for each model, of a limit that cannot work because the model's cost is unknown."""
         spending = self.settings.current.spending
         limits = (self.limits.max_cost_usd, spending.session_usd, spending.day_usd)

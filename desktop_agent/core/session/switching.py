@@ -44,7 +44,7 @@ async def take_over(
         instead = TurnRequests(context_manager=usual.context_manager, model=model, provider=provider)
         request = await instead.as_it_is()
     except (AgentError, NoRoomError) as obstacle:
-        raise unaided(error, name, obstacle) from obstacle
+        raise with_failed_fallback(error, name, obstacle) from obstacle
     title = f"{usual.model.model} is overloaded, so {name} answers this request."
     hint = f"The next request goes to {usual.model.model} again. The setting model.fallback names the substitute."
     notice = ev.Notice(
@@ -54,7 +54,7 @@ async def take_over(
     return instead, request
 
 
-def unaided(error: ProviderError, name: str, obstacle: AgentError) -> ProviderError:
+def with_failed_fallback(error: ProviderError, name: str, obstacle: AgentError) -> ProviderError:
     """Return the failure of the usual model, with why the fallback did not help."""
     return ProviderError(
         error.title,

@@ -28,7 +28,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.provider import Completion, Provider, reported
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
-from desktop_agent.core.session.switching import OVERLOAD, refused_effort_notice, take_over, unaided
+from desktop_agent.core.session.switching import OVERLOAD, refused_effort_notice, take_over, with_failed_fallback
 from desktop_agent.core.tools.execution.runtime import CallOutcome
 
 CUT_OFF = (
@@ -193,7 +193,7 @@ class Turn:
         try:
             completion = await self._stream(request, instead)
         except ProviderError as obstacle:
-            raise unaided(error, instead.model.model, obstacle) from obstacle
+            raise with_failed_fallback(error, instead.model.model, obstacle) from obstacle
         self._is_overloaded = True
         return await self._record(completion, instead)
 
@@ -228,7 +228,7 @@ class Turn:
         await self.parts.recorder.record(
             ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
         )
-        await self.parts.spending.note(self.number, completion.usage, by.model)
+        await self.parts.spending.warn_of_unknown_price(self.number, completion.usage, by.model)
         if completion.refused_effort:
             await self.parts.recorder.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
         return replace(completion, content=content)

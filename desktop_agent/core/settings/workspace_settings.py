@@ -214,7 +214,7 @@ class WorkspaceSettings:
         self.root = root
         self._trust = trust
         self._project = _Project()
-        self._goes_on = False
+        self._has_accepted_faults = False
         self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
 
     @property
@@ -231,12 +231,12 @@ class WorkspaceSettings:
     @property
     def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run here: what safety depends on cannot be read, and no earlier values can stand in."""
-        return (*self.live.faults, *(() if self._goes_on else self._own_faults()))
+        return (*self.live.faults, *(() if self._has_accepted_faults else self._own_faults()))
 
-    def go_on(self) -> None:
+    def accept_faults(self) -> None:
         """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
-        self._goes_on = True
-        self.live.go_on()
+        self._has_accepted_faults = True
+        self.live.accept_faults()
 
     @property
     def proposal(self) -> ProjectProposal | None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import shortened
 
-_RUNS = re.compile(r"`+")
+_BACKQUOTES = re.compile(r"`+")
 
 
 def code(text: str) -> str:
@@ -40,7 +40,7 @@ def short_line(text: str, longest: int = 120) -> str:
 
 
 def _longest_run(text: str) -> int:
-    return max((len(run) for run in _RUNS.findall(text)), default=0)
+    return max((len(run) for run in _BACKQUOTES.findall(text)), default=0)
 
 
 Origin = Literal["built-in", "person", "project", "server"]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileImage, ModelRef, Pin, RewindScope
 from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.values import read_value, setting_values, shown_value, value_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -41,31 +42,13 @@ from desktop_agent.core.transcript import CompactionEntry, Transcript
 E = TypeVar("E", bound=ev.DurableEvent)
 
 
-class ConfigWriter(Protocol):
-    """Access to the settings, for `/config`."""
-
-    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        """Return every setting with the value in force in this folder; settings without a value are left out."""
-        ...
-
-    async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Save and apply a valid user setting; return the message to show here. Raises `UsageError`, `StorageError`."""
-        ...
-
-
-class Forker(Protocol):
-    """Copies sessions, for `/fork`."""
-
-    async def __call__(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
-        """Return the id of the copy. Raises `AgentError`."""
-        ...
-
-
 class Services(Struct, frozen=True, kw_only=True):
     """Services of the application beyond one session. A command whose service is missing is not offered."""
 
-    config: ConfigWriter | None = None
-    forker: Forker | None = None
+    config: Callable[[Path], WorkspaceSettings] | None = None
+    """Returns the settings in force in a folder."""
+    forker: Callable[[SessionId, int | None], Awaitable[SessionId]] | None = None
+    """Copies a session, as it was before a turn, and returns the id of the copy. Raises `AgentError`."""
     exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
     """Writes a session to a new file and returns its size in bytes; raises `UsageError` if the file exists."""
 
@@ -162,28 +145,6 @@ def reported() -> Generator[None]:
         raise AgentError(error.title, hint=error.hint, detail=error.detail) from error
 
 
-class LiveConfig(Struct, frozen=True, eq=False):
-    """The `ConfigWriter` of the running application."""
-
-    settings_in: Callable[[Path], WorkspaceSettings]
-
-    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        values = setting_values(self.settings_in(workspace).current)
-        return tuple((key, shown_value(value)) for key, value in values.items() if value is not None)
-
-    async def change(self, key: str, value: str, workspace: Path) -> str:
-        settings = self.settings_in(workspace)
-        change = await settings.live.change(key, read_value(value))
-        if change.overridden_by is not None:
-            return f"`{key}` is saved, but {change.overridden_by} goes before the settings file."
-        source = settings.loaded.sources.get(key)
-        if source is not None and source.kind == "project":
-            now = shown_value(value_of(settings.current, key))
-            return f"`{key}` is saved, but this project is stricter: here it is `{now}`, from `{source}`."
-        where = f" It is in `{settings.live.path}`." if settings.live.path is not None else ""
-        return f"`{key}` is `{shown_value(change.after) or 'not set'}` from the next step on.{where}"
-
-
 async def model(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     """Show or set the model. A name without a provider means the current provider and account."""
     now = parts.transcript.session.model
@@ -221,19 +182,32 @@ def _model_line(model: ModelRef) -> str:
 
 
 async def config(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
-    settings = parts.services.config
-    assert settings is not None, "not offered without settings"
+    settings_in = parts.services.config
+    assert settings_in is not None, "not offered without settings"
+    settings = settings_in(parts.workspace)
     action, rest = first_word(invocation.rest)
     if action.lower() == "set":
         key, value = _assignment(rest)
         with reported():
-            return Reply(await settings.change(key, value, parts.workspace))
+            return Reply(_change_words(await settings.live.change(key, read_value(value)), settings))
     no_more(invocation.words[1:], "/config [KEY | set KEY=VALUE]")
     beginning = f"{action}." if action else ""
-    shown = [(key, value) for key, value in settings.values(parts.workspace) if f"{key}.".startswith(beginning)]
+    values = {key: value for key, value in setting_values(settings.current).items() if value is not None}
+    shown = [f"{key} = {shown_value(value)}" for key, value in values.items() if f"{key}.".startswith(beginning)]
     if not shown:
         raise UsageError(f"There is no setting {code(action)}.", hint="`/config` lists them all.")
-    return Reply(fenced("\n".join(f"{key} = {value}" for key, value in shown), "toml"))
+    return Reply(fenced("\n".join(shown), "toml"))
+
+
+def _change_words(change: SettingChange, settings: WorkspaceSettings) -> str:
+    key, source = change.key, settings.loaded.sources.get(change.key)
+    if change.overridden_by is not None:
+        return f"`{key}` is saved, but {change.overridden_by} goes before the settings file."
+    if source is not None and source.kind == "project":
+        now = shown_value(value_of(settings.current, key))
+        return f"`{key}` is saved, but this project is stricter: here it is `{now}`, from `{source}`."
+    where = f" It is in `{settings.live.path}`." if settings.live.path is not None else ""
+    return f"`{key}` is `{shown_value(change.after) or 'not set'}` from the next step on.{where}"
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -249,7 +223,7 @@ def _assignment(text: str) -> tuple[str, str]:
 async def effort(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
-    known = await parts.context_manager.look_up(model) if model is not None else None
+    known = await parts.context_manager.look_up_model(model) if model is not None else None
     if model is None or known is None:
         raise UsageError("Nothing is known about the model, so its effort cannot be set.")
     if not invocation.words:
@@ -488,7 +462,7 @@ async def fork(invocation: Invocation, parts: CommandParts, controls: SessionCon
     no_more(invocation.words[1:], "/fork [TURN]")
     turn = _turn(invocation.words[0]) if invocation.words else None
     with reported():
-        made = await forker(parts.transcript.session.session_id, before_turn=turn)
+        made = await forker(parts.transcript.session.session_id, turn)
     where = f" before turn {turn}" if turn is not None else ""
     text = f"Forked{where}: the copy is session {code(made)}. This one stays as it is."
     return Reply(text, opens=made)

@@ -74,11 +74,11 @@ def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
         is_read_only=False,
         started_at=at,
     )
-    tell(entry, call, {})
+    update_hosted_call(entry, call, {})
     return entry
 
 
-def tell(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
+def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
     """Update an entry from its hosted call, with the citations of the pages that were found."""
     query = call.query or entry.title
     arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
@@ -298,7 +298,7 @@ class EntryFold(Fold):
                 else:
                     patches.append(self.add(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)))
         for call in calls.values():
-            patches += self._tell(call, cited)
+            patches += self._update_hosted_call(call, cited)
         self._unfinished = {call.id for call in calls.values() if call.state == "started"}
         return [*patches, *self._close_open()]
 
@@ -306,16 +306,16 @@ class EntryFold(Fold):
         index, entry = self.paged.locate(event.call.id)
         is_open = index - self.paged.base in self._open or event.call.id in self._unfinished
         if entry is not None and is_open:
-            return self._tell(event.call, {})
+            return self._update_hosted_call(event.call, {})
         patch = self.add(begun_entry(event.call, event.turn, event.at))
         self._open.append(patch.index - self.paged.base)
         return [patch]
 
-    def _tell(self, call: HostedCall, cited: dict[str, Citation]) -> list[Patch]:
+    def _update_hosted_call(self, call: HostedCall, cited: dict[str, Citation]) -> list[Patch]:
         index, entry = self.paged.locate(call.id)
         if entry is None:
             return []
-        tell(entry, call, cited)
+        update_hosted_call(entry, call, cited)
         return [Patch("update", index)]
 
     def _discard_open(self) -> list[Patch]:
@@ -386,7 +386,7 @@ class EntryFold(Fold):
         """Show hosted calls as failed that no message will end."""
         unfinished, self._unfinished = self._unfinished, set()
         calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
-        return [patch for call in calls for patch in self._tell(call, {})]
+        return [patch for call in calls for patch in self._update_hosted_call(call, {})]
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
         patches = self._discard_open() if event.code in ANEW else []

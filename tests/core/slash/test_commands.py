@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 from desktop_agent.core.slash.session_commands import ExportForm, Services
 from tests.harness import Ground, Open
@@ -58,22 +58,6 @@ async def talk(opened: Open) -> None:
 
 def write(path: str, content: str) -> Call:
     return Call("create_file", {"path": path, "content": content})
-
-
-class Settings:
-    """Settings of one key, kept in memory."""
-
-    def __init__(self) -> None:
-        self.kept = {"compaction.keep_last_turns": "4"}
-
-    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        return tuple(self.kept.items())
-
-    async def change(self, key: str, value: str, workspace: Path) -> str:
-        if key not in self.kept:
-            raise UsageError(f"There is no setting {key!r}.")
-        self.kept[key] = value
-        return f"{key} = {value}"
 
 
 @pytest.mark.parametrize("declared", BUILT_IN, ids=lambda declared: declared.name)
@@ -361,7 +345,7 @@ class TestEffort:
 class TestOfServices:
     @pytest.fixture
     def services(self, tmp_path: Path) -> Services:
-        async def fork(source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        async def fork(source_id: SessionId, before_turn: int | None) -> SessionId:
             if before_turn == 9:
                 raise UsageError("There is no turn 9.")
             return f"{source_id}-{before_turn}"
@@ -372,7 +356,7 @@ class TestOfServices:
             except OSError as error:
                 raise StorageError("The export could not be written.") from error
 
-        return Services(config=Settings(), forker=fork, exporter=export)
+        return Services(forker=fork, exporter=export)
 
     async def test_a_fork_opens(self, ground: Ground, services: Services) -> None:
         ground.services = services
@@ -381,16 +365,6 @@ class TestOfServices:
             assert (await command(opened, "/fork 2")).opens == f"{opened.id}-2"
             assert "no turn 9" in await bad(opened, "/fork 9")
             assert await bad(opened, "/fork x")
-
-    async def test_settings_are_shown_and_set(self, ground: Ground, services: Services) -> None:
-        ground.services = services
-        async with ground.session([]) as opened:
-            assert "keep_last_turns = 4" in await fine(opened, "/config")
-            assert await fine(opened, "/config set compaction.keep_last_turns=6") == "compaction.keep_last_turns = 6"
-            assert "keep_last_turns = 6" in await fine(opened, "/config compaction")
-            assert "no setting" in await bad(opened, "/config set no.such=6")
-            assert await bad(opened, "/config set compaction.keep_last_turns")
-            assert await bad(opened, "/config no")
 
     async def test_an_export_writes_over_nothing(self, ground: Ground, services: Services) -> None:
         ground.services = services
@@ -418,6 +392,9 @@ class TestRealServices:
             assert "keep_last_turns = 4" in await fine(opened, "/config")
             await fine(opened, "/config set compaction.auto=false")
             assert "Auto-compaction: off" in await fine(opened, "/status")
+            assert "auto = false" in await fine(opened, "/config compaction")
+            assert await bad(opened, "/config no")
+            assert await bad(opened, "/config set compaction.keep_last_turns")
             assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
             assert "no setting" in await bad(opened, "/config set no.such=6")
 
@@ -531,11 +508,10 @@ async def test_a_defect_in_a_command_ends_neither_the_session_nor_the_silence(
 ) -> None:
     expected_logs.append("A command failed unexpectedly")
 
-    class Broken(Settings):
-        def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-            raise RuntimeError("boom")
+    def broken(folder: Path) -> WorkspaceSettings:
+        raise RuntimeError("boom")
 
-    ground.services = Services(config=Broken())
+    ground.services = Services(config=broken)
     async with ground.session([]) as opened:
         assert "inside the application" in await bad(opened, "/config")
         assert await fine(opened, "/status")

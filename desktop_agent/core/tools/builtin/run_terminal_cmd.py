@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -138,9 +138,6 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
     def title(self, arguments: RunTerminalCmdArguments) -> str:
         return arguments.command.strip().partition("\n")[0]
 
-    def command(self, arguments: RunTerminalCmdArguments) -> str:
-        return arguments.command
-
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
         """Return the same call with the command as the user edited it."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
@@ -166,16 +163,6 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
 
     def explanation(self, arguments: RunTerminalCmdArguments) -> str:
         return (arguments.explanation or "").strip()
-
-    def variables(self, arguments: RunTerminalCmdArguments) -> Collection[str]:
-        return arguments.env or {}
-
-    def wants_unconfined(self, arguments: RunTerminalCmdArguments) -> bool:
-        """Whether the model asks to run this outside the sandbox. Only a request: the policy decides."""
-        return arguments.with_escalated_permissions
-
-    def justification(self, arguments: RunTerminalCmdArguments) -> str:
-        return (arguments.justification or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
         """Return where the command would run. Raises `ToolError` when it is not in the workspace."""

@@ -249,24 +249,24 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     ) -> ToolResult:
         facts = replace(
             _facts(tool),
-            command=tool.command(arguments),
+            command=arguments.command,
             folder=str(await asyncio.to_thread(tool.working_folder, arguments, context)),
             details=tool.circumstances(arguments),
-            wants_unconfined=tool.wants_unconfined(arguments),
-            justification=tool.justification(arguments),
+            wants_unconfined=arguments.with_escalated_permissions,
+            justification=(arguments.justification or "").strip(),
         )
         case = _case(tool, call, arguments, facts, "Run this command?")
         permit = await self._enter(call, case)
         arguments, note = _as_permitted(tool, arguments, permit)
         confinement = await self._box.confiner.confinement(permit.confinement)
         result = await self._run_command(tool, call, arguments, context, confinement)
-        command = tool.command(arguments)
+        command = arguments.command
         if denial := await asyncio.to_thread(confinement.denial_in, result):
             result = await self._escalate(tool, call, arguments, context, case.edited(command), result, denial)
         elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
             note += f"[{hint}]\n"
         kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
-        missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, tool.variables(arguments))
+        missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, arguments.env or {})
         if missed:
             note += f"[{kept_back_words(missed)}]\n"
             result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
@@ -316,7 +316,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         if not confinement.may_write:
             return await tool.run(arguments, context)
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-        run = PlannedCommand(tool.command(arguments), folder, is_confined=confinement.is_confined)
+        run = PlannedCommand(arguments.command, folder, is_confined=confinement.is_confined)
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         job_id = ""
         confinement.protect(self._effects.repositories(context.boundary.root))
@@ -420,7 +420,7 @@ def _as_permitted(
     tool: RunTerminalCmd, arguments: RunTerminalCmdArguments, permit: Permit
 ) -> tuple[RunTerminalCmdArguments, str]:
     edited = permit.edited_command
-    if edited is None or edited == tool.command(arguments):
+    if edited is None or edited == arguments.command:
         return arguments, ""
     note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
     return tool.with_command(arguments, edited), note

@@ -119,7 +119,7 @@ class Safeguard:
         for name, place in plan.repositories.items():
             if name not in refs and (known := await self._refs.read(place)) is not None:
                 refs[name] = known
-        if self._holds(call_id, plan):
+        if self._reuse_precautions(call_id, plan):
             return
         try:
             self._held = await asyncio.to_thread(self._write_down, call_id, plan, refs)
@@ -152,7 +152,7 @@ class Safeguard:
 
     # -- what is on disk meanwhile --
 
-    def _holds(self, call_id: CallId, plan: _Plan) -> bool:
+    def _reuse_precautions(self, call_id: CallId, plan: _Plan) -> bool:
         """Reuse the precautions on disk for this command if they apply, and return whether they do."""
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
