@@ -246,7 +246,7 @@ class LiveRules:
         """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules replace it."""
         return () if self._has_held else tuple(problem for problem in self.loaded.problems if problem.is_fault)
 
-    def accept_faults(self) -> None:
+    def go_on(self) -> None:
         """Put the readable rules in force. Only the user decides that."""
         self._has_held = True
 

@@ -172,9 +172,9 @@ class SettingsController(Controller):
         """Accept what can be read of the files in the banner, and of no others: the user saw only those."""
         shown = {fault.path for fault in self._faults}
         if self._bench.rules.file.path in shown:
-            self._bench.rules.accept_faults()
+            self._bench.rules.go_on()
         if shown - {self._bench.rules.file.path}:
-            self._in_force.accept_faults()
+            self._in_force.go_on()
         self._show_faults()
 
     def _show(self, title: str, problems: tuple[str, ...]) -> None:

@@ -81,7 +81,7 @@ class LiveSettings:
         """Why nothing may run: settings that safety depends on cannot be read, and no earlier values can stand in."""
         return () if self._has_held else self._loaded.faults
 
-    def accept_faults(self) -> None:
+    def go_on(self) -> None:
         """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
         self._has_held = True
         self._tell()

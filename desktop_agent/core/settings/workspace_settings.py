@@ -233,10 +233,10 @@ class WorkspaceSettings:
         """Why nothing may run here: what safety depends on cannot be read, and no earlier values can stand in."""
         return (*self.live.faults, *(() if self._has_accepted_faults else self._own_faults()))
 
-    def accept_faults(self) -> None:
+    def go_on(self) -> None:
         """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
         self._has_accepted_faults = True
-        self.live.accept_faults()
+        self.live.go_on()
 
     @property
     def proposal(self) -> ProjectProposal | None:

@@ -169,6 +169,6 @@ async def test_the_user_may_decide_to_go_on_with_what_can_be_read(file: Path) ->
     live = LiveSettings.load(file, {})
     told: list[int] = []
     live.subscribe(lambda: told.append(len(live.faults)))
-    live.accept_faults()
+    live.go_on()
     assert (live.faults, told) == ((), [0])
     assert (live.current.execution.sandbox, live.current.execution.blocked_commands) == ("restricted", ("rm",))
