@@ -42,86 +42,61 @@ def _case(name: str, comes_to: str, *parts: Part, says: str = "", is_reading: bo
     return Case(name, parts, comes_to, says, is_reading)
 
 
+def _stream(name: str, comes_to: str, *parts: Part, says: str = "") -> Case:
+    """A case of an answer that begins as one should."""
+    return _case(name, comes_to, head(), *parts, says=says)
+
+
+def _flood(name: str, *parts: Part) -> Case:
+    """A case of an answer of which there is too much."""
+    return _stream(name, "unacceptable", *parts)
+
+
 _WIDE = "[" + "[]," * 200_000 + "[]]"
 
 FLOODS = (
-    _case("text without end", "unacceptable", head(), TEXT, endless(delta("text_delta", text="x" * 900))),
-    _case("tiny pieces of text without end", "unacceptable", head(), TEXT, endless(delta("text_delta", text="x"))),
-    _case(
+    _flood("text without end", TEXT, endless(delta("text_delta", text="x" * 900))),
+    _flood("tiny pieces of text without end", TEXT, endless(delta("text_delta", text="x"))),
+    _flood(
         "thinking without end",
-        "unacceptable",
-        head(),
         start() + block("thinking", thinking=""),
         endless(delta("thinking_delta", thinking="x" * 500)),
     ),
-    _case(
-        "arguments without end",
-        "unacceptable",
-        head(),
-        TOOL,
-        endless(delta("input_json_delta", partial_json="[" * 500)),
-    ),
-    _case(
+    _flood("arguments without end", TOOL, endless(delta("input_json_delta", partial_json="[" * 500))),
+    _flood(
         "a block of an unknown type without end",
-        "unacceptable",
-        head(),
         start() + block("new", text=""),
         endless(delta("new_delta", text="xx")),
     ),
-    _case(
+    _flood(
         "a list of an unknown block without end",
-        "unacceptable",
-        head(),
         start() + block("new", things=[]),
         endless(delta("new_delta", things=["a", "b"])),
     ),
-    _case(
+    _flood(
         "signatures without end",
-        "unacceptable",
-        head(),
         start() + block("thinking", thinking=""),
         endless(delta("signature_delta", signature="x" * 5000)),
     ),
-    _case(
-        "100,000 calls",
-        "unacceptable",
-        head(),
-        start(),
-        each(lambda n: call("read_file", '{"path": "a"}', n, f"c{n}"), 100_000),
-    ),
-    _case(
-        "100,000 blocks of text",
-        "unacceptable",
-        head(),
-        start(),
-        each(lambda n: block("text", n, text="a") + stop(n), 100_000),
-    ),
-    _case("one event of a gigabyte", "unacceptable", head(), b"data: ", endless(b"x" * 60_000)),
-    _case("one event of short lines without end", "unacceptable", head(), endless(b"data: x\n")),
-    _case("one event of lines without a name", "unacceptable", head(), endless(b"a\r")),
-    _case("comments without end", "unacceptable", head(), endless(b": ping\n\n")),
-    _case("empty lines without end", "unacceptable", head(), endless(b"\n")),
-    _case("pings without end", "unacceptable", head(), endless(event("ping"))),
-    _case(
-        "usage without end",
-        "unacceptable",
-        head(),
-        TEXT,
-        endless(event("message_delta", delta={}, usage={"output_tokens": 1})),
-    ),
-    _case(
+    _flood("100,000 calls", start(), each(lambda n: call("read_file", '{"path": "a"}', n, f"c{n}"), 100_000)),
+    _flood("100,000 blocks of text", start(), each(lambda n: block("text", n, text="a") + stop(n), 100_000)),
+    _flood("one event of a gigabyte", b"data: ", endless(b"x" * 60_000)),
+    _flood("one event of short lines without end", endless(b"data: x\n")),
+    _flood("one event of lines without a name", endless(b"a\r")),
+    _flood("comments without end", endless(b": ping\n\n")),
+    _flood("empty lines without end", endless(b"\n")),
+    _flood("pings without end", endless(event("ping"))),
+    _flood("usage without end", TEXT, endless(event("message_delta", delta={}, usage={"output_tokens": 1}))),
+    _stream(
         "wide JSON in a block",
         "stream",
-        head(),
         start(),
         raw_event(
             b'{"type": "content_block_start", "index": 0, "content_block": {"type": "new", "v": %s}}' % _WIDE.encode()
         ),
     ),
-    _case(
+    _flood(
         "many blocks of wide JSON",
-        "unacceptable",
-        head(),
         start(),
         *(
             raw_event(
@@ -170,10 +145,10 @@ BODIES = (
         endless(b"x: y\r\n"),
     ),
     _case("an unknown transfer coding", "network", head("transfer-encoding: gzip, chunked"), chunked(ANSWER)),
-    _case("a drop within an event", "stream", head(), ANSWER[:-30]),
-    _case("silence within the body", "network", head(), TEXT, None, says="stopped answering"),
-    _case("an answer and then silence", "answer", head(), ANSWER, None),
-    _case("an answer and then a flood", "answer", head(), ANSWER, endless(delta("text_delta", text="x"))),
+    _stream("a drop within an event", "stream", ANSWER[:-30]),
+    _stream("silence within the body", "network", TEXT, None, says="stopped answering"),
+    _stream("an answer and then silence", "answer", ANSWER, None),
+    _stream("an answer and then a flood", "answer", ANSWER, endless(delta("text_delta", text="x"))),
     *(
         _case(f"a bomb in {coding}", "unacceptable", head(f"content-encoding: {coding}"), packed, says="packed")
         for coding, packed in (("gzip", bomb(200_000_000, "gzip")), ("deflate", bomb(200_000_000, "deflate")))
@@ -234,66 +209,52 @@ WAITS = tuple(
 )
 
 CONTENTS = (
-    _case("garbage for events", "stream", head(), b"data: \x01\x02\x03\n\n" * 50),
-    _case("events that are no objects", "stream", head(), raw_event(b"[1, 2]")),
-    _case("invalid UTF-8", "stream", head(), TEXT, b'data: {"type": "content_block_delta", "x": "\xff\xfe"}\n\n'),
-    _case("a lone surrogate", "answer", head(), TEXT, delta("text_delta", text="\ud800"), stop(), end()),
-    _case("a NUL in the text", "answer", head(), TEXT, delta("text_delta", text="a\0b"), stop(), end()),
+    _stream("garbage for events", "stream", b"data: \x01\x02\x03\n\n" * 50),
+    _stream("events that are no objects", "stream", raw_event(b"[1, 2]")),
+    _stream("invalid UTF-8", "stream", TEXT, b'data: {"type": "content_block_delta", "x": "\xff\xfe"}\n\n'),
+    _stream("a lone surrogate", "answer", TEXT, delta("text_delta", text="\ud800"), stop(), end()),
+    _stream("a NUL in the text", "answer", TEXT, delta("text_delta", text="a\0b"), stop(), end()),
     _case("an answer as JSON", "not_found", head(type="application/json"), b'{"content": "hello"}'),
     _case("a page", "not_found", head(type="text/html"), b"<html>Sign in</html>"),
     _case("a page without end", "unacceptable", head(type="text/html"), endless(b"<p>")),
     _case("no content type at all", "not_found", b"HTTP/1.1 200 OK\r\n\r\n"),
-    _case("an event 100,000 levels deep", "stream", head(), raw_event(b"[" * 100_000)),
-    _case(
-        "arguments 100,000 levels deep",
-        "answer",
-        head(),
-        start() + call("read_file", '{"a":' * 100_000),
-        end("tool_use"),
-    ),
-    _case("one index twice", "stream", head(), TEXT + block("text", text="again")),
-    _case("a delta of no block", "stream", head(), start() + delta("text_delta", 7, text="x")),
-    _case("an index that is no number", "stream", head(), start(), event("content_block_start", index="0")),
-    _case(
+    _stream("an event 100,000 levels deep", "stream", raw_event(b"[" * 100_000)),
+    _stream("arguments 100,000 levels deep", "answer", start() + call("read_file", '{"a":' * 100_000), end("tool_use")),
+    _stream("one index twice", "stream", TEXT + block("text", text="again")),
+    _stream("a delta of no block", "stream", start() + delta("text_delta", 7, text="x")),
+    _stream("an index that is no number", "stream", start(), event("content_block_start", index="0")),
+    _stream(
         "a number of 10,000 digits",
         "stream",
-        head(),
         raw_event(b'{"type": "message_start", "message": {"usage": {"input_tokens": %s}}}' % (b"9" * 10_000)),
     ),
-    _case("usage of 10^18", "answer", head(), start(usage={"input_tokens": 10**18}), end(output_tokens=10**18)),
-    _case("usage below nothing", "answer", head(), start(usage={"input_tokens": -5}), end(output_tokens=-5)),
-    _case("usage that is no number", "answer", head(), start(usage={"input_tokens": "many"}), end(output_tokens=1.5)),
-    _case(
+    _stream("usage of 10^18", "answer", start(usage={"input_tokens": 10**18}), end(output_tokens=10**18)),
+    _stream("usage below nothing", "answer", start(usage={"input_tokens": -5}), end(output_tokens=-5)),
+    _stream("usage that is no number", "answer", start(usage={"input_tokens": "many"}), end(output_tokens=1.5)),
+    _stream(
         "usage of NaN",
         "answer",
-        head(),
         raw_event(b'{"type": "message_start", "message": {"usage": {"input_tokens": NaN}}}'),
         end(),
     ),
-    _case(
-        "control characters in an id",
-        "answer",
-        head(),
-        start() + call("read_file", call_id="\x1b[2J\n\0"),
-        end("tool_use"),
+    _stream(
+        "control characters in an id", "answer", start() + call("read_file", call_id="\x1b[2J\n\0"), end("tool_use")
     ),
-    _case("an id of 1 MB", "unacceptable", head(), start() + block("tool_use", id="x" * 1_000_000, name="a")),
-    _case("a tool's name of 1 MB", "unacceptable", head(), start() + block("tool_use", id="c", name="x" * 1_000_000)),
-    _case("a tool without a name", "stream", head(), start() + block("tool_use", id="c", name="")),
-    _case("an unknown reason to stop", "answer", head(), TEXT + stop() + end("x" * 100_000)),
-    _case("a call in an answer that was cut", "answer", head(), start() + call("read_file") + end("max_tokens")),
-    _case("the end of a message inside a block", "stream", head(), TEXT + end()),
-    _case(
+    _flood("an id of 1 MB", start() + block("tool_use", id="x" * 1_000_000, name="a")),
+    _flood("a tool's name of 1 MB", start() + block("tool_use", id="c", name="x" * 1_000_000)),
+    _stream("a tool without a name", "stream", start() + block("tool_use", id="c", name="")),
+    _stream("an unknown reason to stop", "answer", TEXT + stop() + end("x" * 100_000)),
+    _stream("a call in an answer that was cut", "answer", start() + call("read_file") + end("max_tokens")),
+    _stream("the end of a message inside a block", "stream", TEXT + end()),
+    _stream(
         "an error in the stream",
         "overloaded",
-        head(),
         TEXT,
         event("error", error={"type": "overloaded_error", "message": f"x {KEY}"}),
     ),
-    _case(
+    _stream(
         "an error of 1 MB in the stream",
         "server",
-        head(),
         TEXT,
         event("error", error={"type": "x" * 1_000_000, "message": "y" * 900_000}),
     ),

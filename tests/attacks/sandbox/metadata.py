@@ -81,14 +81,22 @@ def parts(path: str) -> tuple[int, bytes]:
 # Modes.
 
 
-@way
-def chmod(path: str) -> None:
-    os.chmod(path, LOOSE)
-
-
-@way
-def chmod_by_number(path: str) -> None:
-    syscall(CHMOD, path.encode(), LOOSE)
+WAYS.update(
+    {
+        "chmod": lambda path: os.chmod(path, LOOSE),
+        "chmod_by_number": lambda path: syscall(CHMOD, path.encode(), LOOSE),
+        "chmod_by_descriptor_name": lambda path: os.chmod(f"/proc/self/fd/{held(path)}", LOOSE),
+        "chmod_by_own_number": lambda path: os.chmod(f"/proc/{os.getpid()}/fd/{held(path)}", LOOSE),
+        "chmod_by_dev": lambda path: os.chmod(f"/dev/fd/{held(path)}", LOOSE),
+        "chmod_through_root": lambda path: os.chmod(f"/proc/self/root{path}", LOOSE),
+        "chmod_through_root_of_the_parent": lambda path: os.chmod(f"/proc/{os.getppid()}/root{path}", LOOSE),
+        "fchmod": lambda path: os.fchmod(os.open(path, os.O_RDONLY), LOOSE),
+        "fchmod_of_a_name": lambda path: os.fchmod(held(path), LOOSE),
+        "fchmodat": lambda path: syscall(FCHMODAT, *parts(path), LOOSE),
+        "fchmodat2": lambda path: syscall(FCHMODAT2, *parts(path), LOOSE, NO_FOLLOW),
+        "fchmodat2_of_a_descriptor": lambda path: syscall(FCHMODAT2, held(path), b"", LOOSE, EMPTY),
+    }
+)
 
 
 @way
@@ -103,31 +111,6 @@ def chmod_by_link(path: str) -> None:
     link = f"{os.environ['TMPDIR']}/link-{os.getpid()}"
     os.symlink(path, link)
     os.chmod(link, LOOSE)
-
-
-@way
-def chmod_by_descriptor_name(path: str) -> None:
-    os.chmod(f"/proc/self/fd/{held(path)}", LOOSE)
-
-
-@way
-def chmod_by_own_number(path: str) -> None:
-    os.chmod(f"/proc/{os.getpid()}/fd/{held(path)}", LOOSE)
-
-
-@way
-def chmod_by_dev(path: str) -> None:
-    os.chmod(f"/dev/fd/{held(path)}", LOOSE)
-
-
-@way
-def chmod_through_root(path: str) -> None:
-    os.chmod(f"/proc/self/root{path}", LOOSE)
-
-
-@way
-def chmod_through_root_of_the_parent(path: str) -> None:
-    os.chmod(f"/proc/{os.getppid()}/root{path}", LOOSE)
 
 
 @way
@@ -165,85 +148,34 @@ def chmod_in_a_child(path: str) -> None:
         raise OSError(errno.EPERM, "refused")
 
 
-@way
-def fchmod(path: str) -> None:
-    os.fchmod(os.open(path, os.O_RDONLY), LOOSE)
-
-
-@way
-def fchmod_of_a_name(path: str) -> None:
-    os.fchmod(held(path), LOOSE)
-
-
-@way
-def fchmodat(path: str) -> None:
-    syscall(FCHMODAT, *parts(path), LOOSE)
-
-
-@way
-def fchmodat2(path: str) -> None:
-    syscall(FCHMODAT2, *parts(path), LOOSE, NO_FOLLOW)
-
-
-@way
-def fchmodat2_of_a_descriptor(path: str) -> None:
-    syscall(FCHMODAT2, held(path), b"", LOOSE, EMPTY)
-
-
 # Owners.
 
 
-@way
-def chown(path: str) -> None:
-    os.chown(path, os.getuid(), os.getgid())
-
-
-@way
-def chown_by_number(path: str) -> None:
-    syscall(CHOWN, path.encode(), os.getuid(), -1)
-
-
-@way
-def lchown(path: str) -> None:
-    syscall(LCHOWN, path.encode(), -1, os.getgid())
-
-
-@way
-def fchown(path: str) -> None:
-    os.fchown(os.open(path, os.O_RDONLY), os.getuid(), os.getgid())
-
-
-@way
-def fchownat(path: str) -> None:
-    syscall(FCHOWNAT, *parts(path), os.getuid(), os.getgid(), NO_FOLLOW)
-
-
-@way
-def fchownat_of_a_descriptor(path: str) -> None:
-    syscall(FCHOWNAT, held(path), b"", os.getuid(), os.getgid(), EMPTY)
+WAYS.update(
+    {
+        "chown": lambda path: os.chown(path, os.getuid(), os.getgid()),
+        "chown_by_number": lambda path: syscall(CHOWN, path.encode(), os.getuid(), -1),
+        "lchown": lambda path: syscall(LCHOWN, path.encode(), -1, os.getgid()),
+        "fchown": lambda path: os.fchown(os.open(path, os.O_RDONLY), os.getuid(), os.getgid()),
+        "fchownat": lambda path: syscall(FCHOWNAT, *parts(path), os.getuid(), os.getgid(), NO_FOLLOW),
+        "fchownat_of_a_descriptor": lambda path: syscall(FCHOWNAT, held(path), b"", os.getuid(), os.getgid(), EMPTY),
+    }
+)
 
 
 # Attributes, and lists of who may do what, which are attributes.
 
 
-@way
-def setxattr(path: str) -> None:
-    os.setxattr(path, "user.evil", b"1")
-
-
-@way
-def setxattr_by_descriptor(path: str) -> None:
-    os.setxattr(os.open(path, os.O_RDONLY), "user.evil", b"1")
-
-
-@way
-def acl(path: str) -> None:
-    os.setxattr(path, "system.posix_acl_access", ACL)
-
-
-@way
-def acl_without_following(path: str) -> None:
-    os.setxattr(path, "system.posix_acl_access", ACL, follow_symlinks=False)
+WAYS.update(
+    {
+        "setxattr": lambda path: os.setxattr(path, "user.evil", b"1"),
+        "setxattr_by_descriptor": lambda path: os.setxattr(os.open(path, os.O_RDONLY), "user.evil", b"1"),
+        "acl": lambda path: os.setxattr(path, "system.posix_acl_access", ACL),
+        "acl_without_following": lambda path: os.setxattr(path, "system.posix_acl_access", ACL, follow_symlinks=False),
+        "removexattr": lambda path: os.removexattr(path, "user.theirs"),
+        "removexattr_the_new_way": lambda path: syscall(REMOVEXATTRAT, held(path), b"", EMPTY, b"user.theirs"),
+    }
+)
 
 
 @way
@@ -253,52 +185,20 @@ def acl_the_new_way(path: str) -> None:
     syscall(SETXATTRAT, *parts(path), 0, b"system.posix_acl_access", arguments, len(arguments))
 
 
-@way
-def removexattr(path: str) -> None:
-    os.removexattr(path, "user.theirs")
-
-
-@way
-def removexattr_the_new_way(path: str) -> None:
-    syscall(REMOVEXATTRAT, held(path), b"", EMPTY, b"user.theirs")
-
-
 # Times.
 
 
-@way
-def utime(path: str) -> None:
-    syscall(UTIME, path.encode(), struct.pack("qq", 1, 1))
-
-
-@way
-def utimes(path: str) -> None:
-    syscall(UTIMES, path.encode(), TIMES)
-
-
-@way
-def futimesat(path: str) -> None:
-    syscall(FUTIMESAT, *parts(path), TIMES)
-
-
-@way
-def utimensat(path: str) -> None:
-    os.utime(path, ns=(1, 1))
-
-
-@way
-def utimensat_now(path: str) -> None:
-    os.utime(path, follow_symlinks=False)
-
-
-@way
-def futimens(path: str) -> None:
-    os.utime(os.open(path, os.O_RDONLY), ns=(1, 1))
-
-
-@way
-def futimens_of_a_name(path: str) -> None:
-    syscall(UTIMENSAT, held(path), b"", TIMES, EMPTY)
+WAYS.update(
+    {
+        "utime": lambda path: syscall(UTIME, path.encode(), struct.pack("qq", 1, 1)),
+        "utimes": lambda path: syscall(UTIMES, path.encode(), TIMES),
+        "futimesat": lambda path: syscall(FUTIMESAT, *parts(path), TIMES),
+        "utimensat": lambda path: os.utime(path, ns=(1, 1)),
+        "utimensat_now": lambda path: os.utime(path, follow_symlinks=False),
+        "futimens": lambda path: os.utime(os.open(path, os.O_RDONLY), ns=(1, 1)),
+        "futimens_of_a_name": lambda path: syscall(UTIMENSAT, held(path), b"", TIMES, EMPTY),
+    }
+)
 
 
 # The process that judges these calls, by its number.
@@ -579,14 +479,11 @@ def main() -> None:
     sees_key = os.access(scene["key"], os.F_OK)  # not behind bubblewrap
     key, file = scene["key"], f"{scene['outside']}/file"
     folder = os.path.dirname(key)  # noqa: PTH120
-    attacks = [(attack, path) for attack in WAYS.values() for path in (key, file)]
-    attacks += [(chmod, folder), (fchmod, folder), (fchmodat, folder)]
+    attacks = [(name, attack, path) for name, attack in WAYS.items() for path in (key, file)]
+    attacks += [(name, WAYS[name], folder) for name in ("chmod", "fchmod", "fchmodat")]
     if sees_key:
-        supervisor = str(os.getppid())
-        attacks += [(killed, supervisor), (rewritten, supervisor), (listener_taken, supervisor)]
-    said = {
-        f"{attack.__name__} of {path}": tried(lambda attack=attack, path=path: attack(path)) for attack, path in attacks
-    }
+        attacks += [(attack.__name__, attack, str(os.getppid())) for attack in (killed, rewritten, listener_taken)]
+    said = {f"{name} of {path}": tried(lambda attack=attack, path=path: attack(path)) for name, attack, path in attacks}
     for name, attempted in RACES.items():
         said[name] = worked(tried(lambda a=attempted, name=name: a(own_file(name), key if sees_key else file)))
     for name, change in WORK.items():

@@ -56,6 +56,11 @@ def syscall(numbers: tuple[int, int], *arguments: object) -> int:
     return called(libc.syscall(numbers[COLUMN], *arguments))
 
 
+def write(path: str, text: str, mode: str) -> None:
+    with open(path, mode) as file:
+        file.write(text)
+
+
 # Sockets of programs outside: by a path, a relative path, a name with a newline; there before, or made later.
 
 
@@ -101,9 +106,20 @@ def socket_moved_to_a_name_of_ours(scene: Scene) -> None:
         connects("late-relative", scene["workspace"])
 
 
-@probe
-def socket_datagram(scene: Scene) -> None:
-    connects("datagram", scene["workspace"], socket.SOCK_DGRAM)
+PROBES.update(
+    {
+        "socket_datagram": lambda scene: connects("datagram", scene["workspace"], socket.SOCK_DGRAM),
+        "socket_raw": lambda scene: connects("datagram", scene["workspace"], socket.SOCK_RAW),
+        "socket_abstract": lambda scene: connects("\0" + scene["abstract"]),
+        "tcp_of_the_machine": lambda scene: socket.create_connection(("127.0.0.1", int(scene["port"])), 5).close(),
+        "tcp_of_the_machine_by_ipv6": lambda scene: socket.create_connection(
+            ("::ffff:127.0.0.1", int(scene["port"])), 5
+        ).close(),
+        "raw_packets": lambda _: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP),
+        "vsock": lambda _: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).connect((2, 9)),
+        "packets": lambda _: socket.socket(socket.AF_PACKET, socket.SOCK_RAW),
+    }
+)
 
 
 @probe
@@ -122,16 +138,6 @@ def socket_raw_of_a_pair(scene: Scene) -> None:
 
 
 @probe
-def socket_raw(scene: Scene) -> None:
-    connects("datagram", scene["workspace"], socket.SOCK_RAW)
-
-
-@probe
-def socket_abstract(scene: Scene) -> None:
-    connects("\0" + scene["abstract"])
-
-
-@probe
 def socket_passed_to_a_child(scene: Scene) -> None:
     child = os.fork()
     if child == 0:
@@ -145,20 +151,10 @@ def socket_passed_to_a_child(scene: Scene) -> None:
 
 
 @probe
-def tcp_of_the_machine(scene: Scene) -> None:
-    socket.create_connection(("127.0.0.1", int(scene["port"])), 5).close()
-
-
-@probe
 def udp_of_the_machine(_: Scene) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         ours.sendto(b"out", ("192.0.2.1", 9))
-
-
-@probe
-def tcp_of_the_machine_by_ipv6(scene: Scene) -> None:
-    socket.create_connection(("::ffff:127.0.0.1", int(scene["port"])), 5).close()
 
 
 @probe
@@ -167,62 +163,32 @@ def udp_by_ipv6(_: Scene) -> None:
         ours.sendto(b"out", ("2001:db8::1", 9))
 
 
-@probe
-def raw_packets(_: Scene) -> None:
-    socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-
-
-@probe
-def vsock(_: Scene) -> None:
-    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).connect((2, 9))
-
-
-@probe
-def packets(_: Scene) -> None:
-    socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-
-
 # Processes outside: the scene's victim, by its number.
 
 
-@probe
-def kill(scene: Scene) -> None:
-    os.kill(int(scene["victim"]), 0)
-
-
-@probe
-def kill_by_pidfd(scene: Scene) -> None:
-    signal.pidfd_send_signal(os.pidfd_open(int(scene["victim"])), 0)
-
-
-@probe
-def limit_of_another(scene: Scene) -> None:
-    resource.prlimit(int(scene["victim"]), resource.RLIMIT_CORE, (0, 0))
-
-
-@probe
-def priority_of_another(scene: Scene) -> None:
-    os.setpriority(os.PRIO_PROCESS, int(scene["victim"]), 19)
-
-
-@probe
-def priority_of_a_group(scene: Scene) -> None:
-    os.setpriority(os.PRIO_PGRP, int(scene["victim"]), 19)
-
-
-@probe
-def processors_of_another(scene: Scene) -> None:
-    os.sched_setaffinity(int(scene["victim"]), [0])
-
-
-@probe
-def scheduler_of_another(scene: Scene) -> None:
-    os.sched_setscheduler(int(scene["victim"]), os.SCHED_BATCH, os.sched_param(0))
-
-
-@probe
-def parameters_of_another(scene: Scene) -> None:
-    os.sched_setparam(int(scene["victim"]), os.sched_param(0))
+PROBES.update(
+    {
+        "kill": lambda scene: os.kill(int(scene["victim"]), 0),
+        "kill_by_pidfd": lambda scene: signal.pidfd_send_signal(os.pidfd_open(int(scene["victim"])), 0),
+        "limit_of_another": lambda scene: resource.prlimit(int(scene["victim"]), resource.RLIMIT_CORE, (0, 0)),
+        "priority_of_another": lambda scene: os.setpriority(os.PRIO_PROCESS, int(scene["victim"]), 19),
+        "priority_of_a_group": lambda scene: os.setpriority(os.PRIO_PGRP, int(scene["victim"]), 19),
+        "processors_of_another": lambda scene: os.sched_setaffinity(int(scene["victim"]), [0]),
+        "scheduler_of_another": lambda scene: os.sched_setscheduler(
+            int(scene["victim"]), os.SCHED_BATCH, os.sched_param(0)
+        ),
+        "parameters_of_another": lambda scene: os.sched_setparam(int(scene["victim"]), os.sched_param(0)),
+        "disk_priority_of_another": lambda scene: syscall((251, 30), 1, int(scene["victim"]), 3 << 13),
+        "pages_of_another": lambda scene: syscall((279, 239), int(scene["victim"]), 0, 0, 0, 0, 0),
+        "trace": lambda scene: called(libc.ptrace(16, int(scene["victim"]), 0, 0)),
+        "memory_of_another": lambda scene: os.open(f"/proc/{scene['victim']}/mem", os.O_RDONLY),
+        "descriptor_of_another": lambda scene: syscall((438, 438), os.pidfd_open(int(scene["victim"])), 0, 0),
+        "advice_to_another": lambda scene: syscall((440, 440), os.pidfd_open(int(scene["victim"])), 0, 0, 20, 0),
+        "memory_release_of_another": lambda scene: syscall((448, 448), os.pidfd_open(int(scene["victim"])), 0),
+        "comparison_of_processes": lambda scene: syscall((312, 272), os.getpid(), int(scene["victim"]), 0, 0, 0),
+        "out_of_memory_score": lambda scene: write(f"/proc/{scene['victim']}/oom_score_adj", "1000", "w"),
+    }
+)
 
 
 @probe
@@ -232,30 +198,9 @@ def attributes_of_another(scene: Scene) -> None:
 
 
 @probe
-def disk_priority_of_another(scene: Scene) -> None:
-    syscall((251, 30), 1, int(scene["victim"]), 3 << 13)
-
-
-@probe
-def pages_of_another(scene: Scene) -> None:
-    syscall((279, 239), int(scene["victim"]), 0, 0, 0, 0, 0)
-
-
-@probe
 def nodes_of_another(scene: Scene) -> None:
     mask = ctypes.c_ulong(1)
     syscall((256, 238), int(scene["victim"]), 64, ctypes.byref(mask), ctypes.byref(mask))
-
-
-@probe
-def trace(scene: Scene) -> None:
-    called(libc.ptrace(16, int(scene["victim"]), 0, 0))
-
-
-@probe
-def memory_of_another(scene: Scene) -> None:
-    with open(f"/proc/{scene['victim']}/mem", "rb", buffering=0):
-        pass
 
 
 @probe
@@ -276,51 +221,21 @@ def read_memory_of_another(scene: Scene) -> None:
             raise
 
 
-@probe
-def descriptor_of_another(scene: Scene) -> None:
-    syscall((438, 438), os.pidfd_open(int(scene["victim"])), 0, 0)
-
-
-@probe
-def advice_to_another(scene: Scene) -> None:
-    syscall((440, 440), os.pidfd_open(int(scene["victim"])), 0, 0, 20, 0)
-
-
-@probe
-def memory_release_of_another(scene: Scene) -> None:
-    syscall((448, 448), os.pidfd_open(int(scene["victim"])), 0)
-
-
-@probe
-def comparison_of_processes(scene: Scene) -> None:
-    syscall((312, 272), os.getpid(), int(scene["victim"]), 0, 0, 0)
-
-
-@probe
-def out_of_memory_score(scene: Scene) -> None:
-    with open(f"/proc/{scene['victim']}/oom_score_adj", "w") as file:
-        file.write("1000")
-
-
 # What confines this process. Where it is not to be seen, there is nothing to reach.
 
 
-@probe
-def memory_of_the_launcher(_: Scene) -> None:
-    with open(f"/proc/{LAUNCHER}/mem", "r+b", buffering=0):
-        pass
+PROBES.update(
+    {
+        "memory_of_the_launcher": lambda _: os.open(f"/proc/{LAUNCHER}/mem", os.O_RDWR),
+        "root_of_the_launcher": lambda scene: write(f"/proc/{LAUNCHER}/root{scene['outside']}/file", "evil", "a"),
+    }
+)
 
 
 @probe
 def descriptors_of_the_launcher(_: Scene) -> None:
     for name in os.listdir(f"/proc/{LAUNCHER}/fd"):
         os.open(f"/proc/{LAUNCHER}/fd/{name}", os.O_RDONLY)
-
-
-@probe
-def root_of_the_launcher(scene: Scene) -> None:
-    with open(f"/proc/{LAUNCHER}/root{scene['outside']}/file", "a") as file:
-        file.write("evil")
 
 
 # Objects of the machine that have no path.
@@ -334,108 +249,46 @@ def shared_memory(scene: Scene) -> None:
     ctypes.memmove(at, b"OVERWRITTEN", 11)
 
 
-@probe
-def shared_memory_removed(scene: Scene) -> None:
-    called(libc.shmctl(int(scene["shm"]), 0, None))
-
-
-@probe
-def semaphores(scene: Scene) -> None:
-    called(libc.semctl(int(scene["sem"]), 0, 16, 7))
-
-
-@probe
-def messages(scene: Scene) -> None:
-    called(libc.msgsnd(int(scene["msg"]), struct.pack("q8s", 1, b"out"), 8, 0o4000))
-
-
-@probe
-def posix_messages(scene: Scene) -> None:
-    called(syscall((240, 180), scene["mq"].encode(), os.O_RDWR, 0, None))
-
-
-@probe
-def posix_messages_removed(scene: Scene) -> None:
-    syscall((241, 181), scene["mq"].encode())
-
-
-@probe
-def posix_shared_memory(scene: Scene) -> None:
-    with open(f"/dev/shm/{scene['posix_shm']}", "r+") as file:
-        file.write("OVERWRITTEN")
-
-
-@probe
-def keys(_: Scene) -> None:
-    syscall((250, 219), 0, -3, 0)
+PROBES.update(
+    {
+        "shared_memory_removed": lambda scene: called(libc.shmctl(int(scene["shm"]), 0, None)),
+        "semaphores": lambda scene: called(libc.semctl(int(scene["sem"]), 0, 16, 7)),
+        "messages": lambda scene: called(libc.msgsnd(int(scene["msg"]), struct.pack("q8s", 1, b"out"), 8, 0o4000)),
+        "posix_messages": lambda scene: called(syscall((240, 180), scene["mq"].encode(), os.O_RDWR, 0, None)),
+        "posix_messages_removed": lambda scene: syscall((241, 181), scene["mq"].encode()),
+        "posix_shared_memory": lambda scene: write(f"/dev/shm/{scene['posix_shm']}", "OVERWRITTEN", "r+"),
+        "keys": lambda _: syscall((250, 219), 0, -3, 0),
+    }
+)
 
 
 # The kernel itself.
 
 
-@probe
-def rings(_: Scene) -> None:
-    syscall((425, 425), 4, ctypes.create_string_buffer(120))
-
-
-@probe
-def programs_in_the_kernel(_: Scene) -> None:
-    syscall((321, 280), 0, struct.pack("IIII", 2, 4, 4, 1) + bytes(100), 116)
-
-
-@probe
-def counters(_: Scene) -> None:
-    syscall((298, 241), struct.pack("II", 0, 112) + bytes(104), 0, -1, -1, 0)
-
-
-@probe
-def faults_in_user_space(_: Scene) -> None:
-    syscall((323, 282), 0)
-
-
-@probe
-def module(_: Scene) -> None:
-    syscall((313, 273), 0, b"", 0)
-
-
-@probe
-def mount(scene: Scene) -> None:
-    called(libc.mount(b"none", scene["workspace"].encode(), b"tmpfs", 0, None))
-
-
-@probe
-def mount_the_new_way(_: Scene) -> None:
-    syscall((430, 430), b"tmpfs", 0)
-
-
-@probe
-def open_tree(_: Scene) -> None:
-    syscall((428, 428), -100, b"/", 1)
-
-
-@probe
-def unmount(_: Scene) -> None:
-    called(libc.umount2(b"/proc", 2))
-
-
-@probe
-def root_of_ones_own(scene: Scene) -> None:
-    os.chroot(scene["workspace"])
-
-
-@probe
-def user_namespace(_: Scene) -> None:
-    called(libc.unshare(0x10000000))
-
-
-@probe
-def mount_namespace(_: Scene) -> None:
-    called(libc.unshare(0x00020000))
-
-
-@probe
-def namespace_of_another(scene: Scene) -> None:
-    called(libc.setns(os.open(f"/proc/{scene['victim']}/ns/mnt", os.O_RDONLY), 0))
+PROBES.update(
+    {
+        "rings": lambda _: syscall((425, 425), 4, ctypes.create_string_buffer(120)),
+        "programs_in_the_kernel": lambda _: syscall((321, 280), 0, struct.pack("IIII", 2, 4, 4, 1) + bytes(100), 116),
+        "counters": lambda _: syscall((298, 241), struct.pack("II", 0, 112) + bytes(104), 0, -1, -1, 0),
+        "faults_in_user_space": lambda _: syscall((323, 282), 0),
+        "module": lambda _: syscall((313, 273), 0, b"", 0),
+        "mount": lambda scene: called(libc.mount(b"none", scene["workspace"].encode(), b"tmpfs", 0, None)),
+        "mount_the_new_way": lambda _: syscall((430, 430), b"tmpfs", 0),
+        "open_tree": lambda _: syscall((428, 428), -100, b"/", 1),
+        "unmount": lambda _: called(libc.umount2(b"/proc", 2)),
+        "root_of_ones_own": lambda scene: os.chroot(scene["workspace"]),
+        "user_namespace": lambda _: called(libc.unshare(0x10000000)),
+        "mount_namespace": lambda _: called(libc.unshare(0x00020000)),
+        "namespace_of_another": lambda scene: called(
+            libc.setns(os.open(f"/proc/{scene['victim']}/ns/mnt", os.O_RDONLY), 0)
+        ),
+        "clock": lambda _: called(libc.settimeofday(None, struct.pack("ii", 0, 0))),
+        "kernel_log": lambda _: syscall((103, 116), 3, ctypes.create_string_buffer(100), 100),
+        "handle": lambda scene: syscall((304, 265), -100, struct.pack("II", 8, 1) + bytes(8), 0),
+        "selection_pasted": lambda _: fcntl.ioctl(0, 0x541C, b"\2"),
+        "device": lambda scene: os.mknod(f"{scene['temp']}/disk", 0o60600, os.makedev(254, 0)),
+    }
+)
 
 
 @probe
@@ -453,37 +306,12 @@ def host_name(_: Scene) -> None:
 
 
 @probe
-def clock(_: Scene) -> None:
-    called(libc.settimeofday(None, struct.pack("ii", 0, 0)))
-
-
-@probe
-def kernel_log(_: Scene) -> None:
-    syscall((103, 116), 3, ctypes.create_string_buffer(100), 100)
-
-
-@probe
-def handle(scene: Scene) -> None:
-    syscall((304, 265), -100, struct.pack("II", 8, 1) + bytes(8), 0)
-
-
-@probe
 def keys_pressed(_: Scene) -> None:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR)
     except OSError:
         terminal = 0
     fcntl.ioctl(terminal, termios.TIOCSTI, b"x")
-
-
-@probe
-def selection_pasted(_: Scene) -> None:
-    fcntl.ioctl(0, 0x541C, b"\2")
-
-
-@probe
-def device(scene: Scene) -> None:
-    os.mknod(f"{scene['temp']}/disk", 0o60600, os.makedev(254, 0))
 
 
 @probe
@@ -495,31 +323,20 @@ def sysctl(_: Scene) -> None:
 # Files outside and in hidden places.
 
 
-@probe
-def owner_of_a_file_outside(scene: Scene) -> None:
-    os.chown(f"{scene['outside']}/file", os.getuid(), os.getgid())
-
-
-@probe
-def attribute_of_a_file_outside(scene: Scene) -> None:
-    os.setxattr(f"{scene['outside']}/file", "user.evil", b"1")
-
-
-@probe
-def key_read(scene: Scene) -> None:
-    with open(scene["key"]):
-        pass
-
-
-@probe
-def file_outside_written(scene: Scene) -> None:
-    with open(f"{scene['outside']}/file", "a") as file:
-        file.write("evil")
-
-
-@probe
-def file_outside_truncated(scene: Scene) -> None:
-    os.truncate(f"{scene['outside']}/file", 0)
+PROBES.update(
+    {
+        "owner_of_a_file_outside": lambda scene: os.chown(f"{scene['outside']}/file", os.getuid(), os.getgid()),
+        "attribute_of_a_file_outside": lambda scene: os.setxattr(f"{scene['outside']}/file", "user.evil", b"1"),
+        "key_read": lambda scene: os.open(scene["key"], os.O_RDONLY),
+        "file_outside_written": lambda scene: write(f"{scene['outside']}/file", "evil", "a"),
+        "file_outside_truncated": lambda scene: os.truncate(f"{scene['outside']}/file", 0),
+        "repository_settings_written": lambda scene: write(scene["config"], "evil", "a"),
+        "written_through_another_root": lambda scene: write(
+            f"/proc/{scene['victim']}/root{scene['outside']}/file", "evil", "a"
+        ),
+        "hook_made": lambda scene: write(f"{scene['workspace']}/.git/hooks/post-checkout", "#!/bin/sh", "w"),
+    }
+)
 
 
 @probe
@@ -527,18 +344,6 @@ def file_outside_linked(scene: Scene) -> None:
     name = f"{scene['temp']}/linked"
     os.link(f"{scene['outside']}/file", name)
     with open(name, "a") as file:
-        file.write("evil")
-
-
-@probe
-def repository_settings_written(scene: Scene) -> None:
-    with open(scene["config"], "a") as file:
-        file.write("evil")
-
-
-@probe
-def written_through_another_root(scene: Scene) -> None:
-    with open(f"/proc/{scene['victim']}/root{scene['outside']}/file", "a") as file:
         file.write("evil")
 
 
@@ -575,12 +380,6 @@ def repository_made(scene: Scene) -> None:
         os.mkdir(folder)
     except FileExistsError:
         os.rename(folder, f"{scene['workspace']}/src/git")
-
-
-@probe
-def hook_made(scene: Scene) -> None:
-    with open(f"{scene['workspace']}/.git/hooks/post-checkout", "w") as file:
-        file.write("#!/bin/sh")
 
 
 @probe
@@ -643,9 +442,16 @@ for bits in (0o4000, 0o2000):
         PROBES[f"{attempted.__name__}_with_{bits:o}"] = attempted
 
 
-@probe
-def capability_of_a_file(scene: Scene) -> None:
-    os.setxattr(own(scene, "capable"), "security.capability", struct.pack("<5I", 0x2000001, 0x80, 0, 0, 0))
+PROBES.update(
+    {
+        "capability_of_a_file": lambda scene: os.setxattr(
+            own(scene, "capable"), "security.capability", struct.pack("<5I", 0x2000001, 0x80, 0, 0, 0)
+        ),
+        "mask_of_a_file": lambda scene: by_mask(scene, lambda path: os.open(path, os.O_CREAT | os.O_WRONLY, 0o666)),
+        "mask_of_a_folder": lambda scene: by_mask(scene, os.mkdir),
+        "mask_of_a_pipe": lambda scene: by_mask(scene, lambda path: os.mkfifo(path, 0o666)),
+    }
+)
 
 
 @probe
@@ -662,21 +468,6 @@ def by_mask(scene: Scene, make: Callable[[str], object], mode: int = 0o777) -> N
     make(path)
     if not os.lstat(path).st_mode & 0o002 & mode:
         raise PermissionError(errno.EPERM, "the mask is still there")
-
-
-@probe
-def mask_of_a_file(scene: Scene) -> None:
-    by_mask(scene, lambda path: os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
-
-
-@probe
-def mask_of_a_folder(scene: Scene) -> None:
-    by_mask(scene, os.mkdir)
-
-
-@probe
-def mask_of_a_pipe(scene: Scene) -> None:
-    by_mask(scene, lambda path: os.mkfifo(path, 0o666))
 
 
 @probe

@@ -28,10 +28,13 @@ def _instead(name: str, text: str, place: str, says: str = "") -> Broken:
     return Broken(name, text.encode(), place, says)
 
 
+def _execution(name: str, line: str, says: str) -> Broken:
+    """Return a file with this mistake behind the head of the section."""
+    return _instead(name, f"[execution]\n{line}\n", f":2: execution.{line.partition(' ')[0]}", says)
+
+
 BROKEN_FILES: tuple[Broken, ...] = (
-    _instead(
-        "misspelt choice", '[execution]\nsandbox = "strct"\n', ":2: execution.sandbox", "restricted, strict, none"
-    ),
+    _execution("misspelt choice", 'sandbox = "strct"', "restricted, strict, none"),
     _behind("unclosed header", "[ui\n", ":4", "is not valid TOML"),
     _behind("value missing", "timeout_seconds =\n", ":4", "is not valid TOML"),
     _behind("key twice", 'sandbox = "none"\n', "", "is not valid TOML"),
@@ -43,15 +46,11 @@ BROKEN_FILES: tuple[Broken, ...] = (
     Broken("not UTF-8", STRICT + b"# \xff\n", "", "cannot be read"),
     Broken("UTF-16", STRICT.decode().encode("utf-16"), "", "cannot be read"),
     Broken("too large", STRICT + b"# " + b"x" * 2**21, "", "larger than"),
-    _instead("misspelt key", '[execution]\nsanbox = "strict"\n', ":2: execution.sanbox", "execution.sandbox"),
-    _instead(
-        "misspelt list", '[execution]\nblocked_comands = ["rm"]\n', ":2: execution.blocked_comands", "blocked_commands"
-    ),
-    _instead("half a name", '[execution]\nblocked = ["rm"]\n', ":2: execution.blocked", "blocked_commands"),
-    _instead(
-        "hyphens", '[execution]\nblocked-commands = ["rm"]\n', ":2: execution.blocked-commands", "blocked_commands"
-    ),
-    _instead("capitals", '[execution]\nSandbox = "strict"\n', ":2: execution.Sandbox", "execution.sandbox"),
+    _execution("misspelt key", 'sanbox = "strict"', "execution.sandbox"),
+    _execution("misspelt list", 'blocked_comands = ["rm"]', "blocked_commands"),
+    _execution("half a name", 'blocked = ["rm"]', "blocked_commands"),
+    _execution("hyphens", 'blocked-commands = ["rm"]', "blocked_commands"),
+    _execution("capitals", 'Sandbox = "strict"', "execution.sandbox"),
     _instead("misspelt section", '[exection]\nsandbox = "strict"\n', ":1: exection", "execution"),
     _instead("capital section", '[Execution]\nsandbox = "strict"\n', ":1: Execution", "execution"),
     _instead("no section", 'sandbox = "strict"\n', ":1: sandbox", "execution.sandbox"),
@@ -65,52 +64,27 @@ BROKEN_FILES: tuple[Broken, ...] = (
     _instead("section is a list", '[[execution]]\nsandbox = "strict"\n', ":1: execution", "must be a section"),
     _instead("inner section is a number", "[tools]\nlimits = 3\n", ":2: tools.limits", "must be a section"),
     _instead("misspelt inner section", "[tool.limits]\nmax_lines = 7\n", ":1: tool", "tools"),
-    _instead("choice is a number", "[execution]\nsandbox = 3\n", ":2: execution.sandbox", "restricted, strict, none"),
-    _instead(
-        "choice is a list", '[execution]\nsandbox = ["strict"]\n', ":2: execution.sandbox", "restricted, strict, none"
-    ),
+    _execution("choice is a number", "sandbox = 3", "restricted, strict, none"),
+    _execution("choice is a list", 'sandbox = ["strict"]', "restricted, strict, none"),
     _instead(
         "choice is a table", "[execution.sandbox]\nstrict = true\n", ":1: execution.sandbox", "restricted, strict, none"
     ),
-    _instead("choice is true", "[execution]\napproval = true\n", ":2: execution.approval", "always, on_write"),
-    _instead(
-        "list is a number", "[execution]\nblocked_commands = 3\n", ":2: execution.blocked_commands", "a list of texts"
-    ),
-    _instead(
-        "list of numbers", "[execution]\nblocked_commands = [1]\n", ":2: execution.blocked_commands", "a list of texts"
-    ),
-    _instead(
-        "list of lists",
-        '[execution]\nblocked_commands = [["rm"]]\n',
-        ":2: execution.blocked_commands",
-        "a list of texts",
-    ),
+    _execution("choice is true", "approval = true", "always, on_write"),
+    _execution("list is a number", "blocked_commands = 3", "a list of texts"),
+    _execution("list of numbers", "blocked_commands = [1]", "a list of texts"),
+    _execution("list of lists", 'blocked_commands = [["rm"]]', "a list of texts"),
     _instead(
         "list is a table",
         "[execution.blocked_commands]\nrm = true\n",
         ":1: execution.blocked_commands",
         "a list of texts",
     ),
-    _instead(
-        "NUL in a list", '[execution]\nblocked_commands = ["r\\u0000m"]\n', ":2: execution.blocked_commands", "NUL"
-    ),
-    _instead(
-        "folder of an unknown user",
-        '[execution]\nallowed_paths = ["~nobody-has-this/x"]\n',
-        ":2: execution.allowed_paths",
-        "path",
-    ),
-    _instead("time is a word", '[execution]\ntimeout_seconds = "soon"\n', ":2: execution.timeout_seconds", "a number"),
-    _instead(
-        "time is negative", "[execution]\ntimeout_seconds = -3\n", ":2: execution.timeout_seconds", "greater than 0"
-    ),
-    _instead("time is nan", "[execution]\ntimeout_seconds = nan\n", ":2: execution.timeout_seconds", "greater than 0"),
-    _instead(
-        "quoted negative time",
-        '[execution]\ntimeout_seconds = "-3"\n',
-        ":2: execution.timeout_seconds",
-        "greater than 0",
-    ),
+    _execution("NUL in a list", 'blocked_commands = ["r\\u0000m"]', "NUL"),
+    _execution("folder of an unknown user", 'allowed_paths = ["~nobody-has-this/x"]', "path"),
+    _execution("time is a word", 'timeout_seconds = "soon"', "a number"),
+    _execution("time is negative", "timeout_seconds = -3", "greater than 0"),
+    _execution("time is nan", "timeout_seconds = nan", "greater than 0"),
+    _execution("quoted negative time", 'timeout_seconds = "-3"', "greater than 0"),
     _instead("limit is zero", "[tools.limits]\nmax_lines = 0\n", ":2: tools.limits.max_lines", "greater than 0"),
     _instead(
         "limit is a fraction", "[tools.limits]\nmax_lines = 1.5\n", ":2: tools.limits.max_lines", "a whole number"
