@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -38,23 +37,6 @@ def shell(script: str, folder: Path) -> Command:
     return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ)
 
 
-async def test_a_job_runs_on_while_its_starter_goes_on(jobs: Jobs, tmp_path: Path) -> None:
-    """Z-47: a job has a state and an exit code."""
-    os.mkfifo(tmp_path / "gate")
-    job = await jobs.start(shell("echo up; read -r line < gate; echo $line >&2; exit 3", tmp_path), shown="serve")
-    assert re.fullmatch(r"job-\d{8}-\d{6}-[0-9a-f]{8}", job.id)
-    assert (job.state, job.exit_code, job.ended_at, job.command) == ("running", None, None, "serve")
-    assert is_alive(job.pid)
-    assert jobs.list() == (job,)
-    await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
-    ended = await jobs.wait(job.id)
-    assert (ended.state, ended.exit_code) == ("exited", 3)
-    assert ended.ended_at is not None
-    assert ended.ended_at >= job.started_at
-    assert jobs.get(job.id) == ended
-    assert await asyncio.to_thread(ended.log.read_text) == "up\ngo\n"
-
-
 async def test_closing_the_process_runner_ends_jobs_too(processes: ProcessRunner, tmp_path: Path) -> None:
     jobs = Jobs(processes, SystemClock(), folder=tmp_path)
     job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
@@ -84,28 +66,6 @@ async def test_a_snapshot_has_memory_and_the_last_line(jobs: Jobs, tmp_path: Pat
     [ended] = await jobs.snapshot()
     assert (ended.state, ended.last_line, ended.memory_bytes) == ("stopped", "two", 0)
     assert jobs.list() == (ended,)
-
-
-async def test_every_start_and_end_is_told(jobs: Jobs, tmp_path: Path) -> None:
-    told: list[list[str]] = []
-    jobs.on_change = lambda: told.append([job.state for job in jobs.list()])
-    first = await jobs.start(shell("sleep 100", tmp_path), shown="x")
-    second = await jobs.start(shell("read -r _ < /dev/null; exit 1", tmp_path), shown="y")
-    await jobs.wait(second.id)
-    await jobs.stop(first.id)
-    assert told == [["running"], ["running", "running"], ["running", "exited"], ["stopped", "exited"]]
-
-
-async def test_stopping_can_be_asked_for_without_waiting(jobs: Jobs, tmp_path: Path) -> None:
-    ended = asyncio.Event()
-    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
-    jobs.on_change = ended.set
-    jobs.ask_to_stop(job.id)
-    await ended.wait()
-    assert [job.state for job in jobs.list()] == ["stopped"]
-    jobs.ask_to_stop(job.id)
-    with pytest.raises(KeyError):
-        jobs.ask_to_stop("job-x")
 
 
 async def test_a_job_that_prints_much_keeps_the_disk(jobs: Jobs, tmp_path: Path) -> None:

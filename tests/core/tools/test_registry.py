@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
@@ -83,6 +84,34 @@ def test_a_name_like_no_other_is_answered_with_all_names() -> None:
     assert ", ".join(NAMES) in str(unknown.value)
 
 
+TITLES: list[tuple[str, JsonObject, str]] = [
+    ("read_file", {"path": "src/a.txt"}, "src/a.txt"),
+    ("list_files", {}, "."),
+    ("list_files", {"path": "src", "glob": "*.py"}, "*.py in src"),
+    ("grep", {"pattern": "x+"}, "x+"),
+    ("grep", {"pattern": "x+", "path": "src"}, "x+ in src"),
+    ("glob_file_search", {"glob_pattern": "*.py"}, "*.py"),
+    ("glob_file_search", {"glob_pattern": "*.py", "target_directory": "src"}, "*.py in src"),
+    ("codebase_search", {"query": "AgentRunner"}, "AgentRunner"),
+    ("codebase_search", {"query": "AgentRunner", "target_directory": "src"}, "AgentRunner in src"),
+    ("apply_patch", {"patch": "*** Add File: a\n*** Delete File: b\n"}, "a, b"),
+    ("apply_patch", {"patch": "".join(f"*** Delete File: {name}\n" for name in "abcde")}, "a, b, c and 2 more"),
+    ("apply_patch", {"patch": "-a\n+b", "file_path": "x"}, "x"),
+    ("apply_patch", {"patch": "nonsense", "file_path": "x"}, "x"),
+    ("apply_patch", {"patch": "nonsense"}, "apply_patch"),
+    ("job_control", {"action": "list"}, "list jobs"),
+    ("job_control", {"action": "stop", "job_id": "job-1"}, "stop job-1"),
+    ("todo_write", {"todos": [{"id": "a", "content": "x"}]}, "1 item"),
+    ("todo_write", {"todos": [{"id": "a"}, {"id": "b"}], "merge": True}, "update 2 items"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "title"), TITLES)
+def test_a_call_is_named_by_what_it_is_about(name: str, arguments: JsonObject, title: str) -> None:
+    tool: Any = next(tool for tool in BUILTIN_TOOLS if tool.name == name)
+    assert tool.title(tool.parse(arguments)) == title
+
+
 @pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)
 def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
     definition = tool.definition()
@@ -116,6 +145,7 @@ def test_capabilities_are_those_that_the_policy_asks_about() -> None:
     """T-02."""
     capabilities = {tool.name: tool.capabilities for tool in BUILTIN_TOOLS}
     assert set(map(capabilities.get, NAMES[:6])) == {("read_fs",)}
+    assert all(tool.is_read_only for tool in BUILTIN_TOOLS[:6])
     assert set(map(capabilities.get, NAMES[6:13])) == {("write_fs",)}
     assert capabilities["run_terminal_cmd"] == ("exec_shell",)
     assert set(map(capabilities.get, NAMES[14:17])) == {()}

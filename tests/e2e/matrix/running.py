@@ -29,7 +29,7 @@ RUN_TERMINAL_CMD: tuple[Row, ...] = (
     ran({"command": "echo useless"}, '"output": "useless\\n"'),  # Z-49: nothing is added to a command
     failed({"command": "echo partly; exit 3"}, "partly", '"exit_code": 3', case="T-90 exit code"),  # Z-50
     failed({"command": "echo partly; exec tail -f /dev/null", "timeout": 1}, "command timed out after", "partly",
-           '"exit_code": -1', '"timed_out": true', case="T-91 timeout"),
+           '"exit_code": -1', '"timed_out": true', '"truncated": false', case="T-91 timeout"),  # O-05
     fails("run_terminal_cmd", {"command": "echo x", "shell": "python3"}, "validation", "cannot be the shell",
           case="no such shell"),
     fails("run_terminal_cmd", {"command": " "}, "validation", "command must contain text", case="T-86 blank"),

@@ -502,17 +502,6 @@ def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", path: str,
     assert list(work.root.iterdir()) == [work.root / "folder"]
 
 
-def test_the_title_names_the_files() -> None:
-    def title(patch: str, **more: object) -> str:
-        return TOOL.title(TOOL.parse({"patch": patch, **more}))
-
-    assert title("*** Add File: a\n*** Delete File: b\n") == "a, b"
-    assert title("".join(f"*** Delete File: {name}\n" for name in "abcde")) == "a, b, c and 2 more"
-    assert title("-a\n+b", file_path="x") == "x"
-    assert title("nonsense", file_path="x") == "x"
-    assert title("nonsense") == "apply_patch"
-
-
 @pytest.mark.parametrize(
     ("parts", "ends"),
     [

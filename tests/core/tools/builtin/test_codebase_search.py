@@ -99,11 +99,6 @@ async def test_what_was_left_out_is_said_and_secrets_are_not_read(project: "Work
     assert last == {"note": "files not searched: 1 binary, 1 larger than 1 MiB, 1 secret."}
 
 
-@pytest.mark.parametrize("query", ["NEAR(a b)", "a AND OR NOT", "path:x", "{a} : ^b", "🙂 session", "-- ; DROP", 'a"b'])
-async def test_hostile_queries_are_only_words(project: "Workspace", tool: CodebaseSearch, query: str) -> None:
-    assert isinstance(await project.answer(tool, query=query), list)
-
-
 @pytest.mark.parametrize("query", ['"', "*", "🙂", " ", "()"])
 async def test_a_query_without_words_is_refused(project: "Workspace", tool: CodebaseSearch, query: str) -> None:
     with pytest.raises(ToolError, match="no words") as caught:
@@ -232,9 +227,3 @@ async def test_an_answer_has_a_limit_in_bytes(work: "Workspace", tool: CodebaseS
     assert len(result.content.encode()) < 102_400
     assert "fit in an answer" in json.loads(result.content)[-1]["note"]
     assert result.metadata["truncated"] is True
-
-
-def test_a_call_is_named_by_its_question(tool: CodebaseSearch) -> None:
-    assert tool.title(tool.parse({"query": "AgentRunner"})) == "AgentRunner"
-    assert tool.title(tool.parse({"query": "AgentRunner", "target_directory": "src"})) == "AgentRunner in src"
-    assert tool.is_read_only

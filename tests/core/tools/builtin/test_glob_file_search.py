@@ -78,9 +78,3 @@ async def test_a_workspace_with_too_many_files_is_searched_in_part(
     monkeypatch.setattr(module, "MOST_COLLECTED", 1)
     answer = await project.answer(TOOL, glob_pattern="*")
     assert answer[-1].startswith("[Only the first 1 files")
-
-
-def test_a_call_is_named_by_its_pattern() -> None:
-    assert TOOL.title(TOOL.parse({"glob_pattern": "*.py"})) == "*.py"
-    assert TOOL.title(TOOL.parse({"glob_pattern": "*.py", "target_directory": "src"})) == "*.py in src"
-    assert TOOL.is_read_only

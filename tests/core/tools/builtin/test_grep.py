@@ -281,12 +281,6 @@ async def test_the_persons_own_ripgrep_settings_change_nothing(project: "Workspa
     assert await grep(project, pattern="find", include="*.ts") == ALL[:1]
 
 
-def test_a_search_is_named_by_its_pattern() -> None:
-    assert TOOL.title(TOOL.parse({"pattern": "x+"})) == "x+"
-    assert TOOL.title(TOOL.parse({"pattern": "x+", "path": "src"})) == "x+ in src"
-    assert TOOL.is_read_only
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

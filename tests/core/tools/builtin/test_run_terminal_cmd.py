@@ -191,13 +191,6 @@ async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -
 # --- timeouts ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_timeout_without_output_is_not_cut(work: "Workspace") -> None:
-    """O-05."""
-    result = await run(work, "sleep 100", timeout=0.2)
-    assert json.loads(result.content)["metadata"]["truncated"] is False
-    assert result.metadata["timed_out"] is True
-
-
 @pytest.mark.parametrize(
     ("tool", "asked", "expected"),
     [
@@ -244,13 +237,6 @@ async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: "Wo
     assert len(await asyncio.to_thread(spool.read_bytes)) == 588_895
 
 
-async def test_output_that_is_long_only_for_the_model_is_kept_whole_too(work: "Workspace") -> None:
-    result = await run(work, "seq 1000")
-    spool = Path(str(result.metadata[SPOOL_KEY]))
-    assert await asyncio.to_thread(spool.read_text) == "".join(f"{number}\n" for number in range(1, 1001))
-    assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
-
-
 async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(work: "Workspace") -> None:
     """O-10: what is kept has a limit, which is said."""
     result = await run(work, "yes | head -c 80000000; echo end")
@@ -292,7 +278,9 @@ async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspac
     result = await run(work, r"printf '\033[31mred\033[0m\n10%%\r100%%\n'")
     assert json.loads(result.content)["output"] == "red\n100%\n"
     assert "".join(work.shown) == coloured
-    assert await asyncio.to_thread(Path(str(result.metadata[SPOOL_KEY])).read_bytes) == coloured.encode()
+    spool = Path(str(result.metadata[SPOOL_KEY]))
+    assert await asyncio.to_thread(spool.read_bytes) == coloured.encode()
+    assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
 
 
 async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
@@ -356,11 +344,6 @@ async def test_what_a_command_leaves_running_is_ended_and_said(work: "Workspace"
     assert answer["output"] == "done\n"
     assert "(sleep) was ended" in answer["note"]
     assert "is_background" in answer["note"]
-
-
-def test_the_reason_why_a_command_is_refused_ends_in_one_full_stop() -> None:
-    with pytest.raises(ToolError, match=r"flag\. Its arguments are"):
-        TOOL.parse({"command": "vi x"})
 
 
 async def test_what_a_cancelled_command_had_printed_is_kept(work: "Workspace") -> None:
@@ -447,6 +430,8 @@ async def test_a_background_command_returns_at_once_with_its_job(work: "Workspac
     await asyncio.to_thread((work.root / "gate").write_text, "go\n")
     job = await work.context.jobs.wait(str(job_id))
     assert (job.state, job.exit_code, job.command) == ("exited", 5, "echo up; read -r _ < gate; echo down; exit 5")
+    assert job.ended_at is not None
+    assert job.ended_at >= job.started_at
     assert await work.context.jobs.tail(job.id) == "up\ndown\n"
 
 
@@ -458,12 +443,6 @@ async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> N
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["rm -rf /tmp/x", "cat add if=1", 'echo "dd if="', "echo useless", "cat echo.txt"])
-def test_no_list_of_words_decides(command: str) -> None:
-    """Z-91, Z-92."""
-    assert TOOL.parse({"command": command}).command == command
 
 
 def test_an_interactive_program_may_run_in_the_background() -> None:

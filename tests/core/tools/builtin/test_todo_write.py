@@ -90,8 +90,3 @@ async def test_two_calls_of_one_message_do_not_run_side_by_side(ground: Ground) 
         kinds = [type(event) for event in s.rx.recorded if isinstance(event, ev.ToolCallStarted | ev.ToolCallFinished)]
         assert kinds == [ev.ToolCallStarted, ev.ToolCallFinished] * 2
         assert not s.rx.all(ev.ChangesRecorded)
-
-
-def test_the_title_says_how_much_is_written() -> None:
-    assert TOOL.title(TOOL.parse({"todos": [item("a", "x")]})) == "1 item"
-    assert TOOL.title(TOOL.parse({"todos": [item("a", "x"), item("b", "y")], "merge": True})) == "update 2 items"
