@@ -19,8 +19,10 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalPolicy,
     AssistantMessage,
+    ChangeSelection,
     Decision,
     FileImage,
+    FileOutcome,
     ModelRef,
     ModelRequest,
     SandboxMode,
@@ -29,7 +31,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.provider import Provider, ProviderSource
-from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
+from desktop_agent.core.providers.scripted import Reply, Say, Script, ScriptedProvider, in_order
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -171,6 +173,19 @@ class Open:
         self.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=decision or Allowed()))
         return asked
 
+    async def undo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> ev.ChangesUndone:
+        """Undo these changes, or all of the agent's; changes that are named may be anybody's."""
+        chosen = selection or ChangeSelection()
+        op = ops.UndoChanges(selection=chosen, reason=reason, includes_others=bool(chosen.change_ids))
+        return await self.carry_out(op, ev.ChangesUndone)
+
+    async def redo(self, selection: ChangeSelection) -> ev.ChangesRedone:
+        return await self.carry_out(ops.RedoChanges(selection=selection), ev.ChangesRedone)
+
+    async def redo_step(self) -> ev.ChangesRedone:
+        """Take back the last undo."""
+        return await self.carry_out(ops.RedoSteps(), ev.ChangesRedone)
+
     async def close(self) -> None:
         self.submit(ops.Shutdown())
         await self.task
@@ -276,6 +291,20 @@ class Ground:
         finally:
             session.submit(ops.Shutdown())
             await task
+
+    @asynccontextmanager
+    async def after(self, *turns: Reply) -> AsyncGenerator[Open]:
+        """Open a session in which the agent has made these calls, turn by turn, without a question."""
+        script = [reply for calls in turns for reply in (calls, [Say("Done.")])]
+        async with self.session(script, approval="never") as running:
+            for _ in turns:
+                await running.prompt()
+            yield running
+
+
+def left_alone(event: ev.ChangesUndone | ev.ChangesRedone) -> list[FileOutcome]:
+    """What an undo or a redo did not do."""
+    return [outcome for outcome in event.outcomes if not outcome.is_done]
 
 
 def with_lines_changed(lines: Sequence[str], /, **changed: str) -> str:

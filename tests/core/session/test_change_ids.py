@@ -248,7 +248,7 @@ async def test_an_id_given_twice_is_not_acted_on_by_guess(ground: Ground) -> Non
         assert notice.code == "unclear_selection"
         assert "1.7~1 or 1.7~2" in notice.hint
         assert tree_of(ground.workspace) == before
-        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7~1",))), ev.ChangesUndone)
+        undone = await s.undo(ChangeSelection(change_ids=("1.7~1",)))
         assert [outcome.path for outcome in undone.outcomes] == ["ln"]
     assert (ground.workspace / "ln").readlink() == Path("f1.txt")
 

@@ -8,7 +8,7 @@ import pytest
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, UserMessage
+from desktop_agent.core.protocol.model import UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.harness import Ground, check_conversation
 
@@ -35,7 +35,7 @@ async def make_session(ground: Ground) -> str:
         ground.write(path, content)
     async with ground.session(SCRIPT, approval="on_request", sandbox="none") as s:
         await s.prompt("go", answers=1)
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+        await s.undo()
         return s.id
 
 
@@ -71,7 +71,7 @@ async def test_a_write_that_happened_without_its_record_is_recorded_and_can_be_u
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.rx.expect(ev.TurnEnded)
         assert list(s.session.transcript.changes) == ["1.1"]
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+        await s.undo()
         assert ground.read("a.py") == "x = 1\r\n"
 
 
@@ -112,7 +112,7 @@ async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground)
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         recorded = await s.rx.expect(ev.ChangesRecorded)
         assert [(change.path, change.author) for change in recorded.changes] == [("b.txt", "shell")]
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+        await s.undo()
         assert ground.read("b.txt") == "b\n"
 
 
@@ -130,7 +130,7 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
         event = await s.rx.expect(ev.ChangesUndone)
         assert "b.txt" not in {outcome.path for outcome in event.outcomes}
         assert [record.change.path for record in s.session.transcript.changed.active()] == ["b.txt"]
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+        await s.undo()
         assert files(ground.workspace) == undone
 
 

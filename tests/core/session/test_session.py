@@ -85,15 +85,6 @@ async def test_who_hears_that_a_turn_has_ended_finds_the_session_at_rest(ground:
     assert not at_work["turn_ended"]
 
 
-async def test_reading_is_free_and_its_result_goes_back_to_the_model(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
-    async with ground.session([[Call("read_file", {"path": "a.py"})], [Say("It is 1.")]]) as s:
-        ended = await s.prompt()
-        assert ended.reason == "completed"
-        assert s.results() == [ToolResultBlock(call_id="toolu_scripted_0001", content="x = 1\n")]
-        assert s.rx.all(ev.ApprovalRequested) == []
-
-
 async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) -> None:
     """Z-64: asked once, with the diff."""
     ground.write("a.py", "x = 1\n")
@@ -627,14 +618,6 @@ async def test_turn_numbers_and_change_ids_go_on_after_a_restart(ground: Ground)
         assert list(s.session.transcript.changes) == ["1.1", "2.1"]
         seqs = [event.seq for event in s.rx.recorded]
         assert all(after == before + 1 for before, after in pairwise(seqs))
-
-
-async def test_several_sessions_run_side_by_side(ground: Ground) -> None:
-    async with ground.session([[Hang()]]) as one, ground.session([[Say("quick")]]) as two:
-        await one.carry_out(ops.SubmitPrompt(text="slow"), ev.TurnStarted)
-        assert (await two.prompt()).reason == "completed"
-        assert one.session.transcript.turns.is_running
-        await asyncio.gather(one.close(), two.close())
 
 
 @pytest.mark.parametrize("method", ["apply", "collect"])

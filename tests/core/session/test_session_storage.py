@@ -70,7 +70,7 @@ async def test_a_change_whose_record_failed_is_found_and_recorded_before_the_nex
         await s.prompt("go on")
         check_conversation(s.last_request)
         assert list(s.session.transcript.changes) == ["1.1"]
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+        await s.undo()
         assert ground.read("a.py") == "x = 1\n"
 
 

@@ -33,13 +33,11 @@ def replacing(number: int, text: str) -> Call:
     return Call("edit_file", {"path": "a.txt", "old_str": f"line {number}\n", "new_str": text})
 
 
+RENAME = Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})
 THREE_TURNS: list[Reply] = [
     [replacing(5, "five\n"), replacing(30, "thirty\n")],
-    [Say("one")],
     [replacing(6, "six\n"), replacing(45, "forty-five\n")],
-    [Say("two")],
     [replacing(31, "thirty-one\n"), replacing(55, "fifty-five\n")],
-    [Say("three")],
 ]
 DONE = {
     "line_5": "five\n",
@@ -64,14 +62,9 @@ def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelecti
     return ChangeSelection(turn=turn, path="a.txt", hunks=tuple(keys))
 
 
-async def undo(s: Open, selection: ChangeSelection, reason: str = "") -> ev.ChangesUndone:
-    s.submit(ops.UndoChanges(selection=selection, reason=reason, includes_others=bool(selection.change_ids)))
-    return await s.rx.expect(ev.ChangesUndone)
-
-
 async def clash_of_turn(s: Open, turn: int) -> tuple[Clash, FileImage]:
     """Undo a turn that clashes in its one file; return the clash, and what is on disk."""
-    (outcome,) = (await undo(s, ChangeSelection(turn=turn))).outcomes
+    (outcome,) = (await s.undo(ChangeSelection(turn=turn))).outcomes
     assert outcome.clash is not None
     assert outcome.clash.yours is not None
     return outcome.clash, outcome.clash.yours
@@ -84,30 +77,24 @@ async def settle(s: Open, yours: FileImage, content: str) -> ev.ChangesUndone:
     return await s.carry_out(op, ev.ChangesUndone)
 
 
-async def redo(s: Open, selection: ChangeSelection) -> ev.ChangesRedone:
-    return await s.carry_out(ops.RedoChanges(selection=selection), ev.ChangesRedone)
-
-
 async def test_hunks_of_three_turns_in_one_file_are_undone_and_redone_in_any_order(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session(THREE_TURNS, approval="never") as s:
-        for _ in range(3):
-            await s.prompt()
+    async with ground.after(*THREE_TURNS) as s:
         assert ground.read("a.txt") == text_with(**DONE)
         # Turn 2 first, then 1, then 3; other hunks of all three stay.
         first = hunk_with(s, ground, "forty-five\n", turn=2)
         second = hunk_with(s, ground, "fifty-five\n", turn=3)
         left = dict(DONE)
         for selection, line in ((first, "line_45"), (second, "line_55")):
-            undone = await undo(s, selection)
+            undone = await s.undo(selection)
             assert [outcome.is_done for outcome in undone.outcomes] == [True]
             del left[line]
             assert ground.read("a.txt") == text_with(**left)
-        redone = await redo(s, first)
+        redone = await s.redo(first)
         assert [outcome.is_done for outcome in redone.outcomes] == [True]
         left["line_45"] = "forty-five\n"
         assert ground.read("a.txt") == text_with(**left)
-        await redo(s, second)
+        await s.redo(second)
         assert ground.read("a.txt") == text_with(**DONE)
 
 
@@ -116,19 +103,18 @@ async def test_of_several_undone_hunks_one_is_redone_and_the_others_stay_undone(
     ground.write("a.txt", before)
     after = text_with(line_5="five\n", line_30="thirty\n", line_55="fifty-five\n")
     everything = Call("edit_file", {"path": "a.txt", "old_str": before, "new_str": after})
-    async with ground.session([[everything], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([everything]) as s:
         record = s.session.transcript.changes["1.1"]
         five, thirty = (hunk_with(s, ground, text, turn=1) for text in ("five\n", "thirty\n"))
-        await undo(s, five)
-        await undo(s, thirty)
+        await s.undo(five)
+        await s.undo(thirty)
         assert record.undone_hunks == {*five.hunks, *thirty.hunks}
-        await redo(s, five)
+        await s.redo(five)
         assert (record.undone_hunks, record.is_undone) == (frozenset(thirty.hunks), False)
         assert ground.read("a.txt") == text_with(line_5="five\n", line_55="fifty-five\n")
-        await undo(s, ChangeSelection(turn=1))
+        await s.undo(ChangeSelection(turn=1))
         assert (record.undone_hunks, record.is_undone) == (frozenset(), True)
-        await redo(s, thirty)
+        await s.redo(thirty)
         assert record.undone_hunks >= set(five.hunks)
         assert not record.is_undone
 
@@ -138,23 +124,22 @@ async def test_hunks_undone_one_by_one_are_all_redone_and_undone_with_their_turn
     ground.write("a.txt", before)
     after = text_with(line_5="five\n", line_30="thirty\n", line_55="fifty-five\n")
     everything = Call("edit_file", {"path": "a.txt", "old_str": before, "new_str": after})
-    async with ground.session([[everything], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([everything]) as s:
         hunks = [hunk_with(s, ground, text, turn=1) for text in ("five\n", "thirty\n", "fifty-five\n")]
         for hunk in hunks:
-            await undo(s, hunk)
+            await s.undo(hunk)
         assert ground.read("a.txt") == before
-        await redo(s, ChangeSelection(turn=1))
+        await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == after
-        await undo(s, hunks[0])
-        await undo(s, ChangeSelection(turn=1))
-        await redo(s, ChangeSelection(turn=1))
+        await s.undo(hunks[0])
+        await s.undo(ChangeSelection(turn=1))
+        await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == after
-        await undo(s, ChangeSelection(turn=1))
+        await s.undo(ChangeSelection(turn=1))
         for hunk in hunks:
-            await redo(s, hunk)
+            await s.redo(hunk)
         assert ground.read("a.txt") == after
-        await undo(s, ChangeSelection(turn=1))
+        await s.undo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == before
 
 
@@ -166,8 +151,7 @@ async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_
     after = text_with(line_5="five\n", line_30="thirty\n")
     ground.write("a.txt", before)
     everything = Call("create_file", {"path": "a.txt", "content": after, "if_exists": "overwrite"})
-    async with ground.session([[everything], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([everything]) as s:
         assert ground.read("a.txt") == after
         record = s.session.transcript.changes["1.1"]
         diff = diff_change(record.change, before.encode(), after.encode())
@@ -175,17 +159,17 @@ async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_
         assert keys[2:] == ("endings",)
         selections = [ChangeSelection(path="a.txt", hunks=(keys[place],)) for place in order]
         for selection in selections:
-            assert [outcome.reason for outcome in (await undo(s, selection)).outcomes] == [""]
+            assert [outcome.reason for outcome in (await s.undo(selection)).outcomes] == [""]
         assert ground.read("a.txt") == before
         for selection in selections:
-            assert [outcome.reason for outcome in (await redo(s, selection)).outcomes] == [""]
+            assert [outcome.reason for outcome in (await s.redo(selection)).outcomes] == [""]
         assert ground.read("a.txt") == after
         # With one of them undone, the whole is undone and redone, too.
-        await undo(s, selections[0])
-        await undo(s, ChangeSelection(turn=1))
+        await s.undo(selections[0])
+        await s.undo(ChangeSelection(turn=1))
         assert (ground.read("a.txt"), record.is_undone) == (before, True)
-        await redo(s, selections[0])
-        await redo(s, ChangeSelection(turn=1))
+        await s.redo(selections[0])
+        await s.redo(ChangeSelection(turn=1))
         assert (ground.read("a.txt"), record.is_undone, record.undone_hunks) == (after, False, frozenset())
 
 
@@ -193,76 +177,46 @@ async def test_a_line_of_the_persons_among_converted_line_endings_still_clashes(
     before = "".join(LINES).replace("\n", "\r\n")
     ground.write("a.txt", before)
     everything = Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})
-    async with ground.session([[everything], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([everything]) as s:
         mine = text_with(line_5="five\n", line_30="mine\n")
         ground.write("a.txt", mine)
-        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
         assert outcome.state == "conflict"
         assert ground.read("a.txt") == mine
 
 
 async def test_hunks_of_a_file_that_was_renamed_count_for_the_turn_that_wrote_them(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    replies: list[Reply] = [
-        [replacing(5, "five\n"), replacing(30, "thirty\n")],
-        [Say("one")],
-        [Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})],
-        [Say("two")],
-    ]
-    async with ground.session(replies, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n"), replacing(30, "thirty\n")], [RENAME]) as s:
         changes = s.session.transcript.changes
         (row,) = net_changes(changes.values())
         diff = diff_change(row.change, ground.blob(row.change.before), ground.blob(row.change.after))
         five, thirty = (ChangeSelection(path="b.txt", hunks=(named.key,)) for named in review_hunks(diff))
         edited = [record for record in changes.values() if record.turn == 1]
 
-        await undo(s, five)
+        await s.undo(five)
         assert [record.is_undone for record in edited] == [True, False]
         assert ground.read("b.txt") == text_with(line_30="thirty\n")
-        await undo(s, thirty)
+        await s.undo(thirty)
         assert all(record.is_undone for record in edited)
         assert ground.read("b.txt") == "".join(LINES)
-        redone = await redo(s, ChangeSelection(turn=1))
+        redone = await s.redo(ChangeSelection(turn=1))
         assert [outcome.path for outcome in redone.outcomes if outcome.is_done] == ["b.txt"]
         assert ground.read("b.txt") == text_with(line_5="five\n", line_30="thirty\n")
         assert not any(record.is_undone or record.undone_hunks for record in edited)
 
 
-async def test_a_turn_is_undone_in_a_file_that_a_later_turn_renamed(ground: Ground) -> None:
-    ground.write("a.txt", "".join(LINES))
-    replies: list[Reply] = [
-        [replacing(5, "five\n")],
-        [Say("one")],
-        [Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})],
-        [Say("two")],
-    ]
-    async with ground.session(replies, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
-        await undo(s, ChangeSelection(turn=1))
-        assert ground.read("b.txt") == "".join(LINES)
-        await undo(s, ChangeSelection(turn=2))
-        assert ground.read("a.txt") == "".join(LINES)
-        await redo(s, ChangeSelection())
-        assert ground.read("b.txt") == text_with(line_5="five\n")
-
-
 async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session(THREE_TURNS, approval="never") as s:
-        for _ in range(3):
-            await s.prompt()
-        undone = await undo(s, hunk_with(s, ground, "five\n", turn=1))
+    async with ground.after(*THREE_TURNS) as s:
+        undone = await s.undo(hunk_with(s, ground, "five\n", turn=1))
         (outcome,) = undone.outcomes
         assert (outcome.state, outcome.clash is not None) == ("conflict", True)
         assert ground.read("a.txt") == text_with(**DONE)
         # Both together are one place, and it can be undone as such.
         both = [
-            await undo(s, hunk_with(s, ground, "six\n", turn=2)),
-            await undo(s, hunk_with(s, ground, "five\n", turn=1)),
+            await s.undo(hunk_with(s, ground, "six\n", turn=2)),
+            await s.undo(hunk_with(s, ground, "five\n", turn=1)),
         ]
         assert [outcome.is_done for event in both for outcome in event.outcomes] == [True, True]
         assert "five" not in ground.read("a.txt").replace("forty-five", "").replace("fifty-five", "")
@@ -270,40 +224,31 @@ async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(g
 
 async def test_a_turn_is_undone_under_a_later_one_and_the_persons_edit_stays(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    script: list[Reply] = [[replacing(5, "five\n")], [Say("one")], [replacing(30, "thirty\n")], [Say("two")]]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n")], [replacing(30, "thirty\n")]) as s:
         ground.write("a.txt", ground.read("a.txt").replace("line 50\n", "mine\n"))
-        undone = await undo(s, ChangeSelection(turn=1))
+        undone = await s.undo(ChangeSelection(turn=1))
         assert [outcome.state for outcome in undone.outcomes] == ["merged"]
         assert ground.read("a.txt") == text_with(line_30="thirty\n", line_50="mine\n")
-        await redo(s, ChangeSelection(turn=1))
+        await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n", line_50="mine\n")
 
 
 async def test_a_created_file_that_is_undone_is_said_to_be_removed(ground: Ground) -> None:
     created = Call("create_file", {"path": "new.txt", "content": "new\n"})
-    async with ground.session([[created], [Say("one")]], approval="never") as s:
-        await s.prompt()
-        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+    async with ground.after([created]) as s:
+        (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
         assert (outcome.state, outcome.is_removed) == ("restored", True)
         assert describe_outcome(outcome) == "removed new.txt"
-        s.submit(ops.RedoSteps())
-        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        (outcome,) = (await s.redo_step()).outcomes
         assert describe_outcome(outcome) == "restored new.txt"
 
 
 async def test_the_redo_of_a_hunk_is_said_to_be_of_that_hunk(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session(
-        [[replacing(5, "five\n"), replacing(30, "thirty\n")], [Say("one")]], approval="never"
-    ) as s:
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n"), replacing(30, "thirty\n")]) as s:
         hunk = hunk_with(s, ground, "five\n", turn=1)
-        await undo(s, hunk)
-        s.submit(ops.RedoSteps())
-        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        await s.undo(hunk)
+        (outcome,) = (await s.redo_step()).outcomes
         assert (outcome.state, outcome.hunks) == ("restored", hunk.hunks)
 
 
@@ -311,7 +256,7 @@ async def test_the_model_is_told_what_was_undone_and_why(ground: Ground) -> None
     ground.write("a.txt", "".join(LINES))
     async with ground.session([[replacing(5, "five\n")], [Say("one")], [Say("I see.")]], approval="never") as s:
         await s.prompt()
-        await undo(s, ChangeSelection(turn=1), reason="Line 5 is generated.")
+        await s.undo(ChangeSelection(turn=1), reason="Line 5 is generated.")
         await s.prompt("go on")
         last = s.last_request.messages[-1]
         assert isinstance(last, UserMessage)
@@ -321,8 +266,7 @@ async def test_the_model_is_told_what_was_undone_and_why(ground: Ground) -> None
 
 async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session([[replacing(5, "five\n")], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n")]) as s:
         ground.write("a.txt", text_with(line_5="fünf\n"))
         clash, yours = await clash_of_turn(s, 1)
         assert ground.blob(yours) == text_with(line_5="fünf\n").encode()
@@ -331,7 +275,7 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
         assert ground.read("a.txt") == text_with(line_5="line 5, fünf\n")
         assert s.session.transcript.changed.active() == []
         # It is an entry like any other: redoing brings back what was there before.
-        await redo(s, ChangeSelection(turn=1))
+        await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == text_with(line_5="fünf\n")
 
 
@@ -339,13 +283,12 @@ async def test_a_redo_brings_back_the_users_file_that_was_given_up_for_the_one_t
     ground: Ground,
 ) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session([[Call("delete_file", {"path": "a.txt"})], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([Call("delete_file", {"path": "a.txt"})]) as s:
         ground.write("a.txt", "mine\n")
         _, yours = await clash_of_turn(s, 1)
         await settle(s, yours, "".join(LINES))
         assert ground.read("a.txt") == "".join(LINES)
-        await redo(s, ChangeSelection(turn=1))
+        await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == "mine\n"
 
 
@@ -367,11 +310,8 @@ async def test_the_rest_of_a_change_that_a_settled_clash_wrote_over_in_part_is_u
     ground: Ground, second: Reply, *, is_in_new_session: bool, has_edit: bool
 ) -> None:
     ground.write("a.txt", "".join(LINES))
-    script: list[Reply] = [[replacing(5, "five\n")], [Say("one")], second, [Say("two")]]
     mine = {"line_55": "by me\n"} if has_edit else {}
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n")], second) as s:
         both = text_with(line_5="cinq\n", line_30="thirty\n", line_45="forty-five\n", **mine)
         ground.write("a.txt", both)
         _, yours = await clash_of_turn(s, 1)
@@ -388,11 +328,11 @@ async def test_the_rest_of_a_change_that_a_settled_clash_wrote_over_in_part_is_u
 
 
 async def finish_and_come_back(s: Open, ground: Ground, wanted: str, before: str) -> None:
-    done = await undo(s, ChangeSelection(turn=2))
+    done = await s.undo(ChangeSelection(turn=2))
     assert [(outcome.state, outcome.clash) for outcome in done.outcomes] in ([("restored", None)], [("merged", None)])
     assert ground.read("a.txt") == wanted
     for _ in range(2):
-        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
+        await s.redo_step()
     assert ground.read("a.txt") == before
 
 
@@ -413,9 +353,8 @@ async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not
 
 async def test_a_hunk_that_is_not_there_is_named_and_nothing_is_written(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session([[replacing(5, "five\n")], [Say("one")]], approval="never") as s:
-        await s.prompt()
-        (outcome,) = (await undo(s, ChangeSelection(path="a.txt", hunks=("0123456789abcdef",)))).outcomes
+    async with ground.after([replacing(5, "five\n")]) as s:
+        (outcome,) = (await s.undo(ChangeSelection(path="a.txt", hunks=("0123456789abcdef",)))).outcomes
         assert (outcome.state, outcome.reason) == ("failed", "There is no such change in it.")
         assert len(s.session.transcript.changed.active()) == 1
 
@@ -499,9 +438,9 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
         assert (ground.workspace / "new/b.txt").stat().st_mode & 0o777 == 0o755
         deleted = await s.carry_out(ops.WriteFile(path="new/b.txt", expected=digest, content=None), ev.ChangesRecorded)
         assert not (ground.workspace / "new/b.txt").exists()
-        await undo(s, ChangeSelection(change_ids=tuple(change.id for change in deleted.changes)))
+        await s.undo(ChangeSelection(change_ids=tuple(change.id for change in deleted.changes)))
         assert ground.read("new/b.txt") == "one\r\ntwo"
-        await undo(s, ChangeSelection(change_ids=tuple(change.id for change in renamed.changes)))
+        await s.undo(ChangeSelection(change_ids=tuple(change.id for change in renamed.changes)))
         assert ground.read("a.txt") == "one\r\ntwo"
         assert (ground.workspace / "a.txt").stat().st_mode & 0o777 == 0o755
         assert not (ground.workspace / "new").exists()
@@ -561,43 +500,34 @@ async def test_one_content_that_is_missing_keeps_nothing_else_from_being_redone(
     for path in ("a.txt", "b.txt"):
         ground.write(path, "".join(LINES))
     other = Call("edit_file", {"path": "b.txt", "old_str": "line 5\n", "new_str": "five\n"})
-    async with ground.session([[replacing(5, "five\n"), other], [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n"), other]) as s:
         ground.write("a.txt", ground.read("a.txt") + "mine\n")
-        undone = await undo(s, ChangeSelection(turn=1))
+        undone = await s.undo(ChangeSelection(turn=1))
         (merged,) = (change for change in undone.changes if change.path == "a.txt")
         assert merged.before is not None
         for blob in ground.paths.blobs.rglob(f"{merged.before.digest}*"):
             blob.unlink()
-        redone = await redo(s, ChangeSelection(turn=1))
+        redone = await s.redo(ChangeSelection(turn=1))
         assert {outcome.path: outcome.state for outcome in redone.outcomes} == {"a.txt": "failed", "b.txt": "restored"}
         assert ground.read("b.txt") == text_with(line_5="five\n")
 
 
-async def test_folders_that_came_with_a_file_go_also_when_the_file_was_gone_already(ground: Ground) -> None:
+async def test_folders_that_came_with_a_file_go_also_when_it_was_gone_already_if_they_are_empty(
+    ground: Ground,
+) -> None:
     create, delete = (
         Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
         Call("delete_file", {"path": "a/b/c.txt"}),
     )
-    async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
-        await s.prompt()
-        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
+    async with ground.after([create, delete]) as s:
+        undone = await s.undo(ChangeSelection(turn=1))
         assert all(outcome.is_done for outcome in undone.outcomes)
         assert {outcome.path for outcome in undone.outcomes} == {"a", "a/b", "a/b/c.txt"}
         assert not (ground.workspace / "a").exists()
-        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
+        await s.redo_step()
         assert list((ground.workspace / "a/b").iterdir()) == []
-
-
-async def test_of_new_folders_only_those_that_are_empty_are_named(ground: Ground) -> None:
-    create, delete = (
-        Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
-        Call("delete_file", {"path": "a/b/c.txt"}),
-    )
-    async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
-        await s.prompt()
         (ground.workspace / "a/mine.txt").write_text("mine\n")
-        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
+        undone = await s.undo(ChangeSelection(turn=1))
         assert {outcome.path for outcome in undone.outcomes} == {"a/b/c.txt", "a/b"}
 
 
@@ -605,13 +535,12 @@ async def test_undone_permissions_of_a_file_with_other_changes_are_a_step_that_r
     ground.write("a.txt", "".join(LINES))
     before = (ground.workspace / "a.txt").stat().st_mode
     chmod = Call("run_terminal_cmd", {"command": "chmod 700 a.txt"})
-    async with ground.session([[replacing(5, "five\n")], [chmod], [Say("done")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n"), chmod]) as s:
         after = (ground.workspace / "a.txt").stat().st_mode
         assert after != before
-        await undo(s, ChangeSelection(path="a.txt", turn=1, hunks=(MODE,)))
+        await s.undo(ChangeSelection(path="a.txt", turn=1, hunks=(MODE,)))
         assert (ground.workspace / "a.txt").stat().st_mode == before
-        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
+        await s.redo_step()
         assert (ground.workspace / "a.txt").stat().st_mode == after
         assert ground.read("a.txt") == text_with(line_5="five\n")
 
@@ -623,13 +552,13 @@ async def test_a_created_file_goes_with_the_undo_also_after_an_undo_between_two_
     async with ground.session(script, approval="never") as s:
         await s.prompt()
         await s.prompt()
-        await undo(s, ChangeSelection(turn=2))
+        await s.undo(ChangeSelection(turn=2))
         await s.prompt()
-        await undo(s, ChangeSelection(turn=3))
+        await s.undo(ChangeSelection(turn=3))
         for _ in range(2):
-            await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
+            await s.redo_step()
         assert list(ground.workspace.iterdir()) == []
-        undone = await undo(s, ChangeSelection())
+        undone = await s.undo()
         assert all(outcome.is_done for outcome in undone.outcomes)
         assert list(ground.workspace.iterdir()) == []
 
@@ -638,12 +567,11 @@ async def test_what_is_undone_already_is_not_undone_again_where_another_brought_
     ground.write("a.txt", "".join(LINES))
     ground.write("gone.txt", "gone\n")
     edits = [replacing(5, "five\n"), replacing(30, "thirty\n"), Call("delete_file", {"path": "gone.txt"})]
-    async with ground.session([edits, [Say("done")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after(edits) as s:
         five = hunk_with(s, ground, "five\n", turn=1)
         deletion = ChangeSelection(path="gone.txt", hunks=(WHOLE_FILE,))
-        await undo(s, five)
-        await undo(s, deletion)
+        await s.undo(five)
+        await s.undo(deletion)
         steps = list(s.session.transcript.changed.steps)
         ground.write("a.txt", text_with(line_5="five\n", line_30="thirty\n"))
         (ground.workspace / "gone.txt").unlink()
@@ -656,10 +584,7 @@ async def test_what_is_undone_already_is_not_undone_again_where_another_brought_
 
 async def test_what_is_in_force_is_not_redone_where_another_took_it_away(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
-    async with ground.session(
-        [[replacing(5, "five\n"), replacing(30, "thirty\n")], [Say("done")]], approval="never"
-    ) as s:
-        await s.prompt()
+    async with ground.after([replacing(5, "five\n"), replacing(30, "thirty\n")]) as s:
         five = hunk_with(s, ground, "five\n", turn=1)
         ground.write("a.txt", text_with(line_30="thirty\n"))
         assert (await s.carry_out(ops.RedoChanges(selection=five), ev.Notice)).code == "nothing_selected"
@@ -679,7 +604,7 @@ async def test_a_hunk_of_a_renamed_file_that_the_user_wrote_in_the_place_of_a_de
         diff = diff_change(row.change, *(ground.blob(image) for image in (row.change.before, row.change.after)))
         keys = tuple(named.key for named in review_hunks(diff))
         assert keys
-        undone = await undo(s, ChangeSelection(path="c.txt", hunks=keys))
+        undone = await s.undo(ChangeSelection(path="c.txt", hunks=keys))
         assert [(outcome.path, outcome.state) for outcome in undone.outcomes] == [("c.txt", "conflict")]
         assert ground.read("c.txt") == "the user's\n"
         assert s.session.transcript.changed.steps == []

@@ -163,28 +163,6 @@ def test_what_somebody_deleted_with_a_renamed_file_does_not_come_back_with_it(
     assert history.read("a") == TEXT
 
 
-def test_an_edit_before_the_renaming_is_taken_back_too(history: History) -> None:
-    changes = history.replace("a", b"line 3\n", b"three\n") + history.rename("a", "b")
-    history.person_adds("b")
-    edited = history.tree()
-    assert states(history.undo(changes)) <= {"restored", "merged"}
-    assert history.read("a") == TEXT + MINE
-    history.redo(changes)
-    assert history.tree() == edited
-
-
-@pytest.mark.parametrize("is_tool", [True, False])
-def test_a_rename_over_another_file_brings_both_back(history: History, *, is_tool: bool) -> None:
-    before = history.tree()
-    changes = history.rename("a", "other", is_tool=is_tool)
-    after = history.tree()
-    for _ in range(2):
-        assert states(history.undo(changes)) == {"restored"}
-        assert history.tree() == before
-        assert states(history.redo(changes)) == {"restored"}
-        assert history.tree() == after
-
-
 def test_a_hunk_of_a_file_that_another_replaced_by_its_renaming_is_refused_and_not_called_undone(
     history: History,
 ) -> None:
@@ -230,16 +208,6 @@ def test_a_chain_of_renamings_is_undone_as_a_whole_with_what_the_person_wrote(hi
     assert sorted(history.tree()) == ["a", "other"]
     history.redo(changes)
     assert history.tree() == edited
-
-
-def test_two_files_that_changed_places_change_back(history: History) -> None:
-    before = history.tree()
-    changes = [*history.rename("a", "third"), *history.rename("other", "a"), *history.rename("third", "other")]
-    after = history.tree()
-    assert all(outcome.is_done for outcome in history.undo(changes))
-    assert history.tree() == before
-    assert all(outcome.is_done for outcome in history.redo(changes))
-    assert history.tree() == after
 
 
 def test_a_clash_after_a_renaming_leaves_both_paths_alone(history: History) -> None:
@@ -523,19 +491,3 @@ def test_a_renamed_file_stays_at_its_name_when_a_file_stands_in_place_of_its_fol
     assert outcomes["d/x"] == ("conflict", "Something else has taken the place of the folder d.")
     assert outcomes["a"] == ("conflict", "It was renamed together with d/x, which has to be left alone.")
     assert (history.read("a"), history.read("d")) == (TEXT, b"the user's")
-
-
-def test_two_names_of_one_file_are_both_undone(history: History) -> None:
-    (history.root / "b").hardlink_to(history.root / "a")
-    before, after = FileState(content=TEXT), FileState(content=TEXT + MINE)
-    (history.root / "a").chmod(0o644)
-    done = [
-        history.ledger.record(FileTransition(path, before, after), author="shell", change_id=f"2.{place}")
-        for place, path in enumerate(("a", "b"))
-    ]
-    with (history.root / "a").open("ab") as file:  # as `echo … >> a` does: both names change
-        file.write(MINE)
-    history.records += done
-    history.known.changed(done)
-    assert states(history.undo(done)) == {"restored"}
-    assert (history.read("a"), history.read("b")) == (TEXT, TEXT)

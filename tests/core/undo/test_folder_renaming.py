@@ -25,7 +25,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system import staged_file
 from desktop_agent.core.system.files import digest_of
 from tests.faulty_os import in_place_of_os
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, left_alone
 from tests.trees import tree_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it has no such files")
@@ -43,11 +43,6 @@ async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
     changes = (await s.rx.expect(ev.ChangesRecorded)).changes
     assert {change.author for change in changes} == {"person"}
     return tuple(change.id for change in changes)
-
-
-async def undo(s: Open, selection: ChangeSelection) -> ev.ChangesUndone:
-    s.submit(ops.UndoChanges(selection=selection, includes_others=bool(selection.change_ids)))
-    return await s.rx.expect(ev.ChangesUndone)
 
 
 def fill(ground: Ground) -> None:
@@ -79,12 +74,9 @@ async def test_it_goes_and_comes_back_as_it_was(ground: Ground, to: str) -> None
         assert {name: after[f"{to}{name.removeprefix('src')}"] for name in names} == names
         assert not (ground.workspace / "src").exists()
         for _ in range(2):
-            undone = await undo(s, ChangeSelection(change_ids=ids))
-            assert [one for one in undone.outcomes if not one.is_done] == []
+            assert left_alone(await s.undo(ChangeSelection(change_ids=ids))) == []
             assert tree_of(ground.workspace) == before
-            s.submit(ops.RedoSteps())
-            redone = await s.rx.expect(ev.ChangesRedone)
-            assert [one for one in redone.outcomes if not one.is_done] == []
+            assert left_alone(await s.redo_step()) == []
             assert tree_of(ground.workspace) == after
 
 
@@ -169,19 +161,17 @@ EDIT = Call("edit_file", {"path": "src/a.py", "old_str": "x = 1", "new_str": "x 
 async def test_what_the_agent_changed_in_it_is_reviewed_and_undone_where_it_is_now(ground: Ground) -> None:
     ground.write("src/a.py", "x = 1\r\n")
     ground.write("src/b.py", "b\n")
-    async with ground.session([[EDIT], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([EDIT]) as s:
         ids = await moved(s, "src", "lib")
         rows = net_changes(list(s.session.transcript.changes.values()))
         assert [(row.path, row.authors) for row in rows] == [
             *(("src/a.py", ("agent",)), ("lib", ("person",)), ("lib/b.py", ("person",)), ("src", ("person",)))
         ]
-        undone = await undo(s, ChangeSelection(turn=1, call_id=s.session.transcript.changes["1.1"].call_id))
+        undone = await s.undo(ChangeSelection(turn=1, call_id=s.session.transcript.changes["1.1"].call_id))
         assert [(one.path, one.state) for one in undone.outcomes] == [("lib/a.py", "restored")]
         assert ground.read("lib/a.py") == "x = 1\r\n"
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
-        await undo(s, ChangeSelection(change_ids=ids))
+        await s.redo_step()
+        await s.undo(ChangeSelection(change_ids=ids))
         assert (ground.read("src/a.py"), ground.read("src/b.py")) == ("x = 2\r\n", "b\n")
         assert not (ground.workspace / "lib").exists()
 
@@ -192,16 +182,15 @@ async def test_a_file_that_the_agent_made_in_it_says_where_it_is_and_goes_when_t
     ground.write("src/a.py", "x = 1\r\n")
     before = tree_of(ground.workspace)
     made = Call("create_file", {"path": "src/sub/new.py", "content": "new\n"})
-    async with ground.session([[EDIT, made], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([EDIT, made]) as s:
         ids = await moved(s, "src", "lib")
-        undone = await undo(s, ChangeSelection())
-        (left,) = (one for one in undone.outcomes if not one.is_done)
+        undone = await s.undo()
+        (left,) = left_alone(undone)
         assert (left.path, left.state) == ("src/sub/new.py", "conflict")
         assert left.reason == "It was renamed to lib/sub/new.py since. Undo that first."
         assert ground.read("lib/sub/new.py") == "new\n"
-        await undo(s, ChangeSelection(change_ids=ids))
-        await undo(s, ChangeSelection())
+        await s.undo(ChangeSelection(change_ids=ids))
+        await s.undo()
         assert tree_of(ground.workspace) == before
 
 
@@ -216,7 +205,7 @@ async def test_a_command_that_runs_next_is_not_held_for_the_renaming(ground: Gro
         await s.prompt()
         by_shell = [record.change.path for record in s.session.transcript.changes.values() if record.change.is_by_agent]
         assert by_shell == ["src/a.txt", "lib/deep/er/b.txt"]
-        await undo(s, ChangeSelection())
+        await s.undo()
         assert ground.read("lib/deep/er/b.txt") == "b\n"
         assert (ground.workspace / "lib/a.txt").read_bytes() == b"one\r\n\xff\0two"
 
@@ -228,11 +217,11 @@ async def test_what_is_written_at_the_new_place_since_goes_back_with_it_or_is_ke
         ids = await moved(s, "src", "lib")
         ground.write("lib/a.txt", ground.read("lib/a.txt") + "mine\n")
         ground.write("lib/new.txt", "new\n")
-        undone = await undo(s, ChangeSelection(change_ids=ids))
+        undone = await s.undo(ChangeSelection(change_ids=ids))
         assert ground.read("src/a.txt").endswith("line 19\nmine\n")
         assert ground.read("src/b.txt") == "b\n"
         assert tree_of(ground.workspace).keys() == {"src", "src/a.txt", "src/b.txt", "lib", "lib/new.txt"}
-        assert [(one.path, one.state) for one in undone.outcomes if not one.is_done] == [("lib", "conflict")]
+        assert [(one.path, one.state) for one in left_alone(undone)] == [("lib", "conflict")]
 
 
 async def test_a_renaming_of_a_folder_that_was_renamed_again_is_undone_after_that_one_and_leaves_nothing(
@@ -244,12 +233,11 @@ async def test_a_renaming_of_a_folder_that_was_renamed_again_is_undone_after_tha
         first = await moved(s, "src", "lib")
         second = await moved(s, "lib", "pkg")
         renamed = tree_of(ground.workspace)
-        undone = await undo(s, ChangeSelection(change_ids=first))
+        undone = await s.undo(ChangeSelection(change_ids=first))
         assert {one.state for one in undone.outcomes} == {"conflict"}
         assert tree_of(ground.workspace) == renamed
         for ids in (second, first):
-            undone = await undo(s, ChangeSelection(change_ids=ids))
-            assert [one for one in undone.outcomes if not one.is_done] == []
+            assert left_alone(await s.undo(ChangeSelection(change_ids=ids))) == []
         assert tree_of(ground.workspace) == before
 
 
@@ -258,7 +246,7 @@ async def test_a_folder_that_comes_into_its_old_place_since_is_left_alone(ground
     async with ground.session([]) as s:
         ids = await moved(s, "src", "lib")
         ground.write("src/a.txt", "another\n")
-        undone = await undo(s, ChangeSelection(change_ids=ids))
+        undone = await s.undo(ChangeSelection(change_ids=ids))
         assert {one.path for one in undone.outcomes if not one.is_done} >= {"src/a.txt", "lib/a.txt"}
         assert (ground.read("src/a.txt"), ground.read("lib/a.txt")) == ("another\n", "a\n")
 
@@ -364,7 +352,7 @@ async def test_a_kill_before_the_record_leaves_it_whole_and_on_record_if_it_was_
         await s.prompt()
         assert bool(s.session.transcript.changes) == is_moved
         if is_moved:
-            await undo(s, ChangeSelection(change_ids=tuple(s.session.transcript.changes)))
+            await s.undo(ChangeSelection(change_ids=tuple(s.session.transcript.changes)))
         assert tree_of(ground.workspace) == before
 
 
@@ -403,11 +391,9 @@ def test_any_folder_comes_back_as_it_was(inside: dict[str, object], to: str) -> 
             assert {name.removeprefix(to) for name in after if name.startswith(to)} == {
                 name.removeprefix("src") for name in before
             }
-            undone = await undo(s, ChangeSelection(change_ids=ids))
-            assert [one for one in undone.outcomes if not one.is_done] == []
+            assert left_alone(await s.undo(ChangeSelection(change_ids=ids))) == []
             assert tree_of(ground.workspace) == before
-            s.submit(ops.RedoSteps())
-            await s.rx.expect(ev.ChangesRedone)
+            await s.redo_step()
             assert tree_of(ground.workspace) == after
 
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:

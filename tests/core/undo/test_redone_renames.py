@@ -98,8 +98,7 @@ class Review:
 async def renamed(ground: Ground, way: list[Call]) -> AsyncGenerator[Review]:
     """A session that renamed and edited a file in this way."""
     ground.write("a.txt", text_with())
-    async with ground.session([way, [Say("one")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after(way) as s:
         yield Review(s, ground)
 
 
@@ -245,16 +244,13 @@ async def test_what_was_redone_after_the_renaming_is_undone_with_it(ground: Grou
     script = [[replacing("a.txt", 5, FIVE)], [Say("done")], [move], [Say("done")]]
     async with ground.session(script, approval="never") as s:
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo()
         before = text_with(line_40=own) if own else text_with()
         ground.write("a.txt", before)
         await s.prompt()
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.redo_step()
         assert FIVE in ground.read("b.txt")
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.undo()
         assert {outcome.path for outcome in undone.outcomes if outcome.is_done} == {"a.txt", "b.txt"}
         assert ground.read("b.txt") == text_with(line_50="other\n")
         assert ground.read("a.txt") == before
@@ -270,12 +266,10 @@ async def test_an_edit_of_what_an_undone_renaming_had_replaced_is_undone_there(g
     script = [[over], [Say("Done.")], [edit], [Say("Done.")]]
     async with ground.session(script, approval="never") as s:
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo()
         await s.prompt()
         ground.write("a.txt", text_with(line_5=FIVE))
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+        outcomes = (await s.undo()).outcomes
     assert [(outcome.path, outcome.state) for outcome in outcomes] == [("b.txt", "restored")]
     assert ground.read("b.txt") == there
     assert ground.read("a.txt") == text_with(line_5=FIVE), "the same line, but the user's own"

@@ -97,12 +97,10 @@ async def test_an_undo_and_a_redo_bring_all_of_it_back(ground: Ground, command: 
         assert after != before
         assert s.rx.all(ev.ChangesRecorded)[-1].uncaptured == ()
         for _ in range(2):
-            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-            undone = await s.rx.expect(ev.ChangesUndone)
+            undone = await s.undo(ChangeSelection(turn=1))
             assert [(one.is_done, one.reason) for one in undone.outcomes if not one.is_done or one.reason] == []
             assert whole(ground.workspace) == before
-            s.submit(ops.RedoSteps())
-            redone = await s.rx.expect(ev.ChangesRedone)
+            redone = await s.redo_step()
             assert [(one.is_done, one.reason) for one in redone.outcomes if not one.is_done or one.reason] == []
             assert whole(ground.workspace) == after
 
@@ -110,23 +108,18 @@ async def test_an_undo_and_a_redo_bring_all_of_it_back(ground: Ground, command: 
 async def test_an_edit_tool_and_its_undo_leave_it_as_it_is(ground: Ground) -> None:
     before = whole(ground.workspace)
     edit = Call("edit_file", {"path": "a", "old_str": "two", "new_str": "2"})
-    async with ground.session([[edit, Call("delete_file", {"path": "b"})], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([edit, Call("delete_file", {"path": "b"})]) as s:
         assert beside(ground.workspace / "a") == before["a"][1:]
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo(ChangeSelection(turn=1))
     assert whole(ground.workspace) == before
 
 
 async def test_what_the_user_gave_a_file_since_stays(ground: Ground) -> None:
     command = "sed s/two/2/ a > t; mv t a; echo more >> d/f"
-    script: list[Reply] = [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": command})]) as s:
         for path in ("a", "d/f"):
             os.setxattr(ground.workspace / path, "user.mine", b"1")
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        outcomes = {one.path: one for one in (await s.rx.expect(ev.ChangesUndone)).outcomes}
+        outcomes = {one.path: one for one in (await s.undo(ChangeSelection(turn=1))).outcomes}
     assert {path: ("left alone" in one.reason, one.is_done) for path, one in outcomes.items()} == {
         "a": (True, True),
         "d/f": (False, True),
@@ -140,13 +133,10 @@ async def test_what_the_system_does_not_give_back_is_named(ground: Ground, monke
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "rm a b"})], [Say("Done.")]]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": "rm a b"})]) as s:
         monkeypatch.setattr(os, "lchown", refused)
         monkeypatch.setattr(os, "setxattr", refused)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        outcomes = {one.path: one for one in (await s.rx.expect(ev.ChangesUndone)).outcomes}
+        outcomes = {one.path: one for one in (await s.undo(ChangeSelection(turn=1))).outcomes}
     assert "the attribute user.origin" in outcomes["a"].reason
     assert outcomes["a"].is_done
     assert not IS_ROOT or f"its owner ({USER}:{GROUP})" in outcomes["b"].reason
@@ -154,11 +144,8 @@ async def test_what_the_system_does_not_give_back_is_named(ground: Ground, monke
 
 async def test_an_undo_that_breaks_a_link_to_a_file_elsewhere_says_so(ground: Ground, tmp_path: Path) -> None:
     os.link(ground.write("one", "same\n"), tmp_path / "elsewhere")
-    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "echo more >> one"})], [Say("Done.")]]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        (outcome,) = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    async with ground.after([Call("run_terminal_cmd", {"command": "echo more >> one"})]) as s:
+        (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
     assert (outcome.state, "hard link" in outcome.reason) == ("restored", True)
     assert ground.read("one") == "same\n"
     assert (tmp_path / "elsewhere").read_text() == "same\nmore\n"
@@ -176,12 +163,9 @@ async def test_an_undo_that_breaks_a_link_to_a_file_elsewhere_says_so(ground: Gr
 )
 async def test_other_names_that_no_undo_brings_back_are_named(ground: Ground, command: str, paths: list[str]) -> None:
     os.link(ground.write("one", "same\n"), ground.workspace / "two")
-    script: list[Reply] = [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": command})]) as s:
         (recorded,) = s.rx.all(ev.ChangesRecorded)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo(ChangeSelection(turn=1))
     assert sorted(item.path for item in recorded.uncaptured) == paths
     assert all("hard link" in item.reason for item in recorded.uncaptured)
     assert ground.read("one") == ground.read("two") == "same\n"

@@ -9,12 +9,11 @@ import pytest
 
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.undo.plan import draft_revert
-from tests.harness import Ground, Open
+from tests.harness import Ground, Open, left_alone
 from tests.trees import tree_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it has no such files")
@@ -89,18 +88,13 @@ def ground(ground: Ground) -> Ground:
 async def test_one_undo_and_one_redo_are_exact(ground: Ground, outside: Path, command: str) -> None:
     before, theirs = tree_of(ground.workspace), tree_of(outside)
     call = Call("run_terminal_cmd", {"command": command.replace("OUTSIDE", str(outside))})
-    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([call]) as s:
         after = tree_of(ground.workspace)
         assert after != before
         for _ in range(2):
-            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-            undone = await s.rx.expect(ev.ChangesUndone)
-            assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+            assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
             assert tree_of(ground.workspace) == before
-            s.submit(ops.RedoSteps())
-            redone = await s.rx.expect(ev.ChangesRedone)
-            assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+            assert left_alone(await s.redo_step()) == []
             assert tree_of(ground.workspace) == after
     assert tree_of(outside) == theirs
 
@@ -109,31 +103,22 @@ async def test_one_undo_and_one_redo_are_exact(ground: Ground, outside: Path, co
 async def test_a_folder_comes_back_where_the_user_removed_what_replaced_it(ground: Ground, instead: str) -> None:
     before = tree_of(ground.workspace)
     call = Call("run_terminal_cmd", {"command": f"chmod 750 d/deep; rm -r d; {instead}"})
-    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([call]) as s:
         after = tree_of(ground.workspace)
         (ground.workspace / "d").unlink()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
-        assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
         assert tree_of(ground.workspace) == before
-        s.submit(ops.RedoSteps())
-        redone = await s.rx.expect(ev.ChangesRedone)
-    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.redo_step()) == []
     assert tree_of(ground.workspace) == after
 
 
 async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_replaces(ground: Ground) -> None:
     call = Call("run_terminal_cmd", {"command": "rm a; mkdir -p -m 750 a; echo new > a/b"})
-    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([call]) as s:
         after = tree_of(ground.workspace)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo(ChangeSelection(turn=1))
         (ground.workspace / "a").unlink()
-        s.submit(ops.RedoSteps())
-        redone = await s.rx.expect(ev.ChangesRedone)
-    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.redo_step()) == []
     assert tree_of(ground.workspace) == after
 
 
@@ -144,19 +129,15 @@ async def test_a_folder_that_was_removed_stays_while_one_that_came_back_stands_i
     """Undone alone, the removal of `d/deep` brings `d` with it, whose own removal stays in force, also after a redo."""
     (ground.workspace / "d/deep/g").unlink()
     call = Call("run_terminal_cmd", {"command": "rm -r d"})
-    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(path="d/deep")))
-        await s.rx.expect(ev.ChangesUndone)
+    async with ground.after([call]) as s:
+        await s.undo(ChangeSelection(path="d/deep"))
         if is_used:
             (ground.workspace / "d/mine").write_text("mine\n")
         after, undone = tree_of(ground.workspace), undone_paths(s)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
-        s.submit(ops.RedoSteps())
-        redone = await s.rx.expect(ev.ChangesRedone)
+        await s.undo()
+        redone = await s.redo_step()
         assert undone_paths(s) == undone
-    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert left_alone(redone) == []
     if is_used:
         assert (ground.workspace / "d/mine").read_text() == "mine\n"
     else:
@@ -168,18 +149,14 @@ async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_bring
     remove = Call("run_terminal_cmd", {"command": "rm -r d"})
     async with ground.session([[make], [Say("Done.")], [remove], [Say("Done.")]], approval="never") as s:
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo()
         await s.prompt()
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.redo_step()
         after, undone = tree_of(ground.workspace), undone_paths(s)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
-        s.submit(ops.RedoSteps())
-        redone = await s.rx.expect(ev.ChangesRedone)
+        await s.undo()
+        redone = await s.redo_step()
         assert undone_paths(s) == undone
-    assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+    assert left_alone(redone) == []
     assert tree_of(ground.workspace) == after
 
 
@@ -189,18 +166,14 @@ async def test_a_redo_leaves_what_the_user_removed_though_an_earlier_file_was_at
     done = [Say("Done.")]
     async with ground.session([[remove], done, [make], done], approval="never") as s:
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo()
         path.unlink()
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.redo_step()
         await s.prompt()
         path.unlink()
         undone = undone_paths(s)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.undo()
+        await s.redo_step()
         assert undone_paths(s) == undone
     assert not path.exists()
 
@@ -219,34 +192,26 @@ async def test_files_that_a_command_exchanged_go_back_together_or_not_at_all(gro
         ground.write(name, f"{name} one\n{name} two\n")
     calls = [Call("run_terminal_cmd", {"command": line}) for line in lines.splitlines()]
     before = tree_of(ground.workspace)
-    async with ground.session([calls, [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after(calls) as s:
         written = ground.read("a")
         ground.write("a", written.replace("one", "mine"))
         after = tree_of(ground.workspace)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.undo(ChangeSelection(turn=1))
         assert {outcome.state for outcome in undone.outcomes} == {"conflict"}
         assert tree_of(ground.workspace) == after  # the lines of the first file are nowhere else
         ground.write("a", written)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
-    assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
     assert tree_of(ground.workspace) == before
 
 
 async def test_a_link_that_somebody_put_there_since_is_a_conflict_and_is_not_followed(
     ground: Ground, outside: Path
 ) -> None:
-    async with ground.session(
-        [[Call("run_terminal_cmd", {"command": "rm d/f"})], [Say("Done.")]], approval="never"
-    ) as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": "rm d/f"})]) as s:
         shutil.rmtree(ground.workspace / "d")
         (ground.workspace / "d").symlink_to(outside)
         (outside / "f").unlink()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        (outcome,) = (await s.rx.expect(ev.ChangesUndone)).outcomes
+        (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
     assert (outcome.path, outcome.state) == ("d/f", "conflict")
     assert not (outside / "f").exists()
 
@@ -255,8 +220,7 @@ async def test_what_is_below_a_link_that_stays_is_a_conflict_already_in_the_draf
     ground: Ground, outside: Path
 ) -> None:
     call = Call("run_terminal_cmd", {"command": f"rm -r d; ln -s {outside} d"})
-    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
-        await s.prompt()
+    async with ground.after([call]) as s:
         (ground.workspace / "d").unlink()
         (ground.workspace / "d").symlink_to(outside / "deep")
         ledger = Ledger(ground.workspace, Blobs(ground.paths.blobs))
@@ -267,15 +231,11 @@ async def test_what_is_below_a_link_that_stays_is_a_conflict_already_in_the_draf
 
 
 async def test_a_pipe_that_somebody_made_since_is_a_conflict(ground: Ground) -> None:
-    async with ground.session(
-        [[Call("run_terminal_cmd", {"command": "echo x >> a; rm d/f"})], [Say("Done.")]], approval="never"
-    ) as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": "echo x >> a; rm d/f"})]) as s:
         for path in ("a", "d/f"):
             (ground.workspace / path).unlink(missing_ok=True)
             os.mkfifo(ground.workspace / path)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+        outcomes = (await s.undo(ChangeSelection(turn=1))).outcomes
     assert sorted((outcome.path, outcome.state) for outcome in outcomes) == [("a", "conflict"), ("d/f", "conflict")]
     assert (ground.workspace / "a").is_fifo()
     assert (ground.workspace / "d/f").is_fifo()
@@ -288,10 +248,7 @@ async def test_a_device_is_named_because_no_undo_brings_it_back(ground: Ground) 
         os.mknod(device, 0o020600, os.makedev(1, 3))
     except PermissionError:
         pytest.skip("this machine makes none")
-    async with ground.session(
-        [[Call("run_terminal_cmd", {"command": "rm device"})], [Say("Done.")]], approval="never"
-    ) as s:
-        await s.prompt()
+    async with ground.after([Call("run_terminal_cmd", {"command": "rm device"})]) as s:
         recorded = s.rx.all(ev.ChangesRecorded)[-1]
     assert ([item.path for item in recorded.uncaptured], recorded.changes) == (["device"], ())
 
@@ -309,8 +266,7 @@ async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_becam
         (ground.workspace / "in").rmdir()
         ground.write("in", "mine, too\n")
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+        outcomes = (await s.undo()).outcomes
     assert {outcome.path: outcome.state for outcome in outcomes} == {
         "in": "restored",
         "in/c.txt": "conflict",

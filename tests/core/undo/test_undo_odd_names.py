@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
-from tests.harness import Ground, Open, check_conversation
+from tests.harness import Ground, Open, check_conversation, left_alone
 from tests.trees import tree_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode there")
@@ -73,18 +72,13 @@ async def test_an_undo_and_a_redo_are_exact_whatever_the_names(ground: Ground, c
         await run(s)
         after = tree_of(ground.workspace)
         assert after != before
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
-        assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
         assert tree_of(ground.workspace) == before
-        s.submit(ops.RedoSteps())
-        redone = await s.rx.expect(ev.ChangesRedone)
-        assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+        assert left_alone(await s.redo_step()) == []
         assert tree_of(ground.workspace) == after
         session = s.id
     async with ground.session([], resume=session) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.undo(ChangeSelection(turn=1))
         assert tree_of(ground.workspace) == before
 
 
@@ -100,6 +94,5 @@ async def test_a_file_with_such_a_name_is_captured_when_it_was_there_before_the_
             recorded = s.rx.all(ev.ChangesRecorded)[-1]
             assert recorded.uncaptured == ()
             assert len(recorded.changes) == 2
-            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-            await s.rx.expect(ev.ChangesUndone)
+            await s.undo(ChangeSelection(turn=1))
         assert tree_of(ground.workspace) == before

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Maker
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.undo.refusals import describe_outcome
@@ -29,8 +27,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 async def undo(s: Open, turn: int) -> FileOutcome:
-    s.submit(ops.UndoChanges(selection=ChangeSelection(turn=turn)))
-    (outcome,) = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    (outcome,) = (await s.undo(ChangeSelection(turn=turn))).outcomes
     return outcome
 
 
@@ -92,6 +89,5 @@ async def test_a_clash_of_a_redo_names_who_wrote_since(ground: Ground) -> None:
         await s.prompt()
         await undo(s, 1)
         ground.write("a.txt", text_with(line_5="mine\n"))
-        s.submit(ops.RedoSteps())
-        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        (outcome,) = (await s.redo_step()).outcomes
         assert clash_of(outcome).yours_by == (Maker("person"),)
