@@ -7,9 +7,11 @@ message here. `event_msg` repeats what the items say, and adds titles, aborted t
 the conversation by a summary. The first versions wrote the items themselves, without an envelope.
 
 Left out and counted: what the program prepended to prompts (its instructions and the environment), and encrypted
-reasoning.
+reasoning. What a person wrote is kept as a note where no item has it. The title is the beginning of what they wrote,
+without the list of open files that an editor puts in front.
 """
 
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -17,20 +19,23 @@ from typing import cast
 from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.foreign_file import FileFacts, read_objects, time_in, whole_in
+from desktop_agent.core.importing.foreign_file import FileFacts, read_objects, time_in, whole_in, without_leading_blocks
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.strict_json import parse_arguments
+from desktop_agent.core.transcript.entries import first_line
 
 _ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ITEMS = frozenset({
     "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
     "local_shell_call", "web_search_call",
 })  # fmt: skip
-_OWN_WORDS = (
-    "<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
-    "<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
+_OWN_TAGS = (
+    "environment_context", "user_instructions", "permissions instructions", "turn_aborted", "skill",
+    "collaboration_mode", "subagent_notification", "INSTRUCTIONS",
 )  # fmt: skip
+_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*")
+_EDITOR_CONTEXT = re.compile(r"# Context from my IDE setup:.*?^## My request for [^\n]*:\s*", re.DOTALL | re.MULTILINE)
 _PROVIDER = "openai"
 _PICTURE_START = "data:image/"
 
@@ -63,9 +68,11 @@ def read_codex(path: Path, facts: FileFacts) -> None:
 
 def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
     telling = _Telling(conversation)
-    for _, fields in read_objects(path, []):
+    unreadable: list[str] = []
+    for _, fields in read_objects(path, [], unreadable):
         telling.take(fields)
-    telling.flush()
+    telling.end(unreadable)
+    facts.title = facts.title or telling.title
 
 
 class _Telling(Struct):
@@ -73,8 +80,13 @@ class _Telling(Struct):
 
     conversation: ConversationWriter
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
+    title: str = ""
+    """What the first prompt says after the context of an editor; empty if it has none."""
     _at: datetime | None = None
     _model: str = ""
+    _prompts: set[str] = field(default_factory=set[str])
+    _typed: dict[str, datetime | None] = field(default_factory=dict[str, datetime | None])
+    """Messages of the user that an event reports; most are items, too."""
 
     def take(self, fields: JsonObject) -> None:
         at = time_in(fields, "timestamp")
@@ -94,6 +106,14 @@ class _Telling(Struct):
             case _:
                 pass
 
+    def end(self, unreadable: list[str]) -> None:
+        self.flush()
+        for text, at in self._typed.items():
+            if text.strip() not in self._prompts:
+                self.conversation.keep_words("Written, and not part of the conversation", text, at)
+        for text in unreadable:
+            self.conversation.keep_words("A line that could not be read", text, None)
+
     def flush(self) -> None:
         if self._blocks:
             self.conversation.say(self._blocks, self._at, model=self._model, provider=_PROVIDER)
@@ -101,6 +121,8 @@ class _Telling(Struct):
 
     def _event(self, payload: JsonObject, at: datetime | None) -> None:
         match text_in(payload, "type"):
+            case "user_message":
+                self._typed[text_in(payload, "message")] = at
             case "turn_aborted":
                 self.flush()
                 self.conversation.end("interrupted", at)
@@ -153,13 +175,23 @@ class _Telling(Struct):
 
     def _prompt(self, item: JsonObject, at: datetime | None) -> None:
         self.flush()
-        texts = [text for text in _texts(item) if not text.lstrip().startswith(_OWN_WORDS)]
+        own = 0
+        prompt: list[str] = []
+        for text in _texts(item):
+            rest = _AGENTS_FILE.sub("", text, count=1) if _AGENTS_FILE.match(text) else text
+            rest, blocks = without_leading_blocks(rest, _OWN_TAGS)
+            own += bool(blocks) or rest != text
+            prompt += [rest] if rest.strip() else []
         if pictures := sum(part.get("type") == "input_image" for part in objects_in(item, "content")):
             self.conversation.left_out["pictures and files in prompts"] += pictures
-        if texts:
-            self.conversation.prompt("\n\n".join(texts), at)
-        else:
-            self.conversation.left_out["instructions of the program"] += 1
+        self.conversation.left_out["instructions of the program"] += own
+        if text := "\n\n".join(prompt):
+            context = _EDITOR_CONTEXT.match(text)
+            request = text[context.end() :] if context else text
+            self._prompts.update(part.strip() for part in (*prompt, text, request))
+            if self.conversation.turn == 0 and context:
+                self.title = first_line(request)
+            self.conversation.prompt(text, at)
 
     def _reasoning(self, item: JsonObject) -> None:
         parts = (*objects_in(item, "summary"), *objects_in(item, "content"))

@@ -35,6 +35,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.strict_json import is_too_deep
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript.entries import first_line
 
 MAX_RESULT_CHARS = 40_000
 """The part of a result that the model reads again; the whole of a longer one is stored separately."""
@@ -58,6 +59,7 @@ _TITLE_KEYS = (
     "input",
 )
 _MAX_TITLE = 120
+_MAX_HINT = 300
 _CHARS_PER_TOKEN = 4
 
 
@@ -194,6 +196,12 @@ class ConversationWriter(Struct):
         self.end("completed", at)
         if 1 <= first_turn <= self.turn:
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))
+
+    def keep_words(self, what: str, text: str, at: datetime | None) -> None:
+        """Keep what a person wrote, or what cannot be read, as a note: `what` says why it is no message."""
+        if text := text.strip():
+            line = shortened(first_line(text), _MAX_HINT)
+            self.note(ev.Notice(level="info", code=ev.IMPORTED_WORDS, title=what, hint=line, detail=text), at)
 
     def note(self, event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned, at: datetime | None) -> None:
         self._move_to(at)

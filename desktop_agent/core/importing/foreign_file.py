@@ -1,7 +1,9 @@
 """The file of another program's conversation: its JSON lines, and what a first pass through it finds."""
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -11,7 +13,10 @@ from msgspec import Struct, field
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError, text_in
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.lines import Line, decode, decode_line, open_regular, read_lines
+
+_DECODER = json.JSONDecoder()
+_BLANKS = re.compile(r"\s*")
 
 SourceKind = Literal["claude-code", "codex", "desktop-agent"]
 
@@ -29,7 +34,7 @@ class FileFacts(Struct):
     title: str = ""
     is_title_given: bool = False
     wanted: set[int] = field(default_factory=set[int])
-    """Numbers of the lines that form the conversation, if not all of them do."""
+    """Which objects of the file form the conversation, counted from 0, if not all of them do."""
     problems: list[str] = field(default_factory=list[str])
     """Unreadable lines, each with its number."""
     left_out: Counter[str] = field(default_factory=Counter[str])
@@ -48,8 +53,13 @@ def time_in(fields: JsonObject, key: str) -> datetime | None:
     return moment if moment.tzinfo is not None else None
 
 
-def read_objects(path: Path, problems: list[str]) -> Iterator[tuple[Line, JsonObject]]:
-    """Yield the JSON object of each line; other lines are reported in `problems`. Raises `StorageError`."""
+def read_objects(
+    path: Path, problems: list[str], unreadable: list[str] | None = None
+) -> Iterator[tuple[Line, JsonObject]]:
+    """Yield the JSON objects of each line: one, or several where the newline between them was lost.
+
+    Other lines are reported in `problems`, and their texts in `unreadable`. Raises `StorageError`.
+    """
     try:
         with open_regular(path) as file:
             for line in read_lines(file):
@@ -58,6 +68,37 @@ def read_objects(path: Path, problems: list[str]) -> Iterator[tuple[Line, JsonOb
                 try:
                     yield line, decode_line(line)
                 except (MalformedLineError, RecursionError) as error:
-                    problems.append(f"line {line.number}: {error}")
+                    objects = _joined_objects(line)
+                    yield from ((line, fields) for fields in objects)
+                    if not objects:
+                        problems.append(f"line {line.number}: {error}")
+                        if unreadable is not None:
+                            unreadable.append((line.content or b"").decode(errors="replace"))
     except OSError as error:
         raise StorageError("The file could not be read.", detail=f"{path}: {error}") from error
+
+
+def _joined_objects(line: Line) -> list[JsonObject]:
+    """Return the objects of a line that consists of several."""
+    objects: list[JsonObject] = []
+    try:
+        rest = (line.content or b"").decode().strip()
+        at = 0
+        while at < len(rest):
+            _, end = _DECODER.raw_decode(rest, at)
+            objects.append(decode(rest[at:end].encode()))
+            at = _BLANKS.match(rest, end).end()  # type: ignore[union-attr] - it matches everywhere
+    except (ValueError, RecursionError, MalformedLineError):
+        return []
+    return objects
+
+
+def without_leading_blocks(text: str, tags: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Return a text without the `<tag>…</tag>` blocks that a program put in front of it, and their contents by tag."""
+    block = re.compile(rf"\s*<({'|'.join(map(re.escape, tags))})(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
+    contents: dict[str, str] = {}
+    at = 0
+    while found := block.match(text, at):
+        contents[found[1]] = found[2].strip()
+        at = found.end()
+    return text[at:].strip() if at else text, contents

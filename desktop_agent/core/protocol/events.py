@@ -159,6 +159,10 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
     sandbox: SandboxMode = "restricted"
 
 
+IMPORTED_WORDS = "imported_words"
+"""The code of a notice whose detail a person wrote in the program that a conversation was imported from."""
+
+
 class Notice(DurableEvent, frozen=True, kw_only=True):
     """Something the user should know: what happened, what to do, details on demand.
 

@@ -26,6 +26,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
+from desktop_agent.core.protocol.events import IMPORTED_WORDS
 from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile
@@ -110,6 +111,7 @@ _TYPES_WITH_PIECES = (
     b'"type":"changes_recorded"',
     b'"type":"session_renamed"',
     b'"type":"command_run"',
+    b'"type":"notice"',
 )
 
 
@@ -152,6 +154,8 @@ class PieceReader:
         match fields.get("type"):
             case "prompt_submitted" | "steered":
                 yield SessionPiece("prompt", _cut(text_in(fields, "text")))
+            case "notice" if fields.get("code") == IMPORTED_WORDS:
+                yield SessionPiece("prompt", _cut(text_in(fields, "detail")))
             case "session_renamed":
                 yield SessionPiece("title", _cut(text_in(fields, "title")))
             case "command_run":

@@ -29,6 +29,8 @@ def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: 
     before, after = library.image(b"one\nkept apple\n"), library.image(b"two apple\nkept apple\n")
     library.session(
         1,
+        ev.Notice(level="info", code=ev.IMPORTED_WORDS, title="On another branch", detail="Eat an apple a day."),
+        ev.Notice(level="info", code="retrying", title="No apple today", detail="apple"),
         prompt("Where is the apple?"),
         reply("The apple is in the garden."),
         call("c1", "run_terminal_cmd", command="grep apple garden.txt"),
@@ -42,6 +44,7 @@ def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: 
         ("output", "apple"),
         ("command", "apple"),
         ("reply", "apple"),
+        ("prompt", "apple"),
         ("prompt", "apple"),
     ]
     assert library.found("apple") == [("title", "Apples"), *library.found("apple ")]
