@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.theme import Theme
-from tests.e2e.driver import Driver, drive
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
 
 Journey = Callable[[Driver], Awaitable[None]]
 Go = Callable[[list[str], Journey], None]
@@ -27,6 +27,16 @@ def go(tmp_path: Path, expected_logs: list[str]) -> Go:
         drive(argv, tmp_path / "album", until_quit)
 
     return run
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> str:
+    """The user's key. Titles are not asked for: one would take an answer that a test has prepared."""
+    del isolated_home
+    key = "sk-ant-test-000000000000"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    ask_for_no_titles()
+    return key
 
 
 @pytest.fixture

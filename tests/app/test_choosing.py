@@ -11,28 +11,7 @@ from tests.e2e.driver import Driver
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-async def say(user: Driver, words: str) -> None:
-    turn = user.transcript.turn + 1
-    user.window.panels.composer.set_text(words)
-    await user.click("sendButton")
-    await user.until_true(
-        lambda: user.transcript.turn == turn and not user.transcript.turns.is_running, f"turn {turn} has ended"
-    )
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
 def journals(home: Path) -> list[Path]:
@@ -41,7 +20,7 @@ def journals(home: Path) -> list[Path]:
 
 def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, isolated_home: Path) -> None:
     async def first(user: Driver) -> None:
-        await say(user, "hello")
+        await user.run_turn("hello")
 
     async def second(user: Driver) -> None:
         [journal] = journals(isolated_home)
@@ -51,7 +30,7 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
             desk.sessions.session_chosen.emit(journal.parent.name)
         await user.until_true(lambda: user.transcript.session.session_id == journal.parent.name, "it is shown")
         await user.until_true(desk.conversation.viewing_bar.isHidden, "no other window has it")
-        await say(user, "again")
+        await user.run_turn("again")
 
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
         go([str(project), "--base-url", server.url], first)
@@ -62,7 +41,7 @@ def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over
     go: Go, project: Path, isolated_home: Path
 ) -> None:
     async def first(user: Driver) -> None:
-        await say(user, "hello")
+        await user.run_turn("hello")
 
     async def second(user: Driver) -> None:
         desk = user.window.panels

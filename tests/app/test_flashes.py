@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QWindow
-from PySide6.QtWidgets import QApplication, QDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QApplication, QListWidget
 
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -37,11 +37,8 @@ def shown(qapp: QApplication) -> Iterator[ShownWindows]:
 
 def test_the_welcome_and_every_section_of_the_settings(go: Go, shown: ShownWindows) -> None:
     async def journey(user: Driver) -> None:
-        await user.see(QDialog, "onboardingDialog")
-        await user.press(Qt.Key.Key_Escape)
-        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
-        await user.press(Qt.Key.Key_Comma, CTRL)
-        await user.see(QDialog, "settingsDialog")
+        await user.close_welcome()
+        await user.open_settings()
         sections = await user.see(QListWidget, "settingsSections")
         for row in range(sections.count()):
             sections.setCurrentRow(row)

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -58,12 +58,11 @@ async def asked(user: Driver) -> None:
 def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(go: Go) -> None:
     async def journey(user: Driver) -> None:
         window = user.window.main_window
-        user.window.panels.composer.setFocus()
-        await user.press(Qt.Key.Key_Comma, CTRL)
-        await user.see(QDialog, "settingsDialog")
+        user.composer.setFocus()
+        await user.open_settings()
         await user.press(Qt.Key.Key_Escape)
         await user.press(Qt.Key.Key_X)
-        assert user.window.panels.composer.text().endswith("x")
+        assert user.composer.text().endswith("x")
         window.resize(1024, 700)
         for opening, closing in ((Qt.Key.Key_B, Qt.Key.Key_B), (Qt.Key.Key_B, Qt.Key.Key_Escape)):
             await user.press(opening, CTRL)
@@ -82,7 +81,7 @@ def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(g
 def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
     async def journey(user: Driver) -> None:
         user.window.panels.session.opens_questions = False
-        await user.until_true(lambda: "tests fails" in user.window.panels.composer.text(), "a prompt is offered")
+        await user.until_true(lambda: "tests fails" in user.composer.text(), "a prompt is offered")
         await user.click("sendButton")
         for press in (click, press_space):
             await asked(user)

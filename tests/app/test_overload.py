@@ -63,8 +63,7 @@ def test_the_user_stops_it_while_the_other_model_answers(
         await user.type("composer", "What is in here?")
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: bool(said(user)), "the other model has begun")
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
+        await user.stop_turn()
         assert user.transcript.turns.last_end == "interrupted"
         assert [notice.code for notice in user.notices] == ["fallback"]
 

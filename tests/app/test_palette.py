@@ -41,7 +41,7 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: P
     (project / "more" / "plan of work.txt").write_text("two\n")
 
     async def journey(user: Driver) -> None:
-        window, composer = user.window.main_window, user.window.panels.composer
+        window, composer = user.window.main_window, user.composer
         composer.set_text("my draft")
         composer.setFocus()
         await user.press(Qt.Key.Key_K, CTRL)

@@ -13,12 +13,10 @@ from tests.servers import fault
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
-def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-
+def test_closing_while_the_agent_works_asks_first(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         await user.type("composer", "What is in here?")
         await user.press(Qt.Key.Key_Return)
@@ -31,8 +29,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeyp
         keep.click()
         await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
         assert user.window.main_window.isVisible()
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
+        await user.stop_turn()
 
     with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
         go([str(project), "--base-url", server.url], journey)
@@ -40,7 +37,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeyp
 
 def test_closing_while_a_question_waits_stops_nothing_and_the_next_start_asks_it(go: Go) -> None:
     async def first(user: Driver) -> None:
-        user.window.panels.composer.setFocus()
+        user.composer.setFocus()
         await user.press(Qt.Key.Key_Return)
         await user.see(ApprovalDialog, "approvalDialog")
 

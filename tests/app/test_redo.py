@@ -28,7 +28,13 @@ text_with = partial(with_lines_changed, LINES)
 
 
 DONE = {"line_5": "five\n", "line_30": "thirty\n", "line_55": "fifty-five\n"}
-EDIT = Call("create_file", {"path": "a.txt", "content": text_with(**DONE), "if_exists": "overwrite"})
+
+
+def overwrite(content: str) -> Call:
+    return Call("create_file", {"path": "a.txt", "content": content, "if_exists": "overwrite"})
+
+
+EDIT = overwrite(text_with(**DONE))
 ONE_TURN: list[Reply] = [[EDIT], [Say("one")]]
 
 
@@ -109,36 +115,6 @@ async def test_a_redo_merges_with_what_was_written_since_and_asks_where_it_clash
         assert (ground.read("a.txt"), stage.undone()) == (text_with(**merged), before)
 
 
-async def test_a_redo_after_a_restart_goes_on_where_the_undos_ended(ground: Ground) -> None:
-    async with ground.session(ONE_TURN, approval="never") as s:
-        await s.prompt()
-        for number in (5, 30):
-            keys = hunk_keys(s, ground, number)
-            await s.carry_out(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=keys)), ev.ChangesUndone)
-    async with ground.session([], resume=s.id) as again:
-        for left in ({"line_30": "thirty\n"}, {"line_5": "five\n", "line_30": "thirty\n"}):
-            await again.carry_out(ops.RedoSteps(), ev.ChangesRedone)
-            assert ground.read("a.txt") == text_with(**left, line_55="fifty-five\n")
-        assert (await again.carry_out(ops.RedoSteps(), ev.Notice)).code == "nothing_selected"
-
-
-async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) -> None:
-    async with ground.session(ONE_TURN, approval="never") as s:
-        await s.prompt()
-        for number in (5, 30):
-            s.submit(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=hunk_keys(s, ground, number))))
-            await s.rx.expect(ev.ChangesUndone)
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
-        record = s.session.transcript.changes["1.1"]
-        first = s.session.transcript.changed.steps[0]
-        await s.carry_out(ops.RedoSteps(steps=(first.seq,)), ev.ChangesRedone)
-        assert ground.read("a.txt") == text_with(line_5="five\n")
-        assert record.undone_hunks == {*hunk_keys(s, ground, 30), *hunk_keys(s, ground, 55)}
-        await s.carry_out(ops.RedoSteps(is_all=True), ev.ChangesRedone)
-        assert (ground.read("a.txt"), record.undone_hunks) == (text_with(**DONE), frozenset())
-        assert s.session.transcript.changed.steps == []
-
-
 def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
     """The hunk of the one change that replaced this line."""
     change = s.session.transcript.changes["1.1"].change
@@ -148,15 +124,19 @@ def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
     return tuple(found)
 
 
+async def keep_five(stage: Stage, ground: Ground) -> None:
+    """Keep the hunk that replaced line 5."""
+    stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=hunk_keys(stage.s, ground, 5), state="kept"))
+    await stage.s.rx.expect(ev.ReviewMarked)
+    stage.deliver()
+
+
 @pytest.mark.parametrize("way", ["button", "key", "file"])
 async def test_what_the_user_keeps_is_undone_only_after_a_question(ground: Ground, theme: Theme, way: str) -> None:
     both: list[Reply] = [[EDIT, Call("create_file", {"path": "b.txt", "content": "b\n"})], [Say("one")]]
     async with staged(ground, theme, both) as stage:
         await begin(stage)
-        kept = hunk_keys(stage.s, ground, 5)
-        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
-        await stage.s.rx.expect(ev.ReviewMarked)
-        stage.deliver()
+        await keep_five(stage, ground)
         ways = {
             "button": stage.button("undoTurnButton").click,
             "key": stage.actions.undo_turn.trigger,
@@ -180,14 +160,9 @@ async def test_what_the_user_keeps_is_undone_only_after_a_question(ground: Groun
 
 
 TWO_TURNS: list[Reply] = [
-    [Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})],
+    [overwrite(text_with(line_5="five\n"))],
     [Say("one")],
-    [
-        Call(
-            "create_file",
-            {"path": "a.txt", "content": text_with(line_5="five\n", line_55="last\n"), "if_exists": "overwrite"},
-        )
-    ],
+    [overwrite(text_with(line_5="five\n", line_55="last\n"))],
     [Say("two")],
 ]
 
@@ -196,10 +171,7 @@ async def test_an_undo_that_touches_no_kept_hunk_asks_nothing(ground: Ground, th
     async with staged(ground, theme, TWO_TURNS) as stage:
         await begin(stage)
         await begin(stage)
-        kept = hunk_keys(stage.s, ground, 5)
-        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
-        await stage.s.rx.expect(ev.ReviewMarked)
-        stage.deliver()
+        await keep_five(stage, ground)
         await stage.press("undoTurnButton")
         assert ground.read("a.txt") == text_with(line_5="five\n")
         assert not await stage.answered(stage.actions.undo_turn.trigger), "that of turn 1 is kept"
@@ -213,21 +185,13 @@ async def test_a_hunk_that_was_kept_in_the_review_of_its_turn_is_kept_in_that_of
 ) -> None:
     """There it is a part of a larger hunk, which has another name."""
     script: list[Reply] = [
-        [Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})],
-        [Say("one")],
-        [
-            Call(
-                "create_file",
-                {"path": "a.txt", "content": text_with(line_5="five\n", line_6="six\n"), "if_exists": "overwrite"},
-            )
-        ],
+        *TWO_TURNS[:2],
+        [overwrite(text_with(line_5="five\n", line_6="six\n"))],
         [Say("two")],
     ]
     async with staged(ground, theme, script) as stage:
         await begin(stage)
-        kept = hunk_keys(stage.s, ground, 5)
-        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
-        await stage.s.rx.expect(ev.ReviewMarked)
+        await keep_five(stage, ground)
         await begin(stage)
         part(stage.review, BaselinePicker, "baselinePicker").chosen.emit(SESSION)
         await stage.drawn()
@@ -312,10 +276,6 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
 
 def files_of(ground: Ground) -> dict[str, str]:
     return {path.name: path.read_text() for path in ground.workspace.iterdir()}
-
-
-def overwrite(content: str) -> Call:
-    return Call("create_file", {"path": "a.txt", "content": content, "if_exists": "overwrite"})
 
 
 SAME_LINE: list[Reply] = [

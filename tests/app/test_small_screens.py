@@ -49,7 +49,7 @@ async def look(user):
     window = user.window.main_window
     await user.until_true(window.isVisible, "the window is visible")
     await user.pause()
-    composer = user.window.panels.composer
+    composer = user.composer
     corner = composer.mapTo(window, composer.rect().bottomRight())
     room = window.screen().availableGeometry()
     print(room.width() - window.frameGeometry().width(), room.height() - window.frameGeometry().height())

@@ -120,7 +120,7 @@ def test_tab_comes_to_every_control_and_it_can_be_seen_where(go: Go, size: tuple
         window.resize(*size)
         await to_the_end_of_a_turn(user)
         await user.activate()
-        stops, unseen = await walk(user, user.window.panels.composer.edit)
+        stops, unseen = await walk(user, user.composer.edit)
         assert missing(stops, window) == []
         assert unseen == []
 

@@ -1,6 +1,5 @@
 """*Usage* in the whole application: opened from the menu, read from the journals, while the window goes on."""
 
-import ast
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel
 
-import desktop_agent.app
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.ui.usage.usage_window import FigureTable, UsageWindow
@@ -50,22 +48,10 @@ def test_the_usage_of_all_sessions_is_shown_and_follows_the_period(go: Go, proje
         await user.until_true(lambda: rows(window) == 1, "the folder is shown")
         QTest.keyClick(window, Qt.Key.Key_Escape)
         await user.until_true(lambda: not main.findChildren(UsageWindow), "the window is gone")
-        user.window.panels.composer.controls.cost.clicked.emit()
+        user.composer.controls.cost.clicked.emit()
         await user.see(UsageWindow, "usageWindow")
 
     go([str(project)], journey)
-
-
-def test_the_page_is_imported_when_it_is_opened_and_not_when_the_window_is() -> None:
-    package = Path(desktop_agent.app.__file__).parent
-    imported = {
-        node.module
-        for file in package.rglob("*.py")
-        for node in ast.parse(file.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom) and node.module
-    }
-    assert "desktop_agent.app.usage_display" in imported
-    assert not [name for name in imported if name.startswith(("desktop_agent.ui.usage", "desktop_agent.core.usage"))]
 
 
 def test_sessions_that_cannot_be_listed_are_said_in_the_window(go: Go, project: Path) -> None:
@@ -74,7 +60,7 @@ def test_sessions_that_cannot_be_listed_are_said_in_the_window(go: Go, project: 
         sessions.mkdir(parents=True, exist_ok=True)
         moved = sessions.rename(sessions.with_name("moved"))
         sessions.symlink_to(sessions)  # a folder that leads to itself cannot be read, not even by root
-        user.window.main_window.actions_.usage.trigger()
+        user.actions.usage.trigger()
         window = await user.see(UsageWindow, "usageWindow")
         state = window.findChildren(QLabel, "usageState")[0]
         await user.until_true(lambda: "could not be listed" in state.text(), "what is wrong is said")

@@ -1,6 +1,7 @@
 """After a fault in the real window: the card or banner leads to the way out, and taking it works."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,22 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, 
 
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.settings.settings_file import save_setting
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.servers import fault
 from tests.servers.anthropic_server import Exchange
-from tests.servers.script import reply, text
+from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 WORDS = "my precious words"
 NOWHERE = "http://127.0.0.1:9"
-OLD_KEY, NEW_KEY = "sk-ant-test-000000000000", "sk-ant-test-111111111111"
+NEW_KEY = "sk-ant-test-111111111111"
 
 
 @pytest.fixture
@@ -36,12 +39,6 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", OLD_KEY)
-    ask_for_no_titles()
-
-
 def find_button(user: Driver, label: str) -> QPushButton | None:
     buttons = user.window.main_window.findChildren(QPushButton)
     return next((button for button in buttons if button.text() == label and button.isVisible()), None)
@@ -50,11 +47,6 @@ def find_button(user: Driver, label: str) -> QPushButton | None:
 async def click_label(user: Driver, label: str) -> None:
     button = await user.until(lambda: find_button(user, label), f"a button {label!r}")
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
-async def send(user: Driver, words: str = WORDS) -> None:
-    user.window.panels.composer.set_text(words)
-    await user.click("sendButton")
 
 
 async def ended(user: Driver, reason: str, turn: int = 1) -> None:
@@ -70,7 +62,7 @@ def codes(user: Driver) -> list[str]:
 
 
 def draft(user: Driver) -> str:
-    return user.window.panels.composer.text()
+    return user.composer.text()
 
 
 def given_key(exchange: Exchange) -> str:
@@ -83,7 +75,7 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
     with serve(reply(text("Hello."))) as server:
 
         async def journey(user: Driver) -> None:
-            await send(user)
+            await user.send(WORDS)
             await ended(user, "provider_error")
             (notice,) = user.notices
             assert (notice.code, notice.title) == ("no_key", "There is no API key for Anthropic.")
@@ -105,22 +97,22 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
     ids=["wrong key", "unknown model"],
 )
 def test_what_the_provider_refuses_is_tried_again_with_the_key_of_now(
-    go: Go, project: Path, answer: Any, says: str, monkeypatch: pytest.MonkeyPatch
+    go: Go, project: Path, key: str, answer: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve(answer, reply(text("Hello."))) as server:
 
         async def journey(user: Driver) -> None:
-            await send(user)
+            await user.send(WORDS)
             await ended(user, "provider_error")
             (notice,) = user.notices
             assert says in f"{notice.title} {notice.hint}"
-            assert OLD_KEY not in f"{notice.title} {notice.hint} {notice.detail}"
+            assert key not in f"{notice.title} {notice.hint} {notice.detail}"
             monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
             await click_label(user, "Try again")
             await ended(user, "completed", turn=2)
 
         go([str(project), "--base-url", server.url], journey)
-        assert [given_key(exchange) for exchange in server.messages] == [OLD_KEY, NEW_KEY]
+        assert [given_key(exchange) for exchange in server.messages] == [key, NEW_KEY]
         assert [WORDS in str(message.fields["messages"]) for message in server.messages] == [True, True]
 
 
@@ -146,7 +138,7 @@ def test_a_changed_address_and_model_reach_a_conversation_that_has_not_begun(go:
             await user.until_true(lambda: shown_address(user) == server.url, "the address is in force")
             picker = await user.see(QToolButton, "modelPicker")
             assert "claude-opus-5-5" in picker.text()
-            await send(user)
+            await user.send(WORDS)
             await ended(user, "completed")
 
         go([str(project)], journey)
@@ -161,12 +153,12 @@ def test_trying_again_uses_the_address_and_model_that_the_settings_say_now(go: G
         save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.base_url", value=wrong.url)
 
         async def journey(user: Driver) -> None:
-            await send(user)
+            await user.send(WORDS)
             await ended(user, "provider_error")
             await change_setting(user, "model.base_url", right.url)
             await click_label(user, "Try again")
             await ended(user, "completed", turn=2)
-            await send(user, "and more")
+            await user.send("and more")
             await ended(user, "provider_error", turn=3)
             await change_setting(user, "model.name", "claude-opus-5-5")
             assert user.transcript.session.model is not None
@@ -190,7 +182,7 @@ def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wai
             await user.until_true(lambda: "is a file" in " ".join(user.banner), "the banner says so")
             (await user.see(QWidget, "onboardingDialog")).close()
             assert "Choose a folder" in user.window.main_window.top_bar.workspace_button.text()
-            user.window.panels.composer.set_text(WORDS)
+            user.composer.set_text(WORDS)
             await user.click("bannerFolderButton")
             await choose(user, project)
             await user.until_true(lambda: user.window.panels.session.handle is not None, "the folder is open")
@@ -214,10 +206,10 @@ def test_a_folder_that_is_gone_can_be_replaced_or_come_back(go: Go, project: Pat
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
 
         async def journey(user: Driver) -> None:
-            await send(user, "first")
+            await user.send("first")
             await ended(user, "completed")
             project.rename(away)  # noqa: ASYNC240 - as quick as anything here
-            await send(user)
+            await user.send(WORDS)
             await ended(user, "workspace_error", turn=2)
             assert codes(user) == ["workspace"]
             await click_label(user, "Open another folder…")
@@ -236,10 +228,10 @@ def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: 
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
 
         async def journey(user: Driver) -> None:
-            await send(user, "first")
+            await user.send("first")
             await ended(user, "completed")
             make_room = fill_up(sessions / user.transcript.session.session_id / "journal.jsonl")
-            await send(user)
+            await user.send(WORDS)
             await user.until_true(lambda: draft(user) == WORDS, "the words are back")
             assert codes(user) == ["storage"]
             assert find_button(user, "Try again") is None, "the words are in the field: sending is trying again"
@@ -283,7 +275,7 @@ def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, e
     async def journey(user: Driver) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("desktop_agent.core.store.journal.journal.os.write", _full)
-            await send(user)
+            await user.send(WORDS)
             await user.until_true(lambda: draft(user) == WORDS, "the words are back")
         assert codes(user) == ["storage"]
 
@@ -292,3 +284,60 @@ def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, e
 
 def _full(_descriptor: int, _data: bytes) -> int:
     raise OSError(28, "No space left on device")
+
+
+def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
+    )
+
+    async def journey(user: Driver) -> None:
+        await user.send(WORDS)
+        await ended(user, "provider_error")
+        assert "could not be reached" in user.notices[-1].title
+        await click_label(user, "Try again")
+        await ended(user, "provider_error", turn=2)
+
+    go([str(project), "--base-url", NOWHERE], journey)
+
+
+def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, project: Path) -> None:
+    answers = (reply(tool_use("create_file", path="new.txt", content="x\n")), reply(text("The folder is gone.")))
+    with serve(*answers) as server:
+
+        async def journey(user: Driver) -> None:
+            await user.send(WORDS)
+            await user.see(QWidget, "approveButton")
+            shutil.rmtree(project)
+            await user.until_true(lambda: user.can_allow, "it can be allowed")
+            await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+            await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+            (call,) = [entry for entry in user.transcript.entries if isinstance(entry, ToolEntry)]
+            assert call.result is not None
+            assert call.result.content == f"The folder {project} does not exist. Nothing was written."
+            # Once it is back, the conversation goes on.
+            project.mkdir()  # noqa: ASYNC240 - a user waits
+            await user.send("Again?")
+            await ended(user, "completed", turn=2)
+
+        go([str(project), "--base-url", server.url], journey)
+    assert list(project.iterdir()) == []
+
+
+def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, project: Path, isolated_home: Path) -> None:
+    async def journey(user: Driver) -> None:
+        sessions = isolated_home / "desktop-agent" / "data" / "sessions"
+        sessions.parent.mkdir(parents=True, exist_ok=True)
+        sessions.write_text("a file where the folder should be")
+        await user.send(WORDS)
+        await user.until_true(lambda: bool(user.banner), "the banner says something")
+        assert user.banner[0] == "The session could not be written, so the agent stopped."
+        assert draft(user) == WORDS
+        sessions.unlink()
+        await user.press(Qt.Key.Key_Return)
+        await ended(user, "completed")
+
+    with serve(reply(text("Hello."))) as server:
+        go([str(project), "--base-url", server.url], journey)

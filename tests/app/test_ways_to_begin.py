@@ -19,7 +19,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
         bar = user.window.main_window.top_bar
         assert bar.workspace_button.text() == "pagination ▾"
         assert bar.demo_label.isVisible()
-        assert user.window.panels.composer.text().startswith("One of the tests fails")
+        assert user.composer.text().startswith("One of the tests fails")
         assert user.find(QWidget, "onboardingDialog") is None
         await user.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
 
@@ -42,14 +42,12 @@ def test_without_a_folder_a_prompt_is_kept_and_the_welcome_opens_again(
     monkeypatch.chdir(isolated_home)  # where a desktop starts its applications
 
     async def journey(user: Driver) -> None:
-        await user.see(QWidget, "onboardingDialog")
-        await user.press(Qt.Key.Key_Escape)
-        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+        await user.close_welcome()
         assert user.window.main_window.top_bar.workspace_button.text() == "Choose a folder ▾"
         await user.type("composer", "A long and careful question")
         await user.press(Qt.Key.Key_Return)
         await user.see(QWidget, "onboardingDialog")
-        assert user.window.panels.composer.text() == "A long and careful question"
+        assert user.composer.text() == "A long and careful question"
 
     go([], journey)
 
@@ -62,8 +60,7 @@ def test_the_welcome_does_not_open_over_settings_that_the_user_opened_before(
     monkeypatch.chdir(project)
 
     async def journey(user: Driver) -> None:
-        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        await user.see(QWidget, "settingsDialog")
+        await user.open_settings()
         assert "_welcome_without_key" in still_running()
         keyring.let_go.set()
         await user.until_true(lambda: "_welcome_without_key" not in still_running(), "the keyring has answered")

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, Qt, QTranslator
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from desktop_agent.app import Window, build
 from desktop_agent.core.base.paths import AppPaths
@@ -16,7 +16,10 @@ from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.runtime import eventloop
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from desktop_agent.ui.window.actions import Actions
 from tests.still_running import still_running
 
 W = TypeVar("W", bound=QWidget)
@@ -39,6 +42,16 @@ class Driver:
         handle = self.window.panels.session.handle
         assert handle is not None
         return handle.transcript
+
+    @property
+    def composer(self) -> Composer:
+        """The field for messages, with all that belongs to it."""
+        return self.window.panels.composer
+
+    @property
+    def actions(self) -> Actions:
+        """What menus and keys do."""
+        return self.window.main_window.actions_
 
     @property
     def banner(self) -> list[str]:
@@ -116,6 +129,29 @@ class Driver:
         """Give the window the keyboard, or the dialog over it, as a window manager does when a window opens."""
         await self.until(self._front, "the window is active")
 
+    async def focus_composer(self) -> None:
+        """Let the field for messages have the keyboard."""
+        self.window.main_window.activateWindow()
+        self.composer.edit.setFocus()
+        await self.until_true(self.composer.edit.hasFocus, "the field has the focus")
+
+    async def send(self, text: str) -> None:
+        """Send a message, instead of what is in the field."""
+        self.composer.set_text(text)
+        await self.click("sendButton")
+
+    async def run_turn(self, text: str) -> None:
+        """Send a prompt, and wait until its turn has ended, as completed."""
+        turn = self.transcript.turn + 1
+        await self.send(text)
+        await self.until_true(lambda: self.transcript.turn == turn, f"turn {turn} has begun")
+        await self.see_turn_end()
+
+    async def stop_turn(self) -> None:
+        """Stop the turn, and wait until it has ended."""
+        self.actions.stop.trigger()
+        await self.until_true(lambda: not self.transcript.turns.is_running, "the turn has stopped")
+
     async def allow_with_mouse(self) -> None:
         """Wait until the dialog of a question can be answered, and allow with the mouse."""
         await self.until_true(lambda: self.can_allow, "the dialog can be answered")
@@ -133,6 +169,24 @@ class Driver:
         transcript = self.transcript
         await self.until_true(lambda: not transcript.turns.is_running, "the turn has ended")
         assert transcript.turns.last_end == "completed"
+
+    async def open_settings(self) -> SettingsDialog:
+        """Open the settings with their key."""
+        await self.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        return await self.see(SettingsDialog, "settingsDialog")
+
+    async def close_welcome(self) -> None:
+        """Wait for the welcome, and close it."""
+        await self.see(QWidget, "onboardingDialog")
+        await self.press(Qt.Key.Key_Escape)
+        await self.until_true(lambda: self.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+
+    async def import_conversation(self, file: Path) -> None:
+        """Choose the file of a conversation of another program, which is read from then on."""
+        self.actions.import_session.trigger()
+        dialog = await self.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(file))
+        dialog.reject()
 
     async def quit_with_key(self) -> None:
         """Press Ctrl+Q and wait until the window has closed."""

@@ -50,10 +50,10 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
         await user.type("composer", "Sum up @prog")
         await offered(user, "program:")
         await user.press(Qt.Key.Key_Return)
-        QTest.keyClicks(user.window.panels.composer.edit, "on")
+        QTest.keyClicks(user.composer.edit, "on")
         await offered(user, "one")
         await user.press(Qt.Key.Key_Return)
-        assert user.window.panels.composer.text() == "Sum up @program:one "
+        assert user.composer.text() == "Sum up @program:one "
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: user.transcript.turns.turn == 2, "the second turn begins")
         await user.see_turn_end()
@@ -63,7 +63,7 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
         await offered(user, "grow_oak")
         user.screenshot(tmp_path / "symbols.png")
         await user.press(Qt.Key.Key_Return)
-        assert user.window.panels.composer.text() == "Explain @symbol:trees.py:grow_oak "
+        assert user.composer.text() == "Explain @symbol:trees.py:grow_oak "
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: user.transcript.turns.turn == 3, "the third turn begins")
         await user.see_turn_end()

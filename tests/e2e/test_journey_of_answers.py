@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalCard:
     """See the whole call of a server's tool; a message into the turn leaves it open, and Enter denies it."""
-    composer = user.window.panels.composer
+    composer = user.composer
     card = await waiting_card(user)
     assert "program/write" in shown_in(card)
     assert 'path: "notes.txt"' in shown_in(card)
@@ -161,8 +161,7 @@ def test_a_killed_turn_and_a_gateway_of_the_environment_are_said_to_be_what_they
         assert said.startswith(("Cut off: the application ended", "Abgebrochen: Die Anwendung"))
         assert not said.endswith(" 1 ms")
         user.screenshot(tmp_path / "cut-off.png")
-        await user.press(Qt.Key.Key_Comma, CTRL)
-        dialog = await user.see(QWidget, "settingsDialog")
+        dialog = await user.open_settings()
         where = os.environ["ANTHROPIC_BASE_URL"]
         await user.until_true(lambda: any(where in label for label in labels_of(dialog)), "the settings name it")
         assert any("ANTHROPIC_BASE_URL" in label for label in labels_of(dialog) if where in label)
@@ -225,7 +224,7 @@ def review_button(card: ApprovalCard) -> QPushButton:
 
 
 def hint(user: Driver) -> str:
-    [label] = user.window.panels.composer.findChildren(QLabel, "composerHint")
+    [label] = user.composer.findChildren(QLabel, "composerHint")
     return label.text() if label.isVisible() else ""
 
 

@@ -146,7 +146,7 @@ async def see_conversation_again(user: Driver, project: Project) -> None:
 
 async def send_what_was_offered(user: Driver, project: Project) -> None:
     """The conversation goes on: a new file, a command that writes, a command that checks."""
-    user.window.panels.composer.setFocus()
+    user.composer.setFocus()
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.can_allow, "the new file is asked about")
     await user.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
@@ -162,4 +162,4 @@ async def send_what_was_offered(user: Driver, project: Project) -> None:
 
 async def see_draft(user: Driver, beginning: str) -> None:
     """Wait until the composer offers a prompt that contains `beginning`."""
-    await user.until_true(lambda: beginning in user.window.panels.composer.text(), f"{beginning!r} is offered")
+    await user.until_true(lambda: beginning in user.composer.text(), f"{beginning!r} is offered")

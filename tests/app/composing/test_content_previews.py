@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def chips(user: Driver) -> dict[str, ContentChip]:
-    found = user.window.panels.composer.findChildren(ContentChip, "contentChip")
+    found = user.composer.findChildren(ContentChip, "contentChip")
     shown = sorted((chip for chip in found if chip.isVisible()), key=lambda chip: (chip.y(), chip.x()))
     return {chip.name: chip for chip in shown}
 
@@ -31,7 +31,7 @@ def test_a_draft_shows_its_pictures_and_says_what_cannot_be_shown_or_sent(go: Go
     size = (project / "shot.png").stat().st_size
 
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         composer.set_text("@shot.png @wide.png @broken.png @folder.png/ @gone.png @../outside.png")
         await user.until_true(lambda: len(chips(user)) == 3, "what is there has a chip")
         assert list(chips(user)) == ["shot.png", "wide.png", "broken.png"]

@@ -18,11 +18,8 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 async def shown_for(user: Driver, text: str) -> list[str]:
     """Type this behind what stands there, and return what is offered."""
-    edit = user.window.panels.composer.edit
-    user.window.main_window.activateWindow()
-    edit.setFocus()
-    await user.until_true(edit.hasFocus, "the field has the focus")
-    edit.insertPlainText(text)
+    await user.focus_composer()
+    user.composer.edit.insertPlainText(text)
     popup = await user.see(MentionPopup, "mentionPopup")
     return [offer.label for offer in popup.offers]
 
@@ -38,7 +35,7 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         assert await shown_for(user, "@not") == ["notes.txt", "more/notes two.txt"]
         await user.press(Qt.Key.Key_Down)
         await user.press(Qt.Key.Key_Return)
-        composer, window = user.window.panels.composer, user.window.main_window
+        composer, window = user.composer, user.window.main_window
         assert composer.text() == '@"more/notes two.txt" '
         assert composer.edit.marks.spans == ((0, 21),)
         await user.click("sendButton")

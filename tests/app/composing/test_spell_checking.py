@@ -16,8 +16,8 @@ from tests.e2e.driver import Driver
 
 
 async def begun(user: Driver) -> MessageEdit:
-    await user.until_true(lambda: bool(user.window.panels.composer.text()), "a prompt is offered")
-    edit = user.window.panels.composer.edit
+    await user.until_true(lambda: bool(user.composer.text()), "a prompt is offered")
+    edit = user.composer.edit
     edit.setFocus()
     edit.selectAll()
     return edit
@@ -35,7 +35,7 @@ def is_about_to_look(edit: MessageEdit) -> bool:
 
 
 async def end(user: Driver) -> None:
-    user.window.panels.composer.set_text("")
+    user.composer.set_text("")
     await user.quit()
 
 
@@ -62,9 +62,15 @@ def choose(menu: QMenu, text: str) -> None:
     menu.close()
 
 
-def test_a_misspelled_word_is_underlined_once_it_is_left_and_put_right_from_the_menu(go: Go) -> None:
+def test_misspelled_words_are_underlined_once_they_are_left_and_put_right_or_added_from_the_menu(go: Go) -> None:
     async def journey(user: Driver) -> None:
         edit = await begun(user)
+        user.composer.set_text("teh words of a draft")
+        assert not is_about_to_look(edit), "what the application puts there reads no dictionary"
+        QTest.keyClicks(edit, "x")
+        assert is_about_to_look(edit)
+
+        edit.selectAll()
         QTest.keyClicks(edit, "Can you recieve")
         await user.pause()
         assert underlined(edit) == []
@@ -75,41 +81,20 @@ def test_a_misspelled_word_is_underlined_once_it_is_left_and_put_right_from_the_
         await user.until_true(lambda: underlined(edit) == ["plaese"], "one word is underlined")
         edit.undo()
         assert "recieve" in edit.toPlainText()
-        await end(user)
 
-    go(["--demo"], journey)
-
-
-def test_a_word_that_the_user_adds_is_right_from_then_on(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        edit = await begun(user)
+        edit.selectAll()
         QTest.keyClicks(edit, "The qasync loop, qasync again ")
         await user.until_true(lambda: underlined(edit) == ["qasync", "qasync"], "it is underlined")
         choose(await menu_at(user, edit, "qasync"), "Add")
         await user.until_true(lambda: underlined(edit) == [], "it is right")
-        await end(user)
 
-    go(["--demo"], journey)
-
-
-def test_words_behind_an_emoji_are_underlined_where_they_stand(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        edit = await begun(user)
+        edit.selectAll()
         edit.insertPlainText("😀🎉 ")
         QTest.keyClicks(edit, "teh end ")
-        await user.until_true(lambda: underlined(edit) == ["teh"], "it is underlined")
-        await end(user)
-
-    go(["--demo"], journey)
-
-
-def test_elsewhere_the_menu_is_that_of_every_field(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        edit = await begun(user)
-        QTest.keyClicks(edit, "All is well ")
-        menu = await menu_at(user, edit, "well")
+        await user.until_true(lambda: underlined(edit) == ["teh"], "it is underlined where it stands")
+        menu = await menu_at(user, edit, "end")
         assert [action.text() for action in menu.actions() if "dictionary" in action.text()] == []
-        assert len(menu.actions()) > 3
+        assert len(menu.actions()) > 3, "it is the menu of every field"
         menu.close()
         await end(user)
 
@@ -124,16 +109,4 @@ def test_with_the_setting_off_nothing_is_underlined(go: Go, isolated_home: Path)
         await end(user)
 
     save_setting(AppPaths.from_environment().settings_file(), "ui.spelling", value=False)
-    go(["--demo"], journey)
-
-
-def test_what_the_application_puts_into_the_field_reads_no_dictionary(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        edit = await begun(user)
-        user.window.panels.composer.set_text("teh words of a draft")
-        assert not is_about_to_look(edit)
-        QTest.keyClicks(edit, "x")
-        assert is_about_to_look(edit)
-        await end(user)
-
     go(["--demo"], journey)

@@ -39,11 +39,8 @@ def code(project: Path) -> Path:
 
 
 async def type_there(user: Driver, text: str) -> None:
-    edit = user.window.panels.composer.edit
-    user.window.main_window.activateWindow()
-    edit.setFocus()
-    await user.until_true(edit.hasFocus, "the field has the focus")
-    edit.insertPlainText(text)
+    await user.focus_composer()
+    user.composer.edit.insertPlainText(text)
 
 
 def shown(user: Driver) -> list[tuple[str, str]]:
@@ -51,9 +48,11 @@ def shown(user: Driver) -> list[tuple[str, str]]:
     return [(offer.label, offer.kind) for offer in popup.offers] if popup is not None and popup.isVisible() else []
 
 
-def test_a_symbol_is_offered_behind_the_files_and_its_definition_comes_with_the_message(go: Go, code: Path) -> None:
+def test_a_symbol_is_offered_behind_the_files_or_alone_and_its_definition_comes_with_the_message(
+    go: Go, code: Path
+) -> None:
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         await type_there(user, "Explain @note")
         both = [("notes.txt", "file"), ("load_notes", "function")]
         await user.until_true(lambda: shown(user) == both, "the file and the symbol are offered")
@@ -68,12 +67,7 @@ def test_a_symbol_is_offered_behind_the_files_and_its_definition_comes_with_the_
         assert attachment.text == "    def load_notes(self):\n        return 1"
         await user.see_turn_end()
 
-    go([str(code), "--provider", "demo"], journey)
-
-
-def test_letters_narrow_what_was_found_and_the_source_alone_looks_for_symbols_only(go: Go, code: Path) -> None:
-    async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer.set_text("")
         await type_there(user, "@symbol:o")
         found = {("other", "function"), ("Store", "class"), ("load_notes", "function")}
         await user.until_true(lambda: set(shown(user)) == found, "all with this letter are offered")
@@ -106,7 +100,7 @@ def test_the_next_key_and_the_end_of_a_mention_end_a_search(go: Go, code: Path) 
         (code / f"more{number}.py").write_text("def load_all(): ...\n" * 200)
 
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         seen: set[asyncio.Task[object]] = set()
         await type_there(user, "@load_")
         first = await next_search(seen)

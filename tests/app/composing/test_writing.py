@@ -31,24 +31,17 @@ def takes_no_pictures(provider: str, model: str, address: str) -> None:
     )
 
 
-async def focus(user: Driver) -> None:
-    edit = user.window.panels.composer.edit
-    user.window.main_window.activateWindow()
-    edit.setFocus()
-    await user.until_true(edit.hasFocus, "the field has the focus")
-
-
 def test_a_pasted_picture_is_refused_in_words_for_a_model_that_takes_none(
     go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-000000000000")
 
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         picture = QImage(30, 20, QImage.Format.Format_RGB32)
         picture.fill(QColor("#0E7C70"))
         QGuiApplication.clipboard().setImage(picture)
-        await focus(user)
+        await user.focus_composer()
         composer.edit.insertPlainText("Look: ")
         composer.edit.paste()
         await user.until_true(lambda: "@pasted:picture-" in composer.text(), "the picture is mentioned")
@@ -68,7 +61,7 @@ def test_a_pasted_picture_is_refused_in_words_for_a_model_that_takes_none(
 
 def test_pictures_that_are_pasted_at_once_come_in_their_order_and_none_is_lost(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         for width in (300, 200, 100):
             picture = QImage(width, 10, QImage.Format.Format_RGB32)
             picture.fill(QColor("#0E7C70"))
@@ -83,7 +76,7 @@ def test_pictures_that_are_pasted_at_once_come_in_their_order_and_none_is_lost(g
 
 async def drop(user: Driver, path: str) -> None:
     """Drag the row of a file to the end of the message, and let go of it there."""
-    edit = user.window.panels.composer.edit
+    edit = user.composer.edit
     rows = await user.see(FileRows, "fileTree")
 
     def row() -> int:
@@ -114,8 +107,8 @@ def test_files_that_are_dragged_from_the_list_one_after_another_are_mentioned_in
         (project / name).write_text("x\n")
 
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
-        await focus(user)
+        composer = user.composer
+        await user.focus_composer()
         composer.edit.insertPlainText("Compare ")
         await drop(user, "notes.txt")
         await user.until_true(lambda: composer.text() == "Compare @notes.txt ", "the first is mentioned")
@@ -135,14 +128,13 @@ def test_files_that_are_dragged_from_the_list_one_after_another_are_mentioned_in
 
 def test_up_and_down_go_through_what_was_sent_and_back_to_what_is_being_written(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         for number, text in enumerate(("Read @notes.txt", "One\nline more"), 1):
-            await focus(user)
-            composer.set_text(text)
-            await user.click("sendButton")
+            await user.focus_composer()
+            await user.send(text)
             await user.until_true(lambda number=number: user.transcript.turns.turn == number, "the turn begins")
             await user.see_turn_end()
-        await focus(user)
+        await user.focus_composer()
         composer.edit.insertPlainText("to be sent")
         shown: list[str] = []
         up, down = Qt.Key.Key_Up, Qt.Key.Key_Down
@@ -169,8 +161,8 @@ def test_a_conversation_that_is_opened_again_brings_its_messages_back_and_a_new_
         await user.see_turn_end()
 
     async def second(user: Driver) -> None:
-        composer = user.window.panels.composer
-        await focus(user)
+        composer = user.composer
+        await user.focus_composer()
         draft = composer.text()
         await user.press(Qt.Key.Key_Up)
         assert composer.text() == "Asked before"

@@ -16,24 +16,12 @@ from desktop_agent.ui.window.top_bar import InboxButton
 from tests.app.conftest import Go
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.parts import part
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    del isolated_home
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
-
-
-async def ask(user: Driver, words: str) -> None:
-    await user.type("composer", words)
-    await user.press(Qt.Key.Key_Return)
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
 def rows(user: Driver) -> list[InboxRow]:
@@ -61,11 +49,11 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
 ) -> None:
     async def journey(user: Driver) -> None:
         user.window.panels.session.opens_questions = False
-        await ask(user, "Make a file")
+        await user.send("Make a file")
         await count(user, "Inbox, 1 waiting for you")
         await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
-        await ask(user, "Say hello")
+        await user.send("Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
         await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
         await user.see(QWidget, "inboxPopup")
@@ -90,7 +78,7 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
 def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_there(go: Go, project: Path) -> None:
     async def leave(user: Driver) -> None:
         user.window.panels.session.opens_questions = False
-        await ask(user, "Make a file")
+        await user.send("Make a file")
         await count(user, "Inbox, 1 waiting for you")
 
     async def find(user: Driver) -> None:
@@ -120,7 +108,7 @@ async def ask_and_look_away(user: Driver, words: str) -> None:
     """Ask while the window is out of sight already: the answer may come at once."""
     user.window.main_window.showMinimized()
     await user.until_true(user.window.main_window.isMinimized, "the window is out of sight")
-    user.window.panels.composer.prompt_submitted.emit(words)
+    user.composer.prompt_submitted.emit(words)
 
 
 def test_a_question_is_told_by_the_desktop_while_the_user_looks_elsewhere_and_denied_from_there(
@@ -172,7 +160,7 @@ def test_nothing_is_told_where_it_is_switched_off_or_the_user_looks_at_the_windo
         if is_off:
             await ask_and_look_away(user, "Say hello")
         else:
-            await ask(user, "Say hello")
+            await user.send("Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
 
     with serve(reply(text("Hello."))) as models:

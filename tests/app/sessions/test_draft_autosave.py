@@ -29,16 +29,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def text(user: Driver) -> str:
-    return user.window.panels.composer.text()
-
-
-async def ask(user: Driver, words: str, turn: int) -> None:
-    user.window.panels.composer.set_text("")
-    await user.type("composer", words)
-    await user.press(Qt.Key.Key_Return)
-    await user.until_true(
-        lambda: user.transcript.turn == turn and user.transcript.turns.last_end == "completed", "the turn has ended"
-    )
+    return user.composer.text()
 
 
 def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home: Path) -> None:
@@ -46,9 +37,9 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
     drafts = Drafts(isolated_home / "desktop-agent" / "data" / "drafts")
 
     async def first(user: Driver) -> None:
-        await ask(user, "What is in here?", 1)
+        await user.run_turn("What is in here?")
         ids.append(user.transcript.session.session_id)
-        user.window.panels.composer.set_text("")
+        user.composer.set_text("")
         await user.type("composer", "and then")
         # Without a switch or a quit, as before a kill.
         await user.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
@@ -68,8 +59,7 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
         await user.until_true(lambda: text(user) == "and then", "and this one")
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+        await user.stop_turn()
 
     go([str(project), "--provider", "demo"], first)
     go([str(project), "--continue"], second)
@@ -87,9 +77,9 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
         await refresh(settings)
 
     async def journey(user: Driver) -> None:
-        await ask(user, "What is in here?", 1)
+        await user.run_turn("What is in here?")
         path = folder / f"{session_draft(user.transcript.session.session_id)}.json"
-        user.window.panels.composer.set_text("")
+        user.composer.set_text("")
         await user.type("composer", "and then")
         monkeypatch.setattr(LiveSettings, "refresh", refresh_later)
         await user.press(Qt.Key.Key_Return)
@@ -98,16 +88,15 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
         is_free.set()
         await user.until_true(lambda: user.transcript.turn == 2, "the session takes it")
         await user.until_true(lambda: not path.exists(), "what was sent is not kept")
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+        await user.stop_turn()
 
     go([str(project), "--provider", "demo"], journey)
 
 
 def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        await ask(user, "What is in here?", 1)
-        await ask(user, "And what else?", 2)
+        await user.run_turn("What is in here?")
+        await user.run_turn("And what else?")
         source = user.transcript.session.session_id
         view = user.window.panels.transcript
         last = [row for row in view.rows if isinstance(row.entry, PromptSubmitted)][-1]
@@ -150,7 +139,6 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
         user.window.panels.transcript.entry_actions.approval_answered.emit(request.call_id, Allowed())
         await user.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
         await user.until_true(lambda: user.transcript.turn == 2, "what waited behind it begins")
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+        await user.stop_turn()
 
     go([str(ground.workspace), "--resume", session_id], journey)

@@ -5,7 +5,6 @@ import weakref
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.sessions import window_sessions
 from desktop_agent.core.base.ids import SessionId
@@ -36,13 +35,10 @@ def test_the_one_left_longest_ago_is_closed_and_comes_back_whole(go: Go, tmp_pat
 
     async def journey(user: Driver) -> None:
         sessions = user.window.panels.sessions
-        user.window.main_window.actions_.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "claude_code.jsonl")
         ids = [await shown_id(user)]
         entries = len(user.transcript.entries)
-        user.window.panels.composer.set_text("not sent yet")
+        user.composer.set_text("not sent yet")
         for _ in range(window_sessions.MOST_LEFT + 1):
             sessions.action_requested.emit("copy", (ids[0],))
             ids.append(await shown_id(user, other_than=ids[-1]))
@@ -51,7 +47,7 @@ def test_the_one_left_longest_ago_is_closed_and_comes_back_whole(go: Go, tmp_pat
         sessions.session_chosen.emit(ids[0])
         await user.until_true(lambda: user.transcript.session.session_id == ids[0], "it is shown again")
         assert len(user.transcript.entries) == entries
-        assert user.window.panels.composer.text() == "not sent yet"
+        assert user.composer.text() == "not sent yet"
         await user.until_true(lambda: not is_open(isolated_home, ids[1]), "now the second one is closed")
 
     go([str(project), "--provider", "demo"], journey)
@@ -109,10 +105,7 @@ def test_nothing_of_one_that_was_closed_stays_in_memory(
     monkeypatch.setattr(window_sessions, "MOST_LEFT", 0)
 
     async def journey(user: Driver) -> None:
-        user.window.main_window.actions_.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "claude_code.jsonl")
         left = await shown_id(user)
         (session,) = (weakref.ref(held) for held in gc.get_objects() if isinstance(held, Session) and held.id == left)
         user.window.panels.sessions.new_requested.emit()

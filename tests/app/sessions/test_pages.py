@@ -76,7 +76,7 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
     async def journey(user: Driver) -> None:
         view = user.window.panels.transcript
         await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
-        user.window.panels.window.actions_.find.trigger()
+        user.actions.find.trigger()
         await user.type("findField", "papaya")
         await user.until_true(
             lambda: any(_shows_papaya(user, row.index) for row in view.row_layout.widgets.live), "the match"
@@ -124,7 +124,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowBench:
 async def send_while_it_opens(user: Driver, *texts: str) -> None:
     await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
     for text in texts:
-        user.window.panels.composer.set_text("")
+        user.composer.set_text("")
         await user.type("composer", text)
         await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: [prompt.text for prompt in user.transcript.turns.queued] == [*texts], "they wait")
@@ -144,7 +144,7 @@ def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_win
 
     async def second(user: Driver) -> None:
         await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
-        assert user.window.panels.composer.text() == "And the pears?\n\nAnd the plums?"
+        assert user.composer.text() == "And the pears?\n\nAnd the plums?"
 
     go(["--resume", SESSION_ID], first)
     go(["--resume", SESSION_ID], second)
@@ -173,9 +173,8 @@ def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, 
         slow.go_on.set()
         await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
         await user.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
-        assert user.window.panels.composer.text() == ""
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+        assert user.composer.text() == ""
+        await user.stop_turn()
 
     go(["--resume", SESSION_ID], journey)
 
@@ -186,7 +185,7 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
     slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
 
     async def journey(user: Driver) -> None:
-        composer = user.window.panels.composer
+        composer = user.composer
         await send_while_it_opens(user, "And the pears?")
         slow.go_on.set()
         await user.until_true(lambda: composer.text() == "And the pears?", "it is given back")
@@ -229,7 +228,7 @@ def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path,
 
     async def journey(user: Driver) -> None:
         await user.until_true(lambda: "could not be read" in "".join(user.banner), "it is reported")
-        assert user.window.panels.composer.text() == "My precious words"
+        assert user.composer.text() == "My precious words"
 
     go(["--resume", SESSION_ID], journey)
     assert kept(journal).text == "My precious words"

@@ -35,13 +35,6 @@ def written(isolated_home: Path, tmp_path: Path) -> Written:
     return session
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "my project"
-    folder.mkdir()
-    return folder
-
-
 def listed(user: Driver) -> list[str]:
     rows = user.find(QListView, "sessionList")
     if rows is None:  # where there is none, a word stands in its place
@@ -151,10 +144,7 @@ def test_a_session_goes_to_a_window_of_its_own(
     program.chmod(0o755)
 
     async def journey(user: Driver) -> None:
-        user.window.main_window.actions_.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "claude_code.jsonl")
         await user.until_true(lambda: bool(user.transcript.session.session_id), "it is shown")
         shown = user.transcript.session.session_id
         monkeypatch.setattr(sys, "executable", str(program))
@@ -171,10 +161,7 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
 
     async def journey(user: Driver) -> None:
         actions = user.window.main_window.actions_
-        actions.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "codex.jsonl")
         await user.until_true(lambda: user.transcript.session.title == "Repair the build", "it is shown")
         last = user.transcript.entries[-1]
         assert isinstance(last, NoticeEntry)
@@ -185,10 +172,7 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
         saving.fileSelected.emit(str(target))
         saving.reject()
         await user.until_true(target.exists, "the file is there")
-        actions.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "codex.jsonl")
         question = await user.see(QMessageBox, "importedAlreadyDialog")
         question.reject()
 
@@ -198,11 +182,7 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
 
 def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        actions = user.window.main_window.actions_
-        actions.import_session.trigger()
-        dialog = await user.see(QFileDialog, "importDialog")
-        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
-        dialog.reject()
+        await user.import_conversation(SAMPLES / "claude_code.jsonl")
         await user.until_true(lambda: bool(user.transcript.session.session_id), "it is shown")
         first = user.transcript.session.session_id
         user.window.panels.sessions.action_requested.emit("copy", (first,))

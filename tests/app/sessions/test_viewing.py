@@ -1,6 +1,7 @@
 """A session that is open in another window is read here as it grows, and taken over when it is closed there."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,32 +12,11 @@ from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.window.conversation_pane import ViewingBar
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-async def send(user: Driver, words: str, turn: int) -> None:
-    user.window.panels.composer.set_text(words)
-    await user.click("sendButton")
-    await user.until_true(
-        lambda: user.transcript.turn == turn and not user.transcript.turns.is_running, f"turn {turn} has ended"
-    )
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
 def words_of(bar: ViewingBar) -> str:
@@ -76,12 +56,23 @@ class Elsewhere:
         self._lock.release()
 
 
-def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
-    go: Go, project: Path, isolated_home: Path, tmp_path: Path
-) -> None:
-    async def first(user: Driver) -> None:
-        await send(user, "hello", 1)
+@pytest.fixture
+def begun_elsewhere(go: Go, project: Path, isolated_home: Path) -> Callable[[str], Elsewhere]:
+    """Has a turn in the window, and gives the session to another process."""
 
+    async def begin(user: Driver) -> None:
+        await user.run_turn("hello")
+
+    def begun(url: str) -> Elsewhere:
+        go([str(project), "--base-url", url], begin)
+        return Elsewhere(isolated_home, url)
+
+    return begun
+
+
+def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
+    go: Go, begun_elsewhere: Callable[[str], Elsewhere], tmp_path: Path
+) -> None:
     async def second(user: Driver) -> None:
         desk = user.window.panels
         bar = await user.see(ViewingBar, "viewingBar")
@@ -108,41 +99,35 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         await user.click("takeOverButton")
         await user.until_true(bar.isHidden, "it is ours")
         assert desk.composer.text() == "a draft"
-        await send(user, "and mine", 3)
+        await user.run_turn("and mine")
         assert elsewhere.journal.read_bytes().startswith(before)
 
     with serve(reply(text("Hello.")), reply(text("Mine."))) as server:
-        go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home, server.url)
+        elsewhere = begun_elsewhere(server.url)
         go(["--resume", elsewhere.id, "--base-url", server.url], second)
         assert server.violations == []
 
 
-def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_home: Path) -> None:
-    async def first(user: Driver) -> None:
-        await send(user, "hello", 1)
-
+def test_another_session_can_be_used_meanwhile(go: Go, begun_elsewhere: Callable[[str], Elsewhere]) -> None:
     async def second(user: Driver) -> None:
         bar = await user.see(ViewingBar, "viewingBar")
-        user.window.panels.window.actions_.new_session.trigger()
+        user.actions.new_session.trigger()
         await user.until_true(bar.isHidden, "a new conversation is ours")
-        await send(user, "something else", 1)
+        await user.run_turn("something else")
         user.window.panels.sessions.session_chosen.emit(elsewhere.id)
         await user.until_true(bar.isVisible, "back to the one that is not")
         elsewhere.write("session_renamed", title="Renamed elsewhere")
         await user.until_true(lambda: user.transcript.session.title == "Renamed elsewhere", "it is followed again")
 
     with serve(reply(text("Hello.")), reply(text("Else."))) as server:
-        go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home, server.url)
+        elsewhere = begun_elsewhere(server.url)
         go(["--resume", elsewhere.id, "--base-url", server.url], second)
         elsewhere.let_go()
 
 
-def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Path, isolated_home: Path) -> None:
-    async def first(user: Driver) -> None:
-        await send(user, "hello", 1)
-
+def test_a_journal_that_was_repaired_meanwhile_is_read_anew(
+    go: Go, begun_elsewhere: Callable[[str], Elsewhere]
+) -> None:
     async def second(user: Driver) -> None:
         await user.see(ViewingBar, "viewingBar")
         content = elsewhere.journal.read_bytes()
@@ -152,7 +137,6 @@ def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Pat
         await user.until_true(lambda: user.transcript.session.title == "Repaired", "the new file is followed")
 
     with serve(reply(text("Hello."))) as server:
-        go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home, server.url)
+        elsewhere = begun_elsewhere(server.url)
         go(["--resume", elsewhere.id], second)
         elsewhere.let_go()

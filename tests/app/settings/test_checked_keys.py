@@ -29,8 +29,7 @@ def test_the_key_of_the_chosen_provider_is_checked_and_no_other_is_sent(
     go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def journey(user: Driver) -> None:
-        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        dialog = await user.see(QDialog, "settingsDialog")
+        dialog = await user.open_settings()
         await user.type("apiKeyEdit", TYPED)
         await user.click("checkKeyButton")
         await user.until_true(lambda: "The key works." in words(dialog), "the key was checked")

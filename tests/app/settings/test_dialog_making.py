@@ -21,8 +21,7 @@ def test_the_dialog_is_made_before_it_is_opened_first_and_anew_later(go: Go) -> 
         assert await user.see(SettingsDialog, "settingsDialog") is made
         await user.press(Qt.Key.Key_Escape)
         await user.until_true(lambda: window.findChild(SettingsDialog) is None, "the dialog has ended")
-        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        await user.see(SettingsDialog, "settingsDialog")
+        await user.open_settings()
         await user.press(Qt.Key.Key_Escape)
 
     go(["--demo"], journey)

@@ -49,8 +49,8 @@ def test_keys_are_taken_from_another_action_and_work_at_once(go: Go, project: Pa
 
 def test_keys_of_the_message_are_those_of_the_settings_file(go: Go, project: Path, isolated_home: Path) -> None:
     async def journey(user: Driver) -> None:
-        edit, sent = user.window.panels.composer.edit, list[str]()
-        user.window.panels.composer.prompt_submitted.connect(sent.append)
+        edit, sent = user.composer.edit, list[str]()
+        user.composer.prompt_submitted.connect(sent.append)
         edit.setFocus()
         await user.until_true(lambda: edit.keys.shown("send") == "Ctrl+Enter", "the field has its keys")
         assert edit.keys.shown("send_at_once") == "", "its default was taken from it"

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
@@ -33,6 +33,7 @@ def test_a_server_that_runs_offers_its_models(go: Go) -> None:
         assert await note(user) == f"Ollama runs on 127.0.0.1:{server.port}, with one model."
         box = await user.see(QComboBox, "modelNameEdit")
         assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b"]
+        assert box.currentText() == "", "none is chosen for the user"
         await user.press(Qt.Key.Key_Escape)
 
     with serve(dialect=OLLAMA, asks_for_key=False) as server:
@@ -55,8 +56,10 @@ def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) ->
         assert await note(user) == f"Ollama is not running on 127.0.0.1:{port}. Start it with “ollama serve”."
         with serve(dialect=OLLAMA, asks_for_key=False, port=port):
             await user.click("lookAgainButton")
+            assert user.find(QPushButton, "lookAgainButton") is None, "it is being looked for"
             label = await user.see(QLabel, "localServerNote")
             await user.until_true(lambda: "with one model" in label.text(), "the server was found")
+            await user.see(QPushButton, "lookAgainButton")
         await user.press(Qt.Key.Key_Escape)
 
     with socket.socket() as bound:

@@ -18,7 +18,7 @@ from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.servers.dialects.local import OLLAMA
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
@@ -29,10 +29,9 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture(autouse=True)
-def keys(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+def second_key(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    del key
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-test-000000000000")
-    ask_for_no_titles()
 
 
 async def open_picker(user: Driver) -> QListView:
@@ -61,7 +60,7 @@ def shown_model(user: Driver) -> ModelRef:
 
 def test_the_keys_that_open_it_are_in_the_tooltip_and_the_keyboard_comes_back(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        shortcut = user.window.main_window.actions_.choose_model.shortcut()
+        shortcut = user.actions.choose_model.shortcut()
         keys = shortcut.toString(QKeySequence.SequenceFormat.NativeText)
         assert keys in user.window.panels.pickers.model_button.toolTip()
         rows = await open_picker(user)
@@ -69,7 +68,7 @@ def test_the_keys_that_open_it_are_in_the_tooltip_and_the_keyboard_comes_back(go
         assert not any("Chat Completions" in words for words in said(rows)), "the same account a second time"
         await user.press(Qt.Key.Key_Escape)
         await user.until_true(lambda: not rows.isVisible(), "the picker has closed")
-        assert QApplication.focusWidget() is user.window.panels.composer.edit
+        assert QApplication.focusWidget() is user.composer.edit
 
     go([str(project)], journey)
 
@@ -79,10 +78,7 @@ def test_what_is_chosen_answers_next_and_the_journal_says_so(go: Go, project: Pa
 
         async def journey(user: Driver) -> None:
             for turn, words in ((1, "first"), (2, "second")):
-                user.window.panels.composer.set_text(words)
-                await user.click("sendButton")
-                await user.until_true(lambda: user.transcript.turn == turn, "the turn has begun")  # noqa: B023
-                await user.see_turn_end()
+                await user.run_turn(words)
                 if turn == 1:
                     await open_picker(user)
                     await choose(user, "opus")
@@ -257,10 +253,7 @@ def test_the_effort_of_a_model_is_chosen_beside_it_and_asked_for(go: Go, project
         await user.until_true(lambda: shown_model(user).effort == "low", "the level is in force")
         button = user.window.panels.pickers.model_button
         await user.until_true(lambda: button.text() == "The Opus · low ▾", "it says the model's label and the level")
-        user.window.panels.composer.set_text("Think a little.")
-        await user.click("sendButton")
-        await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
-        await user.see_turn_end()
+        await user.run_turn("Think a little.")
         await open_picker(user)
         assert [button.text() for button in segments(user) if button.isChecked()] == ["low"]
 

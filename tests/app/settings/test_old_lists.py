@@ -15,17 +15,11 @@ from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCa
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.servers.script import reply, text
 from tests.servers.threaded import ThreadedServer, serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
+pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
 class Kept:
@@ -65,10 +59,7 @@ def test_a_young_list_is_not(go: Go, project: Path) -> None:
         kept = Kept(server, timedelta(hours=2))
 
         async def journey(user: Driver) -> None:
-            user.window.panels.composer.set_text("Say hello.")
-            await user.click("sendButton")
-            await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
-            await user.see_turn_end()
+            await user.run_turn("Say hello.")
 
         go([str(project)], journey)
         assert kept.names == ["claude-sonnet-5-5"]

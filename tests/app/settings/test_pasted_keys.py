@@ -62,9 +62,7 @@ def test_a_key_pasted_elsewhere_in_the_welcome_goes_to_its_field(go: Go) -> None
 @pytest.mark.parametrize("name", ["settingsSearch", "baseUrlEdit"])
 def test_a_key_pasted_into_another_field_of_the_settings_goes_to_its_own(go: Go, name: str) -> None:
     async def journey(user: Driver) -> None:
-        await user.see(QDialog, "onboardingDialog")
-        await user.press(Qt.Key.Key_Escape)
-        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+        await user.close_welcome()
         await user.press(Qt.Key.Key_Comma, CTRL)
         other = await user.see(QLineEdit, name)
         other.window().activateWindow()
@@ -88,17 +86,17 @@ def test_a_key_pasted_into_the_message_is_not_written_there(go: Go) -> None:
     async def journey(user: Driver) -> None:
         await user.see(QDialog, "onboardingDialog")
         await user.press(Qt.Key.Key_Escape)
-        user.window.panels.composer.set_text("before")
-        [edit] = user.window.panels.composer.findChildren(QPlainTextEdit)
+        user.composer.set_text("before")
+        [edit] = user.composer.findChildren(QPlainTextEdit)
         QGuiApplication.clipboard().setText(KEY)
         edit.paste()
         field = await key_field(user)
         await user.until_true(lambda: field.text() == KEY, "the key is offered to be kept")
-        assert user.window.panels.composer.text() == "before"
+        assert user.composer.text() == "before"
         await user.press(Qt.Key.Key_Escape)
         QGuiApplication.clipboard().setText("put sk-ant- keys away")
         edit.paste()
-        assert user.window.panels.composer.text() == "beforeput sk-ant- keys away"
+        assert user.composer.text() == "beforeput sk-ant- keys away"
         assert user.find(QWidget, "settingsDialog") is None
 
     go([], journey)

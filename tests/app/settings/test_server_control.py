@@ -35,8 +35,7 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 async def open_page(user: Driver) -> SettingsDialog:
-    await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-    dialog = await user.see(QDialog, "settingsDialog")
+    dialog = await user.open_settings()
     assert isinstance(dialog, SettingsDialog)
     dialog.show_section("mcp")
     return dialog

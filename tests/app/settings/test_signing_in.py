@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -46,8 +46,7 @@ def said(user: Driver) -> str:
 async def open_settings(user: Driver) -> None:
     if user.find(QDialog, "onboardingDialog") is not None:
         await user.press(Qt.Key.Key_Escape)
-    await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-    await user.see(QDialog, "settingsDialog")
+    await user.open_settings()
 
 
 async def sign_in(user: Driver) -> None:
@@ -66,6 +65,9 @@ def test_an_account_signs_in_is_checked_and_signs_out(
                 assert added() == ["chatgpt"]
                 await user.click("checkSignInButton")
                 await user.see(QPushButton, "checkSignInButton")
+                assert user.find(QLineEdit, "apiKeyEdit") is None
+                out = await user.see(QPushButton, "removeAccountButton")
+                assert out.text() == "Sign out"
                 await user.click("removeAccountButton")
                 await user.click("reallyRemoveAccountButton")
                 await user.until_true(lambda: added() == [] and not keyring.entries, "nothing of it is kept")

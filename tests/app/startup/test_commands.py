@@ -27,7 +27,7 @@ def said(user: Driver) -> list[CommandRun]:
 
 
 async def send(user: Driver, text: str) -> None:
-    composer = user.window.panels.composer
+    composer = user.composer
     composer.setFocus()
     composer.set_text(text)
     await user.press(Qt.Key.Key_Return)
@@ -50,8 +50,8 @@ def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conver
 
 def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.composer.setFocus()
-        user.window.panels.composer.set_text("/hel")
+        user.composer.setFocus()
+        user.composer.set_text("/hel")
 
         def shown() -> list[str]:
             popup = user.find(CommandPopup, "commandPopup")
@@ -61,6 +61,6 @@ def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, p
 
         await user.until_true(lambda: len(shown()) == 2, "both commands are offered")
         assert shown()[1].endswith("Say hello to $1., project")
-        user.window.panels.composer.set_text("")
+        user.composer.set_text("")
 
     go([str(project), "--provider", "demo"], journey)

@@ -47,7 +47,7 @@ def title(user: Driver) -> str:
 
 
 def field(user: Driver) -> str:
-    return user.window.panels.composer.text()
+    return user.composer.text()
 
 
 async def send(user: Driver, text: str = MESSAGE) -> None:
@@ -192,7 +192,7 @@ def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_
         def choose() -> None:
             user.window.panels.sessions.session_chosen.emit(OTHER_ID)
 
-        user.window.panels.composer.text_changed.connect(choose, Qt.ConnectionType.SingleShotConnection)
+        user.composer.text_changed.connect(choose, Qt.ConnectionType.SingleShotConnection)
         await load(user, machinery)
         await user.until_true(lambda: user.transcript.session.session_id == OTHER_ID, "it is shown")
         await user.until_true(lambda: field(user) == MESSAGE, "the message came along")
@@ -213,7 +213,7 @@ def test_one_that_is_changed_at_its_beginning_while_a_conversation_is_being_show
 
     async def journey(user: Driver) -> None:
         await send(user)
-        composer = user.window.panels.composer
+        composer = user.composer
         composer.text_changed.connect(lambda: composer.set_text(changed), Qt.ConnectionType.SingleShotConnection)
         await load(user, machinery)
         assert field(user) == changed
@@ -226,7 +226,7 @@ def test_one_that_is_changed_at_its_beginning_while_a_conversation_is_being_show
 def test_the_demo_does_not_write_over_it(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
-        user.window.main_window.actions_.demo.trigger()
+        user.actions.demo.trigger()
         await load(user, machinery)
         await user.until_true(lambda: user.transcript.session.model is not None, "a conversation is shown")
         await user.until_true(lambda: user.transcript.session.workspace != str(folder), "it is the demo's")

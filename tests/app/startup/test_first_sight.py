@@ -110,7 +110,7 @@ def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, s
         await load(user, machinery)
         await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
         assert not user.transcript.turns.queued
-        assert user.window.panels.composer.text() == ""
+        assert user.composer.text() == ""
         await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     begin(journey)
@@ -130,7 +130,7 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(
         await send(user, "And the pears?")
         await load(user, machinery)
         await user.until_true(lambda: "could not be read" in "".join(user.banner), "why, is said")
-        assert user.window.panels.composer.text() == "And the pears?"
+        assert user.composer.text() == "And the pears?"
         assert not user.transcript.turns.queued
         drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
         await user.until_true(lambda: drafts.load(session_draft(SESSION_ID)).text == "And the pears?", "it is kept")
@@ -186,7 +186,7 @@ def test_a_new_session_waits_and_what_was_sent_before_is_not_lost(
 def test_open_folder_waits(begin: Begin, machinery: Machinery) -> None:
     async def journey(user: Driver) -> None:
         await see_first_sight(user)
-        user.window.main_window.actions_.open_folder.trigger()
+        user.actions.open_folder.trigger()
         await load(user, machinery)
         (await user.see(QFileDialog, "folderDialog")).reject()
 
@@ -196,7 +196,7 @@ def test_open_folder_waits(begin: Begin, machinery: Machinery) -> None:
 def test_of_several_choices_the_last_is_meant(begin: Begin, machinery: Machinery) -> None:
     async def journey(user: Driver) -> None:
         await see_first_sight(user)
-        user.window.main_window.actions_.open_folder.trigger()
+        user.actions.open_folder.trigger()
         await user.click("newSessionButton")
         await click_on_other(user)
         await load(user, machinery)

@@ -101,6 +101,12 @@ def test_a_command_line_it_does_not_understand_ends_with_2(capsys: pytest.Captur
     assert "usage: desktop-agent" in capsys.readouterr().err
 
 
+def printed(code: str, *arguments: str) -> str:
+    """Run this in a fresh interpreter, and return what it prints."""
+    argv = [sys.executable, "-c", code, *arguments]
+    return subprocess.check_output(argv, text=True, timeout=120)
+
+
 NOTING = """
 import sys
 from desktop_agent.app.startup import window
@@ -129,10 +135,8 @@ def test_what_shows_a_session_is_loaded_before_what_only_the_first_answer_needs(
 
     What reads git keeps that thread longer than a frame while it is imported, so that it comes before, too.
     """
-    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
-        [sys.executable, "-c", NOTING, str(tmp_path)], stdout=subprocess.PIPE, check=True, text=True, timeout=120
-    )
-    assert noted.stdout.split() == ["False", "True", "True", "True"]
+    noted = printed(NOTING, str(tmp_path))
+    assert noted.split() == ["False", "True", "True", "True"]
 
 
 FRAME = """
@@ -150,10 +154,8 @@ window.main([])
 
 
 def test_the_frame_is_painted_before_asyncio_is_imported() -> None:
-    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
-        [sys.executable, "-c", FRAME], stdout=subprocess.PIPE, check=True, text=True, timeout=120
-    )
-    assert noted.stdout.strip() == "[]"
+    noted = printed(FRAME)
+    assert noted.strip() == "[]"
 
 
 PANELS = """
@@ -174,12 +176,11 @@ def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> No
         "settings.project_page",
         "settings.settings_dialog",
     )
-    names = ("app.review.git_review", *(f"ui.{name}" for name in (*late, *questions)))
+    others = ("app.review.git_review", "core.usage.report", "ui.usage.usage_window")
+    names = (*others, *(f"ui.{name}" for name in (*late, *questions)))
     assert all(find_spec(f"desktop_agent.{name}") for name in names)
-    built = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
-        [sys.executable, "-c", PANELS, *names], stdout=subprocess.PIPE, check=True, text=True, timeout=120
-    )
-    assert built.stdout.split() == []
+    built = printed(PANELS, *names)
+    assert built.split() == []
 
 
 CLASSES = """
@@ -204,7 +205,5 @@ sys.exit(main(sys.argv[1:]))
 
 def test_no_class_of_qt_that_nothing_uses_is_made_until_the_first_sight_is_shown(tmp_path: Path) -> None:
     """Qt's binding makes all of them when it is asked for a widget that it does not know: a viewport that Qt made."""
-    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
-        [sys.executable, "-c", CLASSES, str(tmp_path)], stdout=subprocess.PIPE, check=True, text=True, timeout=120
-    )
-    assert noted.stdout.split() == ["False", "True"]
+    noted = printed(CLASSES, str(tmp_path))
+    assert noted.split() == ["False", "True"]

@@ -13,17 +13,16 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.terminal.screen_view import TerminalView
 from tests.app.conftest import Go
 from tests.core.stubborn import is_alive
-from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.e2e.driver import Driver
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
 pytestmark = [
-    pytest.mark.usefixtures("qapp"),
+    pytest.mark.usefixtures("qapp", "key"),
     pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal"),
 ]
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-KEY = "sk-ant-test-000000000000"
 
 
 class TerminalUser:
@@ -70,9 +69,7 @@ class TerminalUser:
 def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
     go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("SHELL", "/bin/bash")
-    ask_for_no_titles()
     left: list[int] = []
 
     async def journey(user: Driver) -> None:
@@ -120,14 +117,12 @@ def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
 
 
 def test_a_shell_that_cannot_be_started_is_explained(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-
     def no_terminals() -> tuple[int, int]:
         raise OSError(28, "No space left on device")
 
     async def journey(user: Driver) -> None:
         monkeypatch.setattr(os, "openpty", no_terminals)
-        user.window.main_window.actions_.toggle_terminal.trigger()
+        user.actions.toggle_terminal.trigger()
         why = await user.see(QLabel, "terminalUnavailable")
         await user.until_true(lambda: "No space left" in why.text(), "the cause is named")
         monkeypatch.undo()

@@ -47,7 +47,7 @@ class FirstChange:
         assert "-(-total // size)" in (Path(stage.transcript.session.workspace) / file).read_text()
 
     async def _offered(self, stage: Stage) -> None:
-        composer = stage.user.window.panels.composer
+        composer = stage.user.composer
         await stage.until(lambda: "One of the tests" in composer.text(), "a prompt is offered")
 
 
@@ -71,4 +71,4 @@ class AfterACrash:
     async def end(self, stage: Stage) -> None:
         await stage.see_turn_end()
         assert (stage.folder / "crash.txt").read_text() == "agent\n"
-        assert not stage.user.window.panels.composer.text(), "what was sent before the crash is not given back, too"
+        assert not stage.user.composer.text(), "what was sent before the crash is not given back, too"

@@ -128,7 +128,7 @@ class UsingTheTerminal:
         await hand.press("Ctrl+Alt+A")
 
     async def end(self, stage: Stage) -> None:
-        composer = stage.user.window.panels.composer
+        composer = stage.user.composer
         await stage.until(lambda: "@pasted" in composer.text(), "it is attached")
         hand = Keyboard(stage.user)
         for keys in ("Ctrl+L", "Ctrl+A", "Delete", "Ctrl+`"):

@@ -51,7 +51,7 @@ class Stage:
             await self.until(lambda: self.transcript is not before, "there is a new conversation")
         else:
             await Keyboard(self.user).press("Ctrl+L")
-        await self.until(self.user.window.panels.composer.edit.hasFocus, "a message can be written")
+        await self.until(self.user.composer.edit.hasFocus, "a message can be written")
 
     async def ask(self, prompt: str) -> None:
         """Send a prompt; its turn begins."""

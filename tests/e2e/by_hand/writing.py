@@ -38,7 +38,7 @@ class Mentioning:
         await self._offered(stage)
         await hand.press("Return")
         await hand.press("Ctrl+V")
-        await stage.until(lambda: "@pasted" in stage.user.window.panels.composer.text(), "the picture is mentioned")
+        await stage.until(lambda: "@pasted" in stage.user.composer.text(), "the picture is mentioned")
         await hand.press("Return")
 
     async def end(self, stage: Stage) -> None:

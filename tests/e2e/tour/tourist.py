@@ -77,7 +77,7 @@ class Tourist:
 
     async def write(self, text: str) -> None:
         """Write into the message field, instead of what is there."""
-        composer = self.user.window.panels.composer
+        composer = self.user.composer
         composer.setFocus()
         await self.press(Qt.Key.Key_A, CTRL)
         await self.press(Qt.Key.Key_Delete)

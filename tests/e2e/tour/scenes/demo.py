@@ -10,7 +10,7 @@ from tests.e2e.tour.tourist import CTRL, NARROW, SIZE, Tourist
 
 
 async def _start(tour: Tourist) -> None:
-    composer = tour.user.window.panels.composer
+    composer = tour.user.composer
     await tour.until(lambda: "One of the tests" in composer.text(), "a prompt is offered")
     await tour.until(tour.window.top_bar.branch_label.isVisible, "git is read")
     await tour.take("start")
@@ -30,7 +30,7 @@ async def _start(tour: Tourist) -> None:
 
 async def _palette(tour: Tourist) -> None:
     """What the application can do, and what is found by a word."""
-    tour.user.window.panels.composer.setFocus()
+    tour.user.composer.setFocus()
     await tour.press(Qt.Key.Key_K, CTRL)
     await tour.see(QWidget, "commandPalette")
     await tour.take("palette")
@@ -42,7 +42,7 @@ async def _palette(tour: Tourist) -> None:
 
 
 async def _turns(tour: Tourist) -> None:
-    composer = tour.user.window.panels.composer
+    composer = tour.user.composer
     await tour.until(lambda: "One of the tests" in composer.text(), "a prompt is offered")
     await tour.user.click("sendButton")
     tour.time.advance(3.1)
@@ -62,7 +62,7 @@ async def _turns(tour: Tourist) -> None:
 
 
 async def _second_turn(tour: Tourist) -> None:
-    composer = tour.user.window.panels.composer
+    composer = tour.user.composer
     await tour.until(lambda: "Add a test" in composer.text(), "more is offered")
     composer.setFocus()
     await tour.press(Qt.Key.Key_Return)

@@ -41,7 +41,7 @@ class _Film:
         """Film how somebody writes."""
         await self._tour.write("")
         for start in range(0, len(prompt), _TYPED_AT_ONCE):
-            QTest.keyClicks(self._tour.user.window.panels.composer.edit, prompt[start : start + _TYPED_AT_ONCE])
+            QTest.keyClicks(self._tour.user.composer.edit, prompt[start : start + _TYPED_AT_ONCE])
             await self._tour.user.pause()
             self.shoot(_TYPING_MS)
         await self.rest(500)

@@ -69,7 +69,7 @@ async def _lists(tour: Tourist) -> None:
 
 async def _attachment(tour: Tourist) -> None:
     """A picture and a long text were pasted."""
-    composer = tour.user.window.panels.composer
+    composer = tour.user.composer
     QGuiApplication.clipboard().setImage(QImage(str(tour.folder / orders.LOGO)))
     await tour.press(Qt.Key.Key_V, CTRL)
     await tour.until(lambda: "@pasted" in composer.text(), "the picture is mentioned")
