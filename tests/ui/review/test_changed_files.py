@@ -43,28 +43,18 @@ def only_file(session: Session) -> ChangedFile:
 def test_only_changes_that_stand_are_shown_until_none_does(session: Session) -> None:
     first = session.change(1, "a", "a.py", "1\n", "2\n")
     second = session.change(2, "b", "a.py", "2\n", "3\n4\n")
-    assert (only_file(session).state, only_file(session).counts) == ("stands", (3, 2))
+    file, key = only_file(session), only_file(session).key
+    assert (file.state, file.counts) == ("stands", (3, 2))
+    assert file._replace(net_counts=(1, 1)).counts == (1, 1)
     session.undo(second)
     assert (only_file(session).state, only_file(session).counts) == ("partly_undone", (1, 1))
+    assert only_file(session).key != key
     session.undo(first)
     assert (only_file(session).state, len(only_file(session).standing)) == ("undone", 2)
     session.redo(first, second)
     assert only_file(session).state == "stands"
-
-
-def test_the_key_changes_with_what_stands(session: Session) -> None:
-    session.change(1, "a", "a.py", "1\n", "2\n")
-    second = session.change(1, "b", "a.py", "2\n", "3\n")
-    before = only_file(session).key
-    session.undo(second)
-    assert only_file(session).key != before
-
-
-def test_known_net_counts_take_the_place_of_the_sum(session: Session) -> None:
-    session.change(1, "a", "a.py", "1\n", "2\n")
-    session.change(1, "b", "a.py", "2\n", "3\n")
-    (file,) = group_by_file(session.transcript.changes.values())
-    assert (file.counts, file._replace(net_counts=(1, 1)).counts) == ((2, 2), (1, 1))
+    session.change(2, "", "a.py", "3\n4\n", "1\n", author="undo")
+    assert len(only_file(session).records) == 2, "an undo is no change of its own"
 
 
 def test_what_became_of_a_file_is_from_first_to_last(session: Session) -> None:
@@ -103,12 +93,6 @@ def test_what_the_user_changed_is_listed_but_makes_no_turn(session: Session) -> 
     assert (notes.authors, notes.is_by_user) == (["person"], True)
 
 
-def test_undos_are_no_files_of_their_own(session: Session) -> None:
-    session.change(1, "a", "a.py", "1\n", "2\n")
-    session.change(1, "", "a.py", "2\n", "1\n", author="undo")
-    assert len(only_file(session).records) == 1
-
-
 def test_a_renamed_file_is_one_entry_from_its_first_path_to_its_last(session: Session) -> None:
     session.change(1, "a", "old.py", "1\n", "2\n")
     session.rename(1, "b", "old.py", "middle.py", "2\n")
@@ -116,13 +100,10 @@ def test_a_renamed_file_is_one_entry_from_its_first_path_to_its_last(session: Se
     file = only_file(session)
     assert (file.path, file.moved_from, file.kind, file.counts) == ("new.py", "old.py", "renamed", (1, 1))
     assert [record.change.path for record in file.standing] == ["old.py", "old.py", "middle.py", "middle.py", "new.py"]
-
-
-def test_a_file_that_is_made_and_then_renamed_is_new(session: Session) -> None:
-    session.change(1, "a", "old.py", None, "1\n")
-    session.rename(1, "b", "old.py", "new.py", "1\n")
-    file = only_file(session)
-    assert (file.path, file.moved_from, file.kind) == ("new.py", "", "created")
+    session.change(3, "d", "made.py", None, "1\n")
+    session.rename(3, "e", "made.py", "named.py", "1\n")
+    made = group_by_file(session.transcript.changes.values())[-1]
+    assert (made.path, made.moved_from, made.kind) == ("named.py", "", "created")
 
 
 def test_a_file_that_goes_away_and_comes_back_is_no_rename(session: Session) -> None:
@@ -162,10 +143,7 @@ def test_a_file_is_undecided_until_something_of_it_is_kept(session: Session) -> 
     assert mark(file, set(), THREE) == "pending"
     assert mark(file, {"a"}, THREE) == "partly"
     assert mark(file, {"a", "b", "c"}, THREE) == "kept"
-
-
-def test_kept_hunks_that_are_not_in_the_file_any_more_decide_nothing(session: Session) -> None:
-    assert mark(changed(session), {"of", "before"}, THREE) == "pending"
+    assert mark(file, {"of", "before"}, THREE) == "pending", "these are not in the file any more"
 
 
 def test_a_file_of_kept_and_undone_hunks_is_decided(session: Session) -> None:

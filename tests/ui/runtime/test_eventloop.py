@@ -2,9 +2,9 @@
 
 import asyncio
 import gc
+import inspect
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -15,6 +15,7 @@ from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
@@ -31,14 +32,6 @@ def fail(error: BaseException) -> None:
 # --- running ------------------------------------------------------------------------------------------------------
 
 
-def test_the_value_of_main_is_returned(qapp: QApplication) -> None:
-    async def main() -> int:
-        await asyncio.sleep(0)
-        return 7
-
-    assert run(qapp, main) == 7
-
-
 def test_an_exception_in_main_is_raised(qapp: QApplication) -> None:
     async def main() -> int:
         await asyncio.sleep(0)
@@ -46,29 +39,6 @@ def test_an_exception_in_main_is_raised(qapp: QApplication) -> None:
 
     with pytest.raises(LookupError, match="not here"):
         run(qapp, main)
-
-
-def test_twenty_loops_run_one_after_another(qapp: QApplication) -> None:
-    async def main() -> int:
-        await asyncio.sleep(0.001)
-        return len(asyncio.all_tasks())
-
-    assert [run(qapp, main) for _ in range(20)] == [1] * 20
-
-
-def test_a_child_process_can_be_talked_to(qapp: QApplication) -> None:
-    seen: list[bytes] = []
-
-    async def main() -> int:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", "print(input()[::-1])", stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        output, _ = await process.communicate(b"olleh\n")
-        seen.append(output.strip())
-        return await process.wait()
-
-    assert run(qapp, main) == 0
-    assert seen == [b"hello"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
@@ -111,25 +81,6 @@ def test_threads_give_way_to_the_window_sooner_than_python_has_it(qapp: QApplica
 
     assert eventloop.run(qapp, main) == 0
     assert sys.getswitchinterval() == before
-
-
-def test_a_task_can_be_started_from_a_slot(qapp: QApplication) -> None:
-    async def main() -> int:
-        done = asyncio.Event()
-        spawner = TaskSpawner(fail)
-        spawner.start()
-
-        async def work() -> None:
-            done.set()
-
-        def slot() -> None:
-            spawner.spawn(work())
-
-        QTimer.singleShot(0, slot)
-        await done.wait()
-        return 1
-
-    assert run(qapp, main) == 1
 
 
 def test_closing_the_last_window_ends_nothing(qapp: QApplication) -> None:
@@ -288,53 +239,41 @@ def test_a_second_signal_does_not_take_no_for_an_answer(qapp: QApplication) -> N
 # --- spawning -----------------------------------------------------------------------------------------------------
 
 
-async def test_work_spawned_early_waits_for_the_start() -> None:
-    done = asyncio.Event()
-
-    async def work() -> None:
-        done.set()
-
-    spawner = TaskSpawner(fail)
-    spawner.spawn(work())
-    await asyncio.sleep(0)
-    assert not done.is_set()
-    assert len(spawner) == 1
-    spawner.start()
-    await done.wait()
-    await asyncio.sleep(0)
-    assert len(spawner) == 0
-
-
-async def test_a_task_is_named_after_its_coroutine() -> None:
-    names: list[str] = []
+async def test_work_spawned_early_waits_for_the_start_and_is_named_after_its_coroutine() -> None:
+    names: asyncio.Queue[str] = asyncio.Queue()
 
     async def count_the_files() -> None:
         task = asyncio.current_task()
         assert task is not None
-        names.append(task.get_name())
+        names.put_nowait(task.get_name())
 
     spawner = TaskSpawner(fail)
-    spawner.start()
     spawner.spawn(count_the_files())
     await asyncio.sleep(0)
-    assert names[0].endswith("count_the_files")
+    assert (names.empty(), len(spawner)) == (True, 1)
+    spawner.start()
+    assert (await names.get()).endswith("count_the_files")
+    await asyncio.sleep(0)
+    assert len(spawner) == 0
 
 
-async def test_an_exception_of_background_work_reaches_the_handler() -> None:
+@pytest.mark.parametrize("has_own_handler", [False, True])
+async def test_an_exception_of_background_work_reaches_one_handler(has_own_handler: bool) -> None:
     errors: list[BaseException] = []
+    shown: list[AgentError] = []
 
     async def work() -> None:
-        raise LookupError("lost")
+        raise AgentError("The list could not be read.")
 
     spawner = TaskSpawner(errors.append)
     spawner.start()
-    spawner.spawn(work())
+    spawner.spawn(work(), *((shown.append,) if has_own_handler else ()))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert [str(error) for error in errors] == ["lost"]
+    assert (len(errors), len(shown)) == ((0, 1) if has_own_handler else (1, 0))
 
 
-async def test_closing_cancels_what_runs_and_drops_what_comes_later() -> None:
+async def test_closing_cancels_what_runs_and_drops_what_has_not_begun_and_what_comes_later() -> None:
     ended: list[str] = []
 
     async def work(name: str) -> None:
@@ -348,11 +287,14 @@ async def test_closing_cancels_what_runs_and_drops_what_comes_later() -> None:
     spawner.start()
     spawner.spawn(work("running"))
     await asyncio.sleep(0)
+    last, late = work("last"), work("late")
+    spawner.spawn(last)
     await spawner.aclose()
-    spawner.spawn(work("late"))
+    spawner.spawn(late)
     await asyncio.sleep(0)
     assert ended == ["running"]
     assert len(spawner) == 0
+    assert [inspect.getcoroutinestate(each) for each in (last, late)] == [inspect.CORO_CLOSED] * 2
 
 
 async def test_closing_before_the_start_drops_the_waiting_work() -> None:

@@ -93,43 +93,21 @@ def test_while_the_loop_runs_a_worker_thread_destroys_no_object_of_the_window(qa
     assert died_on == [threading.main_thread()]
 
 
-def test_garbage_is_collected_once_there_is_enough_of_it() -> None:
-    collector = WindowThreadCollector()
-    collector.start()
-    node = Node()
-    gone = weakref.ref(node)
-    del node
-    keep = allocate_much()
-    assert gone() is not None
-    collector.collect_due()
-    assert gone() is None
-    collector.stop()
-    del keep
-
-
-def test_old_garbage_waits_while_the_window_is_busy_and_goes_in_the_first_pause(
+def test_while_the_window_is_busy_young_garbage_goes_and_old_waits_for_the_first_pause(
     collector: WindowThreadCollector, thread: Thread
 ) -> None:
     old = grow_old()
-    keep = allocate_much()
-    thread.passes(0.25, share=0.9)
-    collector.collect_due()
-    assert old() is not None
-    thread.passes(0.25, share=0.1)
-    collector.collect_due()
-    assert old() is None
-    del keep
-
-
-def test_young_garbage_goes_while_the_window_is_busy(collector: WindowThreadCollector, thread: Thread) -> None:
-    grow_old()
     node = Node()
     young = weakref.ref(node)
     del node
     keep = allocate_much()
+    assert young() is not None, "nothing is collected by itself"
     thread.passes(0.25, share=0.9)
     collector.collect_due()
-    assert young() is None
+    assert (old() is None, young() is None) == (False, True)
+    thread.passes(0.25, share=0.1)
+    collector.collect_due()
+    assert old() is None
     del keep
 
 
@@ -174,25 +152,6 @@ def test_what_dies_in_great_numbers_does_not_wait_for_ever(collector: WindowThre
         thread.passes(0.25, share=0.9)
         collector.collect_due()
     assert left_of(dead) == 0
-
-
-def test_what_came_in_great_numbers_and_died_much_later_goes_too(
-    collector: WindowThreadCollector, thread: Thread
-) -> None:
-    loaded = [Node() for _ in range(40_000)]
-    gone = [weakref.ref(node) for node in loaded]
-    keep: list[Node] = []
-    for _ in range(50):
-        thread.passes(0.25, share=0.01)
-        keep = allocate_much()
-        collector.collect_due()
-    loaded.clear()
-    for _ in range(200):
-        thread.passes(60, share=0.01)
-        keep = allocate_much()
-        collector.collect_due()
-    assert left_of(gone) == 0
-    del keep
 
 
 def test_what_comes_little_by_little_is_gone_over_in_slices(collector: WindowThreadCollector, thread: Thread) -> None:

@@ -12,7 +12,6 @@ from tests.ui.settings.desk import Desk
 
 OLLAMA = usual_account("ollama")
 RUNNING = LocalServer(provider="ollama", address=OLLAMA.where, state="running", models=("qwen3:8b", "gpt-oss:20b"))
-ABSENT = LocalServer(provider="ollama", address=OLLAMA.where, state="not_running")
 
 
 @pytest.fixture
@@ -33,25 +32,6 @@ def test_the_server_of_a_local_account_is_looked_for_once(desk: Desk) -> None:
     desk.show(Settings(model=ModelSettings(provider="ollama", name="qwen3:8b")))
     assert desk.looked_for == [OLLAMA]
     assert said(desk) == ""
-
-
-def test_what_does_not_run_is_said_and_looked_for_again(desk: Desk) -> None:
-    desk.dialog.model.show_server(OLLAMA, ABSENT)
-    assert said(desk) == "Ollama is not running on 127.0.0.1:11434. Start it with “ollama serve”."
-    desk.click("lookAgainButton")
-    assert desk.looked_for == [OLLAMA, OLLAMA]
-    assert not desk.button("lookAgainButton").isEnabled()
-    desk.dialog.model.show_server(OLLAMA, RUNNING)
-    assert said(desk) == "Ollama runs on 127.0.0.1:11434, with 2 models."
-    assert desk.button("lookAgainButton").isEnabled()
-
-
-def test_the_models_of_a_server_are_offered_and_none_is_chosen_for_the_user(desk: Desk) -> None:
-    desk.dialog.model.show_server(OLLAMA, RUNNING)
-    box = desk.picker("Model")
-    assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b", "gpt-oss:20b"]
-    assert box.currentText() == ""
-    assert desk.changed == []
 
 
 def test_another_address_is_looked_at_anew(desk: Desk) -> None:

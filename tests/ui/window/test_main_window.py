@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QSettings, QSize, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -13,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow
+from tests.ui.widths import Widths
 
 WIDE, NARROW = QSize(1440, 900), QSize(1024, 700)
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -82,43 +82,21 @@ def test_in_a_narrow_window_the_conversation_has_all_the_room(qtbot: QtBot, wind
     assert window.top_bar.review_button.isVisible()
 
 
-class WidthsSeen(QObject):
-    """Every width that a widget had."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.widths: list[int] = []
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        if isinstance(event, QResizeEvent):
-            self.widths.append(event.size().width())
-        return super().eventFilter(watched, event)
-
-
 def test_the_conversation_is_laid_out_once_for_a_new_size_however_many_panels_come_or_go(
     qtbot: QtBot, window: MainWindow, panels: Panels
 ) -> None:
     wide = panels.transcript.width()
-    seen = WidthsSeen(panels.transcript)
+    seen = Widths(panels.transcript)
     for size, width in ((NARROW, NARROW.width()), (WIDE, wide)):
         window.resize(size)
         qtbot.waitUntil(lambda width=width: panels.transcript.width() == width)
     qtbot.waitUntil(panels.review.isVisible)
-    assert seen.widths == [NARROW.width(), wide]
-
-
-def test_the_conversation_is_laid_out_for_the_last_of_the_sizes_that_came_in_one_turn(
-    qtbot: QtBot, window: MainWindow, panels: Panels
-) -> None:
-    wide = panels.transcript.width()
-    seen = WidthsSeen(panels.transcript)
-    for size in (NARROW, WIDE, NARROW):
+    for size in (NARROW, WIDE, NARROW):  # in one turn
         window.resize(size)
     qtbot.waitUntil(lambda: panels.transcript.width() == NARROW.width())
     window.resize(WIDE)
     qtbot.waitUntil(panels.review.isVisible)
-    assert seen.widths == [NARROW.width(), wide]
+    assert seen.given == [NARROW.width(), wide] * 2
 
 
 def test_the_conversation_takes_the_room_of_a_panel_that_goes(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
@@ -163,21 +141,19 @@ def test_only_one_drawer_is_open(window: MainWindow, panels: Panels) -> None:
     assert (panels.sessions.isVisible(), panels.review.isVisible()) == (True, False)
 
 
-def test_escape_closes_a_drawer(window: MainWindow, panels: Panels) -> None:
+def test_escape_and_a_click_beside_a_drawer_close_it_and_one_inside_does_not(
+    window: MainWindow, panels: Panels
+) -> None:
     window.resize(NARROW)
     window.review.show()
     assert QApplication.focusWidget() is panels.review
-    press(window, Qt.Key.Key_Escape)
-    assert not window.review.drawer.isVisible()
-
-
-def test_a_click_beside_a_drawer_closes_it_and_one_inside_does_not(window: MainWindow, panels: Panels) -> None:
-    window.resize(NARROW)
-    window.review.show()
     QTest.mouseClick(panels.review, Qt.MouseButton.LeftButton)
     assert window.review.drawer.isVisible()
     conversation = conversation_of(window)
     QTest.mouseClick(conversation, Qt.MouseButton.LeftButton, pos=QPoint(4, conversation.height() // 2))
+    assert not window.review.drawer.isVisible()
+    window.review.show()
+    press(window, Qt.Key.Key_Escape)
     assert not window.review.drawer.isVisible()
 
 
@@ -195,6 +171,7 @@ def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainW
     window.resize(NARROW)
     window.side.show()
     window.resize(WIDE)
+    assert not panels.sessions.isHidden()
     assert not window.side.drawer.isVisible()
     assert window.side.dock.isAncestorOf(panels.sessions)
 
@@ -224,15 +201,6 @@ def test_a_panel_that_comes_back_has_its_room_at_once_and_is_there_in_the_next_t
     qtbot.waitUntil(panel.isVisible)
     assert panel.size() == before
     assert panels.transcript.geometry() == place
-
-
-def test_a_panel_in_sight_in_a_drawer_is_in_sight_when_the_window_is_wide_again(
-    window: MainWindow, panels: Panels
-) -> None:
-    window.resize(NARROW)
-    window.side.show()
-    window.resize(WIDE)
-    assert not panels.sessions.isHidden()
 
 
 @pytest.mark.parametrize(
@@ -306,16 +274,15 @@ def restarted(qtbot: QtBot, theme: Theme, store: QSettings) -> MainWindow:
     return window
 
 
-def test_the_size_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
-    window.resize(777, 555)  # within the screen: Qt keeps restored windows inside of it
-    window.save_layout()
-    assert restarted(qtbot, theme, store).size() == QSize(777, 555)
-
-
-def test_what_was_chosen_for_diffs_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
+def test_the_size_and_what_was_chosen_for_diffs_come_back(
+    qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings
+) -> None:
     assert window.memory.diff_mode is None
     window.memory.remember_diff_mode("unified")
-    assert restarted(qtbot, theme, store).memory.diff_mode == "unified"
+    window.resize(777, 555)  # within the screen: Qt keeps restored windows inside of it
+    window.save_layout()
+    again = restarted(qtbot, theme, store)
+    assert (again.size(), again.memory.diff_mode) == (QSize(777, 555), "unified")
 
 
 def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(

@@ -17,6 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
     Allowed,
+    ApprovalRequest,
     ChangeSelection,
     Denied,
     FileChange,
@@ -73,7 +74,7 @@ class Shown:
         """A turn begins."""
         self.happen(ev.PromptSubmitted(prompt_id="p1", text=text, turn=1), ev.TurnStarted(turn=1, model=MODEL))
 
-    def ask(self) -> None:
+    def ask(self, request: ApprovalRequest | None = None) -> None:
         """A command of the turn waits for the user."""
         call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "git push"})
         self.happen(
@@ -85,7 +86,7 @@ class Shown:
                 capabilities=("exec_shell",),
                 is_read_only=False,
             ),
-            ev.ApprovalRequested(turn=1, request=question()),
+            ev.ApprovalRequested(turn=1, request=request or question()),
         )
 
     def end(self, reason: ev.TurnEndReason = "completed") -> None:
@@ -142,13 +143,6 @@ def send(window: Window, text: str) -> None:
     composer.setFocus()
     QTest.keyClicks(focused(), text)
     QTest.keyClick(focused(), Qt.Key.Key_Return)
-
-
-def test_what_is_written_is_asked_of_the_session(window: Window, shown: Shown) -> None:
-    send(window, "Fix it")
-    (op,) = shown.asked
-    assert isinstance(op, ops.SubmitPrompt)
-    assert op.text == "Fix it"
 
 
 def test_a_quotation_stands_behind_what_is_written(window: Window, shown: Shown) -> None:
@@ -237,9 +231,12 @@ def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, show
     pickers = window.main_window.findChildren(QAction)
     always = next(action for action in pickers if action.iconText() == "Asks before every call")
     always.trigger()
-    assert shown.asked == [ops.SetMode(approval="always")]
-    shown.happen(ev.ModeSet(model=ModelRef(provider="anthropic", model="m"), approval="always"))
+    window.panels.pickers.sandbox_chosen.emit("strict")
+    assert shown.asked == [ops.SetMode(approval="always"), ops.SetMode(sandbox="strict")]
+    model = ModelRef(provider="anthropic", model="m")
+    shown.happen(ev.ModeSet(model=model, approval="always", sandbox="strict"))
     assert always.isChecked()
+    assert window.panels.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
     assert not window.main_window.top_bar.demo_label.isVisible()
 
 
@@ -297,12 +294,17 @@ def test_another_session_takes_the_place_and_the_first_is_heard_no_more(
     dialogs()[0].close()
 
 
-def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, shown: Shown) -> None:
+def test_prompts_come_back_when_the_session_refused_them_or_the_turn_was_stopped(window: Window, shown: Shown) -> None:
+    composer = window.panels.composer
+    send(window, "my long question")
+    assert composer.text() == ""
+    shown.happen(ev.PromptRejected(text="my long question"))
+    assert composer.text() == "my long question"
     shown.start()
     shown.happen(ev.Queued(prompt_id="q1", text="then this"), ev.Queued(prompt_id="q2", text="and that"))
-    window.panels.composer.set_text("a draft")
+    composer.set_text("a draft")
     shown.end("interrupted")
-    assert window.panels.composer.text() == "then this\n\nand that\n\na draft"
+    assert composer.text() == "then this\n\nand that\n\na draft"
     assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
 
 
@@ -347,13 +349,7 @@ def test_a_message_written_while_a_question_waits_denies_it_or_goes_into_the_tur
 ) -> None:
     composer = window.panels.composer
     shown.start()
-    call = ToolCall(id="c1", name="run_terminal_cmd", arguments={})
-    shown.happen(
-        ev.ToolCallStarted(
-            turn=1, call=call, title="git push", source="workspace", capabilities=("exec_shell",), is_read_only=False
-        ),
-        ev.ApprovalRequested(turn=1, request=push()),
-    )
+    shown.ask(push())
     for _ in range(2):  # the second time there is nothing written any more
         QTest.keyClicks(composer.edit, "careful" if not shown.asked else "")
         QTest.keyClick(composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -412,29 +408,6 @@ def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
     assert shown.asked == [ops.TryNow()]
     shown.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
     qtbot.waitUntil(lambda: offer() is None)
-
-
-def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:
-    send(window, "my long question")
-    assert window.panels.composer.text() == ""
-    shown.happen(ev.PromptRejected(text="my long question"))
-    assert window.panels.composer.text() == "my long question"
-
-
-def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, shown: Shown) -> None:
-    shown.start("Count the pages")
-    QTest.keyClick(focused(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    field = focused()
-    assert field.objectName() == "findField"
-    QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert not field.isVisible()
-
-
-def test_a_picked_sandbox_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
-    window.panels.pickers.sandbox_chosen.emit("strict")
-    assert shown.asked == [ops.SetMode(sandbox="strict")]
-    shown.happen(ev.ModeSet(model=MODEL, approval="on_write", sandbox="strict"))
-    assert window.panels.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
 
 
 def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(window: Window, shown: Shown) -> None:

@@ -24,7 +24,6 @@ from tests.ui.chat.stage import (
     question,
     record,
     thought,
-    type_text,
 )
 
 
@@ -531,13 +530,6 @@ class TestTheTheme:
         assert dark.pixelColor(5, 5).name() == chosen.colours.surface.lower()
         assert stage.top_text() == top
         assert stage.shown_text(1).startswith("Title")
-
-    def test_what_the_person_wrote_survives_another_theme(self, stage: Stage, chosen: Theme) -> None:
-        stage.show(call("run_terminal_cmd", "git push", approval=question()), is_running=True)
-        stage.button("Deny").click()
-        type_text(stage.window.focusWidget(), "not yet")
-        chosen.choose("dark")
-        assert [edit.text() for edit in stage.widget(0).findChildren(type(stage.field))] == ["not yet"]
 
 
 def test_colours_of_code_come_a_moment_later(stage: Stage, theme: Theme) -> None:

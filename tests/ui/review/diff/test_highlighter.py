@@ -1,5 +1,7 @@
 """The colours of the syntax."""
 
+from collections.abc import Iterator
+
 import pytest
 from pygments.lexer import Lexer
 from PySide6.QtCore import QObject
@@ -75,91 +77,75 @@ def test_an_endless_line_is_left_plain_and_disturbs_no_other() -> None:
 CODE = tuple(f"value_{number} = {number}\n" for number in range(1_000))
 
 
-def test_the_lines_that_were_asked_for_get_colours(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("a.py", (), CODE)
-    assert highlighter.spans("new", 500) == ()
-    with qtbot.waitSignal(highlighter.changed):
-        highlighter.request("new", range(500, 510))
-    assert [role for _, _, role in highlighter.spans("new", 500)] == ["syntax_number"]
-    assert highlighter.spans("new", 500 + 3 * CHUNK_LINES) == ()
-    assert highlighter.spans("old", 500) == ()
+@pytest.fixture
+def owner() -> Iterator[QObject]:
+    owner = QObject()
+    yield owner
     owner.deleteLater()
 
 
-def test_both_sides_get_their_own_colours(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
+@pytest.fixture
+def highlighter(owner: QObject) -> Highlighter:
+    highlighter = Highlighter(owner)
+    highlighter.set_text("a.py", (), CODE)
+    return highlighter
+
+
+def test_the_lines_that_were_asked_for_get_colours_until_there_is_another_file(
+    qtbot: QtBot, highlighter: Highlighter
+) -> None:
+    found: list[Coloured] = []
+    highlighter.changed.connect(found.append)
+    assert highlighter.spans("new", CHUNK_LINES) == ()
+    with qtbot.waitSignal(highlighter.changed):
+        highlighter.request("new", range(CHUNK_LINES, CHUNK_LINES + 10))
+    assert found == [Coloured("new", range(CHUNK_LINES, 2 * CHUNK_LINES))]
+    assert [role for _, _, role in highlighter.spans("new", CHUNK_LINES)] == ["syntax_number"]
+    assert highlighter.spans("new", 4 * CHUNK_LINES) == ()
+    assert highlighter.spans("old", CHUNK_LINES) == ()
+    highlighter.set_text("b.py", (), CODE)
+    assert highlighter.spans("new", CHUNK_LINES) == ()
+
+
+def test_both_sides_get_their_own_colours(qtbot: QtBot, highlighter: Highlighter) -> None:
     highlighter.set_text("a.py", ("x = 'a'\n",), ("x = 2\n",))
     highlighter.request("old", range(1))
     highlighter.request("new", range(1))
     qtbot.waitUntil(lambda: bool(highlighter.spans("old", 0) and highlighter.spans("new", 0)))
     assert highlighter.spans("old", 0)[0][2] == "syntax_string"
     assert highlighter.spans("new", 0)[0][2] == "syntax_number"
-    owner.deleteLater()
 
 
-def test_what_was_scrolled_by_is_not_worked_on(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("a.py", (), CODE)
+def test_what_was_scrolled_by_is_not_worked_on(qtbot: QtBot, highlighter: Highlighter) -> None:
     highlighter.request("new", range(900, 910))
     highlighter.forget_requests()
     with qtbot.waitSignal(highlighter.changed):
         highlighter.request("new", range(10))
     assert highlighter.spans("new", 0)
     assert highlighter.spans("new", 900) == ()
-    owner.deleteLater()
 
 
-def test_another_file_forgets_the_colours_of_the_one_before(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("a.py", (), CODE)
+def test_a_language_is_looked_up_once_the_view_has_come_to_rest(
+    qtbot: QtBot, owner: QObject, highlighter: Highlighter
+) -> None:
+    now = [0.0]
+    scrolled = Highlighter(owner, clock=lambda: now[0])
+    scrolled.set_text("a.py", (), CODE)
+    scrolled.request("new", range(10))
     with qtbot.waitSignal(highlighter.changed):
         highlighter.request("new", range(10))
-    highlighter.set_text("b.py", (), CODE)
-    assert highlighter.spans("new", 0) == ()
-    owner.deleteLater()
-
-
-def test_a_language_is_looked_up_once_the_view_has_come_to_rest(qtbot: QtBot) -> None:
-    owner, now = QObject(), [0.0]
-    scrolled = Highlighter(owner, clock=lambda: now[0])
-    at_rest = Highlighter(owner)
-    scrolled.set_text("a.py", (), CODE)
-    at_rest.set_text("a.py", (), CODE)
-    scrolled.request("new", range(10))
-    with qtbot.waitSignal(at_rest.changed):
-        at_rest.request("new", range(10))
     assert scrolled.spans("new", 0) == ()
     with qtbot.waitSignal(scrolled.changed):
         now[0] += 1
-    assert scrolled.spans("new", 0) == at_rest.spans("new", 0)
-    owner.deleteLater()
+    assert scrolled.spans("new", 0) == highlighter.spans("new", 0)
 
 
-def test_a_file_of_no_known_language_stays_plain_and_ends_the_work(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("notes.txt", (), CODE)
-    highlighter.request("new", range(10))
-    qtbot.waitUntil(lambda: not highlighter.is_busy)
-    assert highlighter.spans("new", 0) == ()
-    owner.deleteLater()
-
-
-def test_it_says_which_lines_have_colours_now(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("a.py", (), CODE)
-    found: list[Coloured] = []
-    highlighter.changed.connect(found.append)
-    with qtbot.waitSignal(highlighter.changed):
-        highlighter.request("new", range(CHUNK_LINES, CHUNK_LINES + 10))
-    assert found == [Coloured("new", range(CHUNK_LINES, 2 * CHUNK_LINES))]
-    owner.deleteLater()
-
-
-def test_lines_that_stay_plain_are_no_news(qtbot: QtBot) -> None:
-    highlighter = Highlighter(owner := QObject())
-    highlighter.set_text("a.py", (), ("name\n",) * CHUNK_LINES)
+@pytest.mark.parametrize(("path", "line"), [("a.py", "name\n"), ("notes.txt", "value = 1\n")])
+def test_lines_that_stay_plain_are_no_news_and_end_the_work(
+    qtbot: QtBot, highlighter: Highlighter, path: str, line: str
+) -> None:
+    highlighter.set_text(path, (), (line,) * CHUNK_LINES)
     with qtbot.assertNotEmitted(highlighter.changed):
         highlighter.request("new", range(10))
         qtbot.waitUntil(lambda: not highlighter.is_busy)
-    owner.deleteLater()
+    assert highlighter.spans("new", 0) == ()

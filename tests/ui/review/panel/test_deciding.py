@@ -54,22 +54,18 @@ def test_keeping_all_keeps_every_file_and_says_how_far_the_review_is(
     assert not button(reviewed, "nextUndecidedButton").isEnabled()
 
 
-def test_a_kept_file_is_undecided_again_when_its_lines_change(
+def test_a_kept_file_is_undecided_again_when_the_user_says_so_or_its_lines_change(
     qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     carry_out(reviewed, session, asked)
     menu_action(reviewed, "Keep this file").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
-    session.change(2, "call-3", "src/pages.py", "one\nTWO!\n", "one\nother\n")
-    reviewed.refresh()
+    menu_action(reviewed, "Decide again").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
-
-
-def test_a_decision_can_be_taken_back(qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked) -> None:
-    carry_out(reviewed, session, asked)
     menu_action(reviewed, "Keep this file").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
-    menu_action(reviewed, "Decide again").trigger()
+    session.change(2, "call-3", "src/pages.py", "one\nTWO!\n", "one\nother\n")
+    reviewed.refresh()
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
 
 
@@ -250,6 +246,9 @@ def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPan
     assert (undo.text(), button(reviewed, "keepAllButton").text()) == ("Undo 1 file", "Keep 1 file")
     undo.click()
     assert asked[0] == UndoChanges(selection=ChangeSelection(change_ids=("1.2",)))
+    pick_filter(reviewed, "Agent")
+    assert show_call(reviewed, "call-2")
+    assert files(reviewed) == ["src/pages.py", "README.md"], "it gives way to the call that is to be shown"
 
 
 def test_a_filter_that_nothing_passes_says_so_and_lets_go(reviewed: ReviewPanel) -> None:
@@ -259,13 +258,6 @@ def test_a_filter_that_nothing_passes_says_so_and_lets_go(reviewed: ReviewPanel)
     note.linkActivated.emit("#all")
     assert files(reviewed) == ["src/pages.py"]
     assert not note.isVisible()
-
-
-def test_a_filter_gives_way_to_the_call_that_is_to_be_shown(reviewed: ReviewPanel) -> None:
-    choose(reviewed, "This session")
-    pick_filter(reviewed, "Agent")
-    assert show_call(reviewed, "call-2")
-    assert files(reviewed) == ["src/pages.py", "README.md"]
 
 
 def pick_filter(panel: ReviewPanel, text: str) -> None:

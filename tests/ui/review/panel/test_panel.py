@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QListView, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -31,19 +30,7 @@ from tests.ui.review.panel.panel_stage import (
     texts,
 )
 from tests.ui.review.stage import Session, Source, Tasks, message_of
-
-
-class Widths(QObject):
-    """Notes every width that a widget is given."""
-
-    def __init__(self, widths: list[int]) -> None:
-        super().__init__()
-        self._widths = widths
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        if isinstance(event, QResizeEvent):
-            self._widths.append(event.size().width())
-        return super().eventFilter(watched, event)
+from tests.ui.widths import Widths
 
 
 def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel, session: Session, asked: Asked) -> None:
@@ -81,7 +68,7 @@ def test_what_was_prepared_is_what_the_first_change_is_shown_in(
     panel.set_transcript(session.transcript, asked.submit)
     assert diff_view(panel) is prepared
     assert prepared.isVisible()
-    assert prepared.document.wanted_mode == "unified"
+    assert prepared.document.wanted_mode == prepared.document.mode == "unified"
 
 
 def test_preparing_a_review_that_is_closed_moves_nothing_else(
@@ -97,12 +84,10 @@ def test_preparing_a_review_that_is_closed_moves_nothing_else(
     window.resize(700, 500)
     window.show()
     qtbot.waitExposed(window)
-    widths: list[int] = []
-    watch = Widths(widths)
-    conversation.installEventFilter(watch)
+    widths = Widths(conversation)
     panel.prepare()
     qtbot.waitUntil(lambda: panel.is_prepared)
-    assert widths == []
+    assert widths.given == []
 
 
 def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
@@ -132,32 +117,18 @@ def test_what_is_to_follow_the_preparation_follows_it(
     assert followed == [True, True]
 
 
-def test_what_is_to_follow_does_so_when_a_change_needed_the_rest(
+def test_a_change_does_not_wait_for_the_preparation_which_is_followed_all_the_same(
     qtbot: QtBot, panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     followed: list[str] = []
     panel.prepare(lambda: followed.append("once"))
     session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
+    assert diff_view(panel).isVisible()
     assert followed == []
     qtbot.waitUntil(lambda: followed == ["once"])
-
-
-def test_a_change_does_not_wait_for_what_is_not_prepared_yet(
-    panel: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    panel.prepare()
-    session.change_once()
-    panel.set_transcript(session.transcript, asked.submit)
-    assert diff_view(panel).isVisible()
     panel.prepare()
     assert len(panel.findChildren(DiffView)) == 1
-
-
-def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
-    assert files(reviewed) == ["src/pages.py"]
-    diff = shown_diff(reviewed)
-    assert (diff.path, diff.old_lines, diff.new_lines) == ("src/pages.py", ("one\n", "TWO\n"), ("one\n", "TWO!\n"))
 
 
 def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: ReviewPanel) -> None:
@@ -177,20 +148,17 @@ def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: Re
     ]
 
 
-def test_several_changes_of_one_file_are_shown_as_one(reviewed: ReviewPanel, source: Source) -> None:
+def test_the_last_turn_is_shown_first_and_several_changes_of_one_file_are_one(
+    reviewed: ReviewPanel, source: Source
+) -> None:
+    assert files(reviewed) == ["src/pages.py"]
+    diff = shown_diff(reviewed)
+    assert (diff.path, diff.old_lines, diff.new_lines) == ("src/pages.py", ("one\n", "TWO\n"), ("one\n", "TWO!\n"))
     choose(reviewed, "This session")
     assert files(reviewed) == ["src/pages.py", "README.md"]
     assert source.asked[-1] == ["1.1", "2.3"]
     assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
-
-
-def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
-    choose(reviewed, "This session")
-    assert {"+2", "−1"} <= texts(reviewed)
-
-
-def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
-    choose(reviewed, "This session")
+    assert {"+2", "−1"} <= texts(reviewed), "lines that were changed twice count once"
     QTest.keyClick(part(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
     assert shown_diff(reviewed).path == "README.md"
 
@@ -219,17 +187,14 @@ def test_what_was_not_recorded_is_said_before_the_user_relies_on_it(
     assert note.isVisible()
 
 
-def test_the_call_behind_a_change_is_shown(reviewed: ReviewPanel) -> None:
+def test_the_call_behind_a_change_is_shown_in_its_turn(reviewed: ReviewPanel) -> None:
+    assert show_call(reviewed, "call-1")
+    assert files(reviewed) == ["src/pages.py", "README.md"]
+    assert part(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
     choose(reviewed, "This session")
     assert show_call(reviewed, "call-2")
     assert shown_diff(reviewed).path == "README.md"
     assert not show_call(reviewed, "call-9")
-
-
-def test_showing_a_call_of_another_turn_goes_to_that_turn(reviewed: ReviewPanel) -> None:
-    assert show_call(reviewed, "call-1")
-    assert files(reviewed) == ["src/pages.py", "README.md"]
-    assert part(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
 
 
 def test_another_session_is_shown_even_if_everything_has_the_same_name(
@@ -290,12 +255,6 @@ def test_a_slow_answer_about_the_same_file_leaves_the_mark_where_it_was(
     assert view.navigation.change == 1
 
 
-def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source) -> None:
-    asked = len(source.asked)
-    reviewed.refresh()
-    assert len(source.asked) == asked
-
-
 def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: ReviewPanel, source: Source) -> None:
     source.error = StorageError("The content is gone", hint="Its blob is missing.")
     choose(reviewed, "Turn 1")
@@ -320,10 +279,10 @@ def test_an_answer_after_the_panel_is_gone_harms_nothing(
     tasks.let_go()
 
 
-def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
-    changed = QSignalSpy(part(reviewed, QListView, "changeList").model().dataChanged)
+def test_a_refresh_without_news_compares_and_touches_nothing(reviewed: ReviewPanel, source: Source) -> None:
+    changed, asked = QSignalSpy(part(reviewed, QListView, "changeList").model().dataChanged), len(source.asked)
     reviewed.refresh()
-    assert changed.count() == 0
+    assert (changed.count(), len(source.asked)) == (0, asked)
 
 
 def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None:
@@ -356,14 +315,6 @@ def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: Review
     qtbot.waitUntil(lambda: mode.text() == "Unified")
     assert not mode.isEnabled()
     assert mode.toolTip() == "Too narrow for two sides"
-
-
-def test_a_chosen_mode_holds_before_anything_is_shown(panel: ReviewPanel, session: Session, asked: Asked) -> None:
-    panel.set_diff_mode("unified")
-    session.start_turn(1)
-    session.change(1, "call-1", "a.py", "1\n", "2\n")
-    panel.set_transcript(session.transcript, asked.submit)
-    assert diff_view(panel).document.mode == "unified"
 
 
 def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(

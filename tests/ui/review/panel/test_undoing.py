@@ -42,22 +42,18 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(qtbot: QtBot, tasks: Ta
     assert asked == []
 
 
-def test_undoing_the_last_turn_asks_for_that_turn(reviewed: ReviewPanel, asked: Asked) -> None:
+def test_the_turn_a_file_or_the_session_is_undone(reviewed: ReviewPanel, asked: Asked) -> None:
     asked.clear()
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo turn"
     undo.click()
-    assert asked[0] == UndoChanges(selection=ChangeSelection(turn=2))
-
-
-def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPanel, asked: Asked) -> None:
-    asked.clear()
     choose(reviewed, "This session")
-    undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo session"
     assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
     undo.click()
-    assert asked[0] == UndoChanges(selection=ChangeSelection())
+    menu_action(reviewed, "Undo this file").trigger()
+    selections = [op.selection for op in asked if isinstance(op, UndoChanges)]
+    assert selections == [ChangeSelection(turn=2), ChangeSelection(), ChangeSelection(path="src/pages.py")]
 
 
 def test_what_is_undone_can_be_redone_and_nothing_else(
@@ -75,12 +71,6 @@ def test_what_is_undone_can_be_redone_and_nothing_else(
     session.redo("2.3")
     reviewed.refresh()
     qtbot.waitUntil(redo.isHidden)
-
-
-def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
-    session.undo("2.3")
-    reviewed.refresh()
-    assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
 
 
 def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named(
@@ -104,13 +94,6 @@ def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewP
     qtbot.waitUntil(undo.isEnabled)
 
 
-def test_one_file_can_be_undone_from_its_menu(reviewed: ReviewPanel, asked: Asked) -> None:
-    choose(reviewed, "This session")
-    asked.clear()
-    menu_action(reviewed, "Undo this file").trigger()
-    assert asked[0] == UndoChanges(selection=ChangeSelection(path="src/pages.py"))
-
-
 LEFT_ALONE = FileOutcome(path="src/pages.py", state="conflict", change_ids=("2.3",), reason="You changed it since.")
 
 
@@ -130,12 +113,6 @@ def test_files_that_an_undo_left_alone_are_listed_with_the_reason(reviewed: Revi
     ]
     assert dialog.isModal()
     dialog.close()
-
-
-def test_an_undo_without_conflicts_opens_nothing(reviewed: ReviewPanel, session: Session) -> None:
-    session.undo("1.2", outcomes=(RESTORED,))
-    reviewed.refresh()
-    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
 
 
 def test_conflicts_of_a_session_that_is_opened_again_are_no_news(
@@ -223,6 +200,7 @@ def test_an_undo_is_noted_and_redone_as_it_was_made(
     session.undo("1.2", outcomes=(RESTORED,))
     reviewed.refresh()
     qtbot.waitUntil(lambda: part(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
+    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
     button(reviewed, "redoButton").click()
     assert asked[0] == RedoSteps(steps=(0,))
 
