@@ -27,14 +27,7 @@ from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_C
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, JsonObject
-from desktop_agent.rest.endpoint import (
-    Endpoint,
-    FailureAnswer,
-    NoQuery,
-    RequestError,
-    as_request_error,
-    failure_answer,
-)
+from desktop_agent.rest.endpoint import Endpoint, FailureAnswer, NoQuery, RequestError, as_request_error, failure_answer
 
 _FILES = (
     ("/", "index.html", "text/html; charset=utf-8"),
@@ -128,18 +121,17 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
 def _kinds_of(endpoints: Iterable[Endpoint]) -> list[type[Struct]]:
     kinds: dict[type[Struct], None] = dict.fromkeys((*_OPS, *_EVENTS, *_DECISIONS, FailureAnswer))
     for endpoint in endpoints:
-        for kind in (endpoint.body, endpoint.answers.kind):
+        for kind in (endpoint.body, endpoint.kind):
             if kind is not None and kind not in _UNIONS:
                 kinds[kind] = None
     return list(kinds)
 
 
 def _operation(endpoint: Endpoint) -> JsonObject:
-    answers = endpoint.answers
-    content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in answers.media_types}
-    if answers.kind is not None:
-        content = _json_of(answers.kind.__name__)
-    answer: JsonObject = {"description": answers.words}
+    content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in endpoint.media_types}
+    if endpoint.kind is not None:
+        content = _json_of(endpoint.kind.__name__)
+    answer: JsonObject = {"description": endpoint.words}
     if content:
         answer["content"] = content
     operation: JsonObject = {
@@ -147,7 +139,7 @@ def _operation(endpoint: Endpoint) -> JsonObject:
         "summary": endpoint.summary,
         "parameters": _parameters(endpoint),
         "responses": {
-            str(answers.status): answer,
+            str(endpoint.status): answer,
             "4XX": {"description": "The request was not carried out.", "content": _json_of(FailureAnswer.__name__)},
         },
     }

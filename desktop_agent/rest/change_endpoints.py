@@ -19,11 +19,8 @@ from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import replay
 from desktop_agent.rest.endpoint import (
     AcceptedAnswer,
-    Answers,
-    Asked,
     ChangedFile,
     ChangeList,
-    NoQuery,
     Outcomes,
     PendingApproval,
     PendingApprovals,
@@ -44,7 +41,7 @@ _MEDIA_TYPES: dict[ExportForm, str] = {
 }
 
 
-_PATCH = Answers(media_types=("text/x-diff",))
+_PATCH = ("text/x-diff",)
 
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,104 +60,71 @@ class ChangeEndpoints:
         self._bench = bench
         self._sessions = sessions
 
-    @get(f"{ONE}/changes", "listChanges", "List the files that a session changed.", ChangeList)
-    async def _list(self, asked: Asked[None, NoQuery]) -> ChangeList:
+    @get(f"{ONE}/changes", "List the files that a session changed.")
+    async def list_changes(self, session_id: SessionId) -> ChangeList:
         shown = (
             ChangedFile(change=row.change, change_ids=row.change_ids, authors=row.authors, state=row.state)
-            for row in await self._rows(asked.path["session_id"])
+            for row in await self._rows(session_id)
         )
         return ChangeList(changes=tuple(shown))
 
-    @get(
-        f"{ONE}/diff",
-        "getDiff",
-        "Show what a session changed, as a patch that `git apply` takes.",
-        _PATCH,
-        query=_Which,
-    )
-    async def _diff(self, asked: Asked[None, _Which]) -> Response:
-        path = asked.query.path
-        chosen = [row for row in await self._rows(asked.path["session_id"]) if path in (None, row.path)]
-        if path is not None and not chosen:
+    @get(f"{ONE}/diff", "Show what a session changed, as a patch that `git apply` takes.", media_types=_PATCH)
+    async def get_diff(self, session_id: SessionId, query: _Which) -> Response:
+        chosen = [row for row in await self._rows(session_id) if query.path in (None, row.path)]
+        if query.path is not None and not chosen:
             raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
         return await self._patch([row.change for row in chosen])
 
-    @post(f"{ONE}/undo", "undoChanges", "Undo changes of a session, which is opened for it.", Outcomes, body=Undo)
-    async def _undo(self, asked: Asked[Undo, NoQuery]) -> Outcomes:
-        opened = await self._at_rest(asked.path["session_id"])
-        body = asked.body
-        outcomes = await opened.changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
+    @post(f"{ONE}/undo", "Undo changes of a session, which is opened for it.")
+    async def undo_changes(self, session_id: SessionId, body: Undo) -> Outcomes:
+        changes = (await self._at_rest(session_id)).changes
+        outcomes = await changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
         return Outcomes(outcomes=outcomes)
 
-    @post(f"{ONE}/redo", "redoChanges", "Redo changes of a session, which is opened for it.", Outcomes, body=Reversal)
-    async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Outcomes:
-        opened = await self._at_rest(asked.path["session_id"])
-        return Outcomes(outcomes=await opened.changes.redo(asked.body.selection, reason=asked.body.reason))
+    @post(f"{ONE}/redo", "Redo changes of a session, which is opened for it.")
+    async def redo_changes(self, session_id: SessionId, body: Reversal) -> Outcomes:
+        changes = (await self._at_rest(session_id)).changes
+        return Outcomes(outcomes=await changes.redo(body.selection, reason=body.reason))
 
     @get(
         f"{ONE}/export",
-        "exportSession",
         "Export a session, as far as it has come.",
-        Answers(media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values())),
-        query=_Form,
+        media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values()),
     )
-    async def _export(self, asked: Asked[None, _Form]) -> Response:
-        session_id, form = asked.path["session_id"], asked.query.format
+    async def export_session(self, session_id: SessionId, query: _Form) -> Response:
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
-        pieces = export_text(journal, form, self._bench.blobs)
+        pieces = export_text(journal, query.format, self._bench.blobs)
         first = await asyncio.to_thread(next, pieces, b"")  # what cannot be read is an error, not half an answer
         headers = {
-            "content-type": _MEDIA_TYPES[form],
-            "content-disposition": f'attachment; filename="{session_id}.{form}"',
+            "content-type": _MEDIA_TYPES[query.format],
+            "content-disposition": f'attachment; filename="{session_id}.{query.format}"',
         }
         return StreamingResponse(chain((first,), pieces), headers=headers)
 
-    @get(
-        "/v1/approvals",
-        "listApprovals",
-        "List the questions that wait in all sessions that are open here.",
-        PendingApprovals,
-    )
-    async def _list_approvals(self, _asked: Asked[None, NoQuery]) -> PendingApprovals:
+    @get("/v1/approvals", "List the questions that wait in all sessions that are open here.")
+    async def list_approvals(self) -> PendingApprovals:
         waiting = (one for opened in self._sessions.all for one in _waiting_in(opened))
         return PendingApprovals(approvals=tuple(waiting))
 
-    @get(
-        f"{ONE}/approvals",
-        "listApprovalsOfSession",
-        "List the questions that wait in a session, which is opened for it.",
-        PendingApprovals,
-    )
-    async def _list_approvals_of(self, asked: Asked[None, NoQuery]) -> PendingApprovals:
-        opened = await self._sessions.get(asked.path["session_id"])
-        return PendingApprovals(approvals=tuple(_waiting_in(opened)))
+    @get(f"{ONE}/approvals", "List the questions that wait in a session, which is opened for it.")
+    async def list_approvals_of_session(self, session_id: SessionId) -> PendingApprovals:
+        return PendingApprovals(approvals=tuple(_waiting_in(await self._sessions.get(session_id))))
 
     @get(
-        f"{ONE}/approvals/{{call_id}}/diff",
-        "getApprovalDiff",
-        "Show what a call that waits would change, as a patch.",
-        _PATCH,
+        f"{ONE}/approvals/{{call_id}}/diff", "Show what a call that waits would change, as a patch.", media_types=_PATCH
     )
-    async def _approval_diff(self, asked: Asked[None, NoQuery]) -> Response:
-        opened = await self._sessions.get(asked.path["session_id"])
-        return await self._patch(_waiting(opened, asked.path["call_id"]).changes)
+    async def get_approval_diff(self, session_id: SessionId, call_id: CallId) -> Response:
+        return await self._patch(_waiting(await self._sessions.get(session_id), call_id).changes)
 
-    @post(
-        f"{ONE}/approvals/{{call_id}}",
-        "answerApproval",
-        "Answer a question that waits.",
-        Answers(status=202, kind=AcceptedAnswer),
-        body=Decision,
-    )
-    async def _answer(self, asked: Asked[Decision, NoQuery]) -> AcceptedAnswer:
-        opened = await self._sessions.get(asked.path["session_id"])
-        request = _waiting(opened, asked.path["call_id"])
-        call_id = request.call_id
-        if request.question is not None and isinstance(asked.body, Allowed):
-            mistake = mistake_in_answers(request.question, asked.body.answers)
+    @post(f"{ONE}/approvals/{{call_id}}", "Answer a question that waits.", status=202)
+    async def answer_approval(self, session_id: SessionId, call_id: CallId, body: Decision) -> AcceptedAnswer:
+        opened = await self._sessions.get(session_id)
+        request = _waiting(opened, call_id)
+        if request.question is not None and isinstance(body, Allowed):
+            mistake = mistake_in_answers(request.question, body.answers)
             if mistake:
                 raise refusal(400, "invalid", mistake, field="$.answers")
-        after = opened.hand(ops.AnswerApproval(call_id=call_id, decision=asked.body))
+        after = opened.hand(ops.AnswerApproval(call_id=call_id, decision=body))
         return AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after)
 
     async def _patch(self, changes: Sequence[FileChange]) -> Response:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, ValidationError, convert
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.changes.net import NetState
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
@@ -117,107 +118,119 @@ def failure_answer(error: RequestError) -> Response:
     return json_answer(FailureAnswer(error=error.failure), error.status, error.headers)
 
 
-B = TypeVar("B")
-Q = TypeVar("Q", bound=Struct)
+K = TypeVar("K")
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """No query parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[B, Q]):
-    """A validated request."""
-
-    path: Mapping[str, str]
-    """The variable parts of the path, by name."""
-    body: B
-    query: Q
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """The successful answer of an endpoint."""
-
-    status: int = 200
-    media_types: tuple[str, ...] = ("application/json",)
-    kind: type[Struct] | None = None
-    """The type of the JSON; None where the answer is not JSON, or empty."""
-    words: str = "As asked for."
-
-
-NO_CONTENT = Answers(status=204, media_types=())
-
-
-Handler = Callable[[Any, Asked[Any, Any]], Awaitable[Struct | Response | None]]
+Answer = Struct | Response | None
 """A Struct is answered as JSON with the declared status, None with an empty body."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One method of one path. `get`, `post` and `delete` declare it above the method that answers it."""
+    """One method of one path. `get`, `post` and `delete` declare it above the method that answers it.
+
+    That method's parameters say what it takes from a validated request: the variable parts of the path by their names,
+    `body` and `query` by their types, and `headers`. Its return type says what is answered.
+    """
 
     method: Literal["GET", "POST", "DELETE"]
     path: str
-    name: str
-    """Its `operationId`."""
     summary: str
-    answers: Answers
-    handler: Handler
+    handler: Callable[..., Awaitable[Answer]]
     group: object = None
     """The object whose method the handler is."""
-    body: Any = None
-    """The type of the body; None without one."""
-    read: Callable[[JsonObject], Any] | None = None
-    """Makes the body from its JSON, where plain conversion is not enough."""
-    query: type[Struct] = NoQuery
+    status: int
+    media_types: tuple[str, ...]
+    """Of an answer that is not JSON; none where it is empty."""
+    kind: type[Struct] | None
+    """The type of the JSON; None where the answer is not JSON, or empty."""
+    words: str
+
+    @property
+    def name(self) -> str:
+        """Its `operationId`: the handler's name, as JavaScript writes it."""
+        first, *others = self.handler.__name__.split("_")
+        return first + "".join(map(str.capitalize, others))
+
+    @property
+    def body(self) -> Any:
+        """The type of the body; None without one."""
+        return self.handler.__annotations__.get("body")
+
+    @property
+    def query(self) -> type[Struct]:
+        return self.handler.__annotations__.get("query", NoQuery)
 
     async def __call__(self, request: Request) -> Response:
         """Check a request and answer it. Raises `RequestError`."""
-        body: Any = None
+        given: dict[str, Any] = {**request.path_params, "headers": request.headers}
         if self.body is not None:
             content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if content_type != "application/json":
                 raise refusal(415, "not_json", "The body has to be `application/json`.")
-            body = self._body_of(await request.body())
-        asked = Asked(request.path_params, body, self._query_of(request), request.headers)
-        answer = await self.handler(self.group, asked)
+            given["body"] = _body_of(await request.body(), self.body)
+        given["query"] = _query_of(request, self.query)
+        wanted = {name: given[name] for name in self.handler.__annotations__ if name != "return"}
+        answer = await self.handler(self.group, **wanted)
         if isinstance(answer, Response):
             return answer
-        return json_answer(answer, self.answers.status) if answer is not None else Response(status_code=204)
+        return json_answer(answer, self.status) if answer is not None else Response(status_code=204)
 
-    def _body_of(self, content: bytes) -> Any:
-        try:
-            fields = read_object(content.decode())
-        except UnicodeDecodeError:
-            raise refusal(400, "invalid_json", "The body is not UTF-8.") from None
-        except ValueError as flaw:
-            raise refusal(400, "invalid_json", f"The contents of the body {flaw}.") from flaw
-        return self.read(fields) if self.read is not None else _converted(fields, self.body)
 
-    def _query_of(self, request: Request) -> Struct:
-        given = request.query_params.multi_items()
-        names = [name for name, _ in given]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise refusal(400, "invalid", "It stands there more than once.", field=f"$.{twice}")
-        return _converted(dict(given), self.query, is_text=True)
+def _body_of(content: bytes, kind: Any) -> Any:
+    try:
+        fields = read_object(content.decode())
+    except UnicodeDecodeError:
+        raise refusal(400, "invalid_json", "The body is not UTF-8.") from None
+    except ValueError as flaw:
+        raise refusal(400, "invalid_json", f"The contents of the body {flaw}.") from flaw
+    if kind is not ops.Op:
+        return _converted(fields, kind)
+    try:
+        return ops.decode_op(fields)
+    except ops.MalformedOpError as error:
+        raise invalid(str(error)) from error
+
+
+def _query_of(request: Request, kind: type[Struct]) -> Struct:
+    given = request.query_params.multi_items()
+    names = [name for name, _ in given]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise refusal(400, "invalid", "It stands there more than once.", field=f"$.{twice}")
+    return _converted(dict(given), kind, is_text=True)
 
 
 def endpoint(
     method: Literal["GET", "POST", "DELETE"],
     path: str,
-    name: str,
     summary: str,
-    answers: type[Struct] | Answers = NO_CONTENT,
     *,
-    body: Any = None,
-    read: Callable[[JsonObject], Any] | None = None,
-    query: type[Struct] = NoQuery,
-) -> Callable[[Handler], Endpoint]:
-    known = answers if isinstance(answers, Answers) else Answers(kind=answers)
-    return partial(Endpoint, method, path, name, summary, known, body=body, read=read, query=query)
+    status: int = 200,
+    media_types: tuple[str, ...] = (),
+    kind: type[Struct] | None = None,
+    words: str = "As asked for.",
+) -> Callable[[Callable[..., Awaitable[Answer]]], Endpoint]:
+    """Declare an endpoint. `kind` is the type of the JSON where the handler makes the response itself."""
+
+    def declared(handler: Callable[..., Awaitable[Answer]]) -> Endpoint:
+        answered: Any = handler.__annotations__["return"]
+        return Endpoint(
+            method=method,
+            path=path,
+            summary=summary,
+            handler=handler,
+            status=204 if answered is None else status,
+            media_types=media_types,
+            kind=kind if answered in (Response, None) else answered,
+            words=words,
+        )
+
+    return declared
 
 
 get = partial(endpoint, "GET")
@@ -231,7 +244,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
             yield replace(declared, group=group)
 
 
-def _converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
+def _converted(fields: object, kind: type[K], *, is_text: bool = False) -> K:
     """Return `fields` as a value of that kind; with `is_text`, numbers are given as strings. Raises `RequestError`."""
     try:
         return convert(fields, learned(kind), strict=not is_text)
@@ -243,7 +256,7 @@ def invalid(problem: str) -> RequestError:
     """Return the error to raise for an invalid value, in msgspec's words."""
     message, has_place, place = problem.rpartition(" - at `")
     field = place.rstrip("`") if has_place else ""
-    return RequestError(400, Failure(code="invalid", message=f"{message or place}.", field=field))
+    return refusal(400, "invalid", f"{message or place}.", field=field)
 
 
 # -- what is asked --
@@ -326,9 +339,6 @@ class Accepted(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     after: int
-
-
-ACCEPTED = Answers(status=202, kind=Accepted)
 
 
 class PendingApproval(Struct, frozen=True, kw_only=True):

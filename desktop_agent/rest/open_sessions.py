@@ -1,9 +1,9 @@
 """The sessions that the server has open: each is opened once, serves every client, and ends with the server.
 
-Each has a feed of its events, in which no client holds up the session or another client. A stream leads one client
-through journal and feed, from any event on, without gaps or duplicates: first the recorded events from the journal,
-then those that the open session reports as they happen. A client that reads too slowly gets the rest from the journal
-again. For a session that is not open here, only the journal is followed.
+Its events wait for each client, so that no client holds up the session or another client. A stream leads one client
+through journal and live events, from any event on, without gaps or duplicates: first the recorded events from the
+journal, then those that the open session reports as they happen. A client that reads too slowly gets the rest from the
+journal again. For a session that is not open here, only the journal is followed.
 """
 
 import asyncio
@@ -26,7 +26,6 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import cannot_read
 from desktop_agent.core.store.journal.lines import offset_after
 from desktop_agent.core.store.journal.records import Follower
@@ -73,41 +72,17 @@ class Listening:
         return taken
 
 
-class Feed:
-    def __init__(self) -> None:
-        self.last_seq = 0
-        """The number of the last event heard; everything up to it is in the journal. 0 before the first."""
-        self._clients: set[Listening] = set()
-
-    def hear(self, event: ev.Event) -> None:
-        if isinstance(event, ev.DurableEvent):
-            self.last_seq = max(self.last_seq, event.seq)
-        for client in self._clients:
-            client.put(event)
-
-    def end(self) -> None:
-        for client in self._clients:
-            client.end()
-
-    @contextmanager
-    def listen(self) -> Generator[Listening]:
-        client = Listening()
-        self._clients.add(client)
-        try:
-            yield client
-        finally:
-            self._clients.discard(client)
-
-
 _log = logging.getLogger(__name__)
 
 
 class OpenSession(ServedSession):
-    """A session that this server has open. Its events go to a feed."""
+    """A session that this server has open, and the clients that listen to its events."""
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench.blobs, self._tell_end)
-        self.feed = Feed()
+        self.last_seq = 0
+        """The number of the last event heard; everything up to it is in the journal. 0 before the first."""
+        self._clients: set[Listening] = set()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the session has ended completely."""
 
@@ -119,12 +94,28 @@ class OpenSession(ServedSession):
 
     def hear(self, event: ev.Event) -> None:
         super().hear(event)
-        self.feed.hear(event)
+        if isinstance(event, ev.DurableEvent):
+            self.last_seq = max(self.last_seq, event.seq)
+        for client in self._clients:
+            client.put(event)
+
+    @contextmanager
+    def listen(self) -> Generator[Listening]:
+        client = Listening()
+        self._clients.add(client)
+        try:
+            yield client
+        finally:
+            self._clients.discard(client)
+
+    def end_listening(self) -> None:
+        for client in self._clients:
+            client.end()
 
     def _tell_end(self, _reason: Exception) -> None:
         if (error := self.failure) is not None:
             _log.error("Session %s ended unexpectedly", self.session.id, exc_info=error)
-        self.feed.end()
+        self.end_listening()
         self.over.set_result(None)
 
 
@@ -139,10 +130,13 @@ class OpenSessions:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
+        self.blobs = bench.blobs
         self._open: dict[SessionId, OpenSession] = {}
         self._locks: defaultdict[SessionId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
         self.is_closing = False
+        self.streams: set[EventStream] = set()
+        """The streams that are being sent."""
 
     def find(self, session_id: SessionId) -> OpenSession | None:
         return self._open.get(session_id)
@@ -192,7 +186,7 @@ class OpenSessions:
         self.is_closing = True
         self._tell_changed()
         for opened in self._open.values():
-            opened.feed.end()
+            opened.end_listening()
 
     def _refuse_late(self) -> None:
         if self.is_closing:
@@ -222,28 +216,32 @@ POLL_S: Final = 0.5
 """How old the shown state of a session can be while another process writes it."""
 
 
-class EventStream:
+class EventStream(StreamingResponse):
+    """A stream of events that ends in order when its client goes away."""
+
     def __init__(
-        self,
-        sessions: OpenSessions,
-        session_id: SessionId,
-        journal: Path,
-        blobs: Blobs,
-        *,
-        after: int,
-        until: str,
-        tick_s: float,
+        self, sessions: OpenSessions, session_id: SessionId, journal: Path, *, after: int, until: str, tick_s: float
     ) -> None:
         """`after` is the last event that the client has, or 0. The stream ends with an event of the type `until`."""
         self._sessions = sessions
         self._id = session_id
         self._journal = journal
-        self._blobs = blobs
         self._last = after
         self._until = until
         self._tick_s = tick_s
+        self._blocks = self._written()
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
 
-    async def blocks(self) -> AsyncGenerator[bytes]:
+    async def stream_response(self, send: Send) -> None:
+        self._sessions.streams.add(self)
+        try:
+            async with aclosing(self._blocks):
+                await super().stream_response(send)
+        finally:
+            self._sessions.streams.discard(self)
+
+    async def _written(self) -> AsyncGenerator[bytes]:
         """Yield the stream, a block for each event, until the server ends or the session cannot be read any more."""
         yield b": events\n\n"
         try:
@@ -259,19 +257,19 @@ class EventStream:
         """Yield the events, and None from time to time as a sign of life."""
         while not self._sessions.is_closing:
             opened = self._sessions.find(self._id)
-            source = self._followed() if opened is None else self._heard(opened.feed)
+            source = self._followed() if opened is None else self._heard(opened)
             async with aclosing(source):
                 async for event in source:
                     yield event
 
-    async def _heard(self, feed: Feed) -> AsyncGenerator[ev.Event | None]:
+    async def _heard(self, opened: OpenSession) -> AsyncGenerator[ev.Event | None]:
         """Yield the events of an open session until it is closed."""
-        with feed.listen() as listening:
+        with opened.listen() as listening:
             listening.is_behind = True
             while True:
                 while listening.is_behind:  # again, when more was left out while the journal was read
                     listening.is_behind = False
-                    for event in await self._recorded(await self._follower(), feed.last_seq):
+                    for event in await self._recorded(await self._follower(), opened.last_seq):
                         yield event
                 for event in listening.take():
                     if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._mark_sent(event):
@@ -303,7 +301,7 @@ class EventStream:
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
         except OSError as error:
             raise cannot_read(self._journal, error) from error
-        return Follower(self._journal, self._blobs, start)
+        return Follower(self._journal, self._sessions.blobs, start)
 
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
         """Return the events of the journal that the client lacks, up to `last`, the latest that the session reported.
@@ -327,22 +325,3 @@ def block_of(event: ev.Event) -> bytes:
     if isinstance(event, ev.DurableEvent) and event.seq > 0:
         return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()
     return f"event: live\ndata: {data}\n\n".encode()
-
-
-class EventAnswer(StreamingResponse):
-    """A stream of events that ends in order when its client goes away."""
-
-    def __init__(self, stream: EventStream, running: "set[EventAnswer]") -> None:
-        """`running` contains this answer while it is being sent."""
-        self._running = running
-        self._blocks = stream.blocks()
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
-
-    async def stream_response(self, send: Send) -> None:
-        self._running.add(self)
-        try:
-            async with aclosing(self._blocks):
-                await super().stream_response(send)
-        finally:
-            self._running.discard(self)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from desktop_agent.composition.session_context import SessionOptions
@@ -13,31 +14,24 @@ from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import SessionArchived
-from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.rest.endpoint import (
-    ACCEPTED,
     Accepted,
-    Answers,
     Archiving,
-    Asked,
     NewSession,
-    NoQuery,
     Prompt,
     SessionList,
     SessionView,
     delete,
     get,
-    invalid,
     json_answer,
     post,
     refusal,
 )
 from desktop_agent.rest.guard import ServerLimits
-from desktop_agent.rest.open_sessions import EventAnswer, EventStream, OpenSessions
+from desktop_agent.rest.open_sessions import EventStream, OpenSessions
 
 ONE = "/v1/sessions/{session_id}"
 
@@ -56,13 +50,6 @@ class _From(Struct, frozen=True, forbid_unknown_fields=True):
     """The type of event that the stream ends with; without it, it goes on."""
 
 
-def _op_of(fields: JsonObject) -> ops.Op:
-    try:
-        return decode_op(fields)
-    except MalformedOpError as error:
-        raise invalid(str(error)) from error
-
-
 class SessionEndpoints:
     """The endpoints of sessions."""
 
@@ -72,17 +59,15 @@ class SessionEndpoints:
         self._sessions = sessions
         self._folder = folder
         self._limits = limits
-        self._streams: set[EventAnswer] = set()
 
-    @get("/v1/sessions", "listSessions", "List sessions.", SessionList, query=_Which)
-    async def _list(self, asked: Asked[None, _Which]) -> SessionList:
+    @get("/v1/sessions", "List sessions.")
+    async def list_sessions(self, query: _Which) -> SessionList:
         summaries = await asyncio.to_thread(self._bench.catalog.summaries)
-        shown = tuple(one for one in summaries if asked.query.all or (one.is_listed and not one.is_archived))
+        shown = tuple(one for one in summaries if query.all or (one.is_listed and not one.is_archived))
         return SessionList(sessions=shown)
 
-    @post("/v1/sessions", "startSession", "Start a session.", Answers(status=201, kind=SessionView), body=NewSession)
-    async def _start(self, asked: Asked[NewSession, NoQuery]) -> Response:
-        body = asked.body
+    @post("/v1/sessions", "Start a session.", status=201, kind=SessionView)
+    async def start_session(self, body: NewSession) -> Response:
         options = SessionOptions(
             named=NamedModel(provider=body.provider, model=body.model), approval=body.approval, sandbox=body.sandbox
         )
@@ -90,87 +75,60 @@ class SessionEndpoints:
         view = await self._view(opened.session.id)
         return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
 
-    @get(ONE, "getSession", "Show a session, with the questions that wait in it.", SessionView)
-    async def _get(self, asked: Asked[None, NoQuery]) -> SessionView:
-        return await self._view(asked.path["session_id"])
+    @get(ONE, "Show a session, with the questions that wait in it.")
+    async def get_session(self, session_id: SessionId) -> SessionView:
+        return await self._view(session_id)
 
-    @delete(ONE, "deleteSession", "Remove a session with its undo history; files of the workspace stay.")
-    async def _delete(self, asked: Asked[None, NoQuery]) -> None:
-        session_id = asked.path["session_id"]
+    @delete(ONE, "Remove a session with its undo history; files of the workspace stay.")
+    async def delete_session(self, session_id: SessionId) -> None:
         await self._sessions.close(session_id)
         await self._bench.stored.delete(session_id)
 
-    @post(f"{ONE}/open", "openSession", "Open a session, so that it goes on.", SessionView)
-    async def _open(self, asked: Asked[None, NoQuery]) -> SessionView:
-        opened = await self._sessions.get(asked.path["session_id"])
+    @post(f"{ONE}/open", "Open a session, so that it goes on.")
+    async def open_session(self, session_id: SessionId) -> SessionView:
+        opened = await self._sessions.get(session_id)
         return await self._view(opened.session.id)
 
-    @post(
-        f"{ONE}/close",
-        "closeSession",
-        "End what runs in a session, and let others open it. Questions wait on.",
-        SessionView,
-    )
-    async def _close(self, asked: Asked[None, NoQuery]) -> SessionView:
-        await self._sessions.close(asked.path["session_id"])
-        return await self._view(asked.path["session_id"])
+    @post(f"{ONE}/close", "End what runs in a session, and let others open it. Questions wait on.")
+    async def close_session(self, session_id: SessionId) -> SessionView:
+        await self._sessions.close(session_id)
+        return await self._view(session_id)
 
-    @post(f"{ONE}/archive", "archiveSession", "Put a session away, or take it back.", body=Archiving)
-    async def _archive(self, asked: Asked[Archiving, NoQuery]) -> None:
-        session_id, is_archived = asked.path["session_id"], asked.body.is_archived
+    @post(f"{ONE}/archive", "Put a session away, or take it back.")
+    async def archive_session(self, session_id: SessionId, body: Archiving) -> None:
         if (opened := self._sessions.find(session_id)) is not None:
-            opened.session.submit(ops.ArchiveSession(is_archived=is_archived))
+            opened.session.submit(ops.ArchiveSession(is_archived=body.is_archived))
         else:
-            await self._bench.stored.file(session_id, SessionArchived(is_archived=is_archived))
+            await self._bench.stored.file(session_id, SessionArchived(is_archived=body.is_archived))
 
-    @post(
-        f"{ONE}/ops",
-        "submitOp",
-        "Hand an op to a session, which is opened for it.",
-        ACCEPTED,
-        body=ops.Op,
-        read=_op_of,
-    )
-    async def _submit(self, asked: Asked[ops.Op, NoQuery]) -> Accepted:
-        opened = await self._sessions.get(asked.path["session_id"])
-        return Accepted(session_id=opened.session.id, after=opened.hand(asked.body))
+    @post(f"{ONE}/ops", "Hand an op to a session, which is opened for it.", status=202)
+    async def submit_op(self, session_id: SessionId, body: ops.Op) -> Accepted:
+        opened = await self._sessions.get(session_id)
+        return Accepted(session_id=opened.session.id, after=opened.hand(body))
 
-    @post(
-        f"{ONE}/prompts",
-        "submitPrompt",
-        "Hand a prompt to a session, which is opened for it.",
-        ACCEPTED,
-        body=Prompt,
-    )
-    async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Accepted:
-        if not asked.body.text.strip():
+    @post(f"{ONE}/prompts", "Hand a prompt to a session, which is opened for it.", status=202)
+    async def submit_prompt(self, session_id: SessionId, body: Prompt) -> Accepted:
+        if not body.text.strip():
             raise refusal(400, "invalid", "The message is empty.", field="$.text")
-        opened = await self._sessions.get(asked.path["session_id"])
-        prompt = ops.SubmitPrompt(text=asked.body.text, include=asked.body.include)
+        opened = await self._sessions.get(session_id)
+        prompt = ops.SubmitPrompt(text=body.text, include=body.include)
         return Accepted(session_id=opened.session.id, after=opened.hand(prompt))
 
     @get(
         f"{ONE}/events",
-        "streamEvents",
         "Stream the events of a session: those of the journal after `Last-Event-ID`, then live.",
-        Answers(
-            media_types=("text/event-stream",),
-            words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
-        ),
-        query=_From,
+        media_types=("text/event-stream",),
+        words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
     )
-    async def _events(self, asked: Asked[None, _From]) -> Response:
-        if len(self._streams) >= self._limits.streams:
+    async def stream_events(self, session_id: SessionId, query: _From, headers: Headers) -> Response:
+        if len(self._sessions.streams) >= self._limits.streams:
             hint = "Close some that are not needed."
             raise refusal(429, "too_many_streams", "Too many streams of events are open.", hint=hint)
-        session_id = asked.path["session_id"]
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
-        until = asked.query.until
-        after = _number(asked.headers["last-event-id"]) if "last-event-id" in asked.headers else asked.query.after
-        stream = EventStream(
-            self._sessions, session_id, journal, self._bench.blobs, after=after, until=until, tick_s=self._limits.tick_s
+        after = _number(headers["last-event-id"]) if "last-event-id" in headers else query.after
+        return EventStream(
+            self._sessions, session_id, journal, after=after, until=query.until, tick_s=self._limits.tick_s
         )
-        return EventAnswer(stream, self._streams)
 
     async def _view(self, session_id: SessionId) -> SessionView:
         """Return a session as it is now. Raises `SessionNotFoundError`."""

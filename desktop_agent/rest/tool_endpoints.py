@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.jobs import read_tail
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Job
@@ -16,14 +17,11 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 from desktop_agent.rest.endpoint import (
-    ACCEPTED,
     Accepted,
-    Asked,
     CallAnswer,
     Execution,
     JobList,
     JobOutput,
-    NoQuery,
     RequestError,
     ToolList,
     get,
@@ -49,50 +47,34 @@ class ToolEndpoints:
         self._registry = ToolRegistry(builtin_tools(bench.paths.cache))
         self._calls: set[SingleCall] = set()
 
-    @get(f"{ONE}/jobs", "listJobs", "List the background commands of a session that is open here.", JobList)
-    async def _list_jobs(self, asked: Asked[None, NoQuery]) -> JobList:
-        return JobList(jobs=self._open(asked).session.transcript.session.jobs)
+    @get(f"{ONE}/jobs", "List the background commands of a session that is open here.")
+    async def list_jobs(self, session_id: SessionId) -> JobList:
+        return JobList(jobs=self._open(session_id).session.transcript.session.jobs)
 
-    @get(
-        f"{ONE}/jobs/{{job_id}}/output",
-        "getJobOutput",
-        "Show the end of what a background command printed.",
-        JobOutput,
-        query=_HowMuch,
-    )
-    async def _output(self, asked: Asked[None, _HowMuch]) -> JobOutput:
-        job = self._job(asked)
-        output = await asyncio.to_thread(read_tail, job.log, asked.query.max_bytes)
+    @get(f"{ONE}/jobs/{{job_id}}/output", "Show the end of what a background command printed.")
+    async def get_job_output(self, session_id: SessionId, job_id: str, query: _HowMuch) -> JobOutput:
+        job = _job(self._open(session_id), job_id)
+        output = await asyncio.to_thread(read_tail, job.log, query.max_bytes)
         return JobOutput(job_id=job.id, output=output)
 
-    @post(
-        f"{ONE}/jobs/{{job_id}}/stop",
-        "stopJob",
-        "End a background command with everything it started.",
-        ACCEPTED,
-    )
-    async def _stop(self, asked: Asked[None, NoQuery]) -> Accepted:
-        opened, job = self._open(asked), self._job(asked)
+    @post(f"{ONE}/jobs/{{job_id}}/stop", "End a background command with everything it started.", status=202)
+    async def stop_job(self, session_id: SessionId, job_id: str) -> Accepted:
+        opened = self._open(session_id)
+        job = _job(opened, job_id)
         return Accepted(session_id=opened.session.id, after=opened.hand(ops.StopJob(job_id=job.id)))
 
-    def _open(self, asked: Asked[None, NoQuery] | Asked[None, _HowMuch]) -> OpenSession:
-        opened = self._sessions.find(asked.path["session_id"])
+    def _open(self, session_id: SessionId) -> OpenSession:
+        opened = self._sessions.find(session_id)
         if opened is None:
             raise refusal(404, "not_open", "No such session is open here.", hint="Background commands end with theirs.")
         return opened
-
-    def _job(self, asked: Asked[None, NoQuery] | Asked[None, _HowMuch]) -> Job:
-        for job in self._open(asked).session.transcript.session.jobs:
-            if job.id == asked.path["job_id"]:
-                return job
-        raise refusal(404, "job_not_found", "The session has no such background command.")
 
     def interrupt(self) -> None:
         for call in self._calls:
             call.interrupt()
 
-    @get("/v1/tools", "listTools", "List the tools that can be called without a model.", ToolList)
-    async def _list(self, _asked: Asked[None, NoQuery]) -> ToolList:
+    @get("/v1/tools", "List the tools that can be called without a model.")
+    async def list_tools(self) -> ToolList:
         settings = self._bench.settings_in(self._folder)
         await settings.refresh()
         access = Access(self._registry, CallRules(), lambda: settings.current.execution.sandbox)
@@ -101,19 +83,15 @@ class ToolEndpoints:
 
     @post(
         "/v1/tools/{tool}/execute",
-        "executeTool",
         "Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
-        CallAnswer,
-        body=Execution,
     )
-    async def _execute(self, asked: Asked[Execution, NoQuery]) -> CallAnswer:
-        name, body = asked.path["tool"], asked.body
+    async def execute_tool(self, tool: str, body: Execution) -> CallAnswer:
         try:
-            self._registry.require(name).parse(body.arguments)
+            self._registry.require(tool).parse(body.arguments)
         except ToolError as error:
             raise _refused(error) from error
         options = CallOptions(
-            tool=name,
+            tool=tool,
             arguments=body.arguments,
             workspace=await folder_meant(body.workspace, self._folder),
             approval=body.approval,
@@ -126,6 +104,13 @@ class ToolEndpoints:
         finally:
             self._calls.discard(call)
         return _answer_to(report)
+
+
+def _job(opened: OpenSession, job_id: str) -> Job:
+    for job in opened.session.transcript.session.jobs:
+        if job.id == job_id:
+            return job
+    raise refusal(404, "job_not_found", "The session has no such background command.")
 
 
 def _answer_to(report: CallReport) -> CallAnswer:

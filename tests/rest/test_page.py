@@ -3,18 +3,20 @@
 import asyncio
 import json
 import os
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.base.plain_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.scripted import Call, Hang, Say
+from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say
 from desktop_agent.ui.wording.visible_text import pieces
 from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.browser import Browser, browsing
-from tests.rest.serving import serving
+from tests.rest.serving import Served, serving
 
 HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 MAKE = Call("create_file", {"path": "<b>page</b>.html", "content": f"{HOSTILE}\nelse\u202e\n"})
@@ -22,6 +24,19 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 AT_END = "(main => main.scrollHeight - main.scrollTop - main.clientHeight < 2)(document.querySelector('main'))"
 PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
 """A folder for pictures of the page, for people who change it."""
+
+
+@asynccontextmanager
+async def page_of(ground: Ground, script: Iterable[Reply] = ()) -> AsyncGenerator[tuple[Served, Browser]]:
+    """Serve, and open the page in a browser."""
+    async with asyncio.timeout(PATIENCE_S * 3), serving(ground, script) as served, browsing() as page:
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        yield served, page
+
+
+async def send(page: Browser, prompt: str) -> None:
+    await page("fill", "#prompt", prompt)
+    await page("click", "#send")
 
 
 async def allow(page: Browser) -> None:
@@ -35,15 +50,9 @@ async def allow(page: Browser) -> None:
 
 async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_text(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(ground, [[Say(HOSTILE), MAKE], [Say("Made.")], [Say("Now I wait"), Hang()]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
+    async with page_of(ground, [[Say(HOSTILE), MAKE], [Say("Made.")], [Say("Now I wait"), Hang()]]) as (served, page):
         assert served.server.token not in str(await page("evaluate", "location.href"))
-        await page("fill", "#prompt", "Make a page")
-        await page("click", "#send")
+        await send(page, "Make a page")
         await page("waitForSelector", ".card .allow")
         assert HOSTILE in str(await page("textContent", "#conversation .reply"))
         assert "<b>page</b>.html" in str(await page("textContent", ".card"))
@@ -60,8 +69,7 @@ async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_tex
         assert HOSTILE in str(await page("textContent", "#changes"))
         await _picture(page, "changes")
         await page("click", "#show-conversation")
-        await page("fill", "#prompt", "Go on")
-        await page("click", "#send")
+        await send(page, "Go on")
         await page("waitForSelector", "#stop:enabled")
         await page("click", "#stop")
         await page("waitForSelector", "text=The turn ended: interrupted.")
@@ -99,8 +107,7 @@ async def test_the_page_names_the_characters_that_the_window_names_and_no_others
                 expected.append(f"{before}{code} {shown_in_command(text)}")
             elif is_hiding(text, len(before), is_content=True):
                 expected.append(f"{before}{code} {before}{name_of(chr(code))}")
-    async with asyncio.timeout(PATIENCE_S * 3), serving(Ground(tmp_path)) as served, browsing() as page:
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
+    async with page_of(Ground(tmp_path)) as (_, page):
         assert await page("evaluate", EVERY_CHARACTER.replace("NAME", name)) == expected
 
 
@@ -109,8 +116,7 @@ def shown_in_command(text: str) -> str:
 
 
 async def test_a_long_or_blank_run_is_counted_as_in_the_window(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE_S * 3), serving(Ground(tmp_path)) as served, browsing() as page:
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
+    async with page_of(Ground(tmp_path)) as (_, page):
         for text in (
             "ls" + " " * 39 + "x",
             "ls" + " " * 400 + "; rm x",
@@ -129,14 +135,8 @@ LINES = "\n".join(f"echo line {number}" for number in range(200))
 async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_path: Path, way: str) -> None:
     ground = Ground(tmp_path)
     run = Call("run_terminal_cmd", {"command": LINES + "\ntouch made"})
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(ground, [[run], [Say("Done.")]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
-        await page("fill", "#prompt", "Run it")
-        await page("click", "#send")
+    async with page_of(ground, [[run], [Say("Done.")]]) as (_, page):
+        await send(page, "Run it")
         await page("waitForSelector", ".card .allow:disabled")
         assert "You have not seen all of it." in str(await page("textContent", ".card .unseen"))
         await _picture(page, "unseen")
@@ -161,14 +161,8 @@ async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_pa
 
 async def test_what_is_too_long_to_be_shown_cannot_be_allowed_on_the_page(tmp_path: Path) -> None:
     run = Call("run_terminal_cmd", {"command": f"echo {'x' * 60_100}; touch made"})
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(Ground(tmp_path), [[run], [Say("Not then.")]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
-        await page("fill", "#prompt", "Run it")
-        await page("click", "#send")
+    async with page_of(Ground(tmp_path), [[run], [Say("Not then.")]]) as (_, page):
+        await send(page, "Run it")
         await page("waitForSelector", ".card .allow:disabled")
         while await page("evaluate", "!document.querySelector('.unseen button').hidden"):
             await page("click", ".unseen button")
@@ -191,14 +185,8 @@ async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tm
     }
     schema: JsonObject = {"type": "object", "properties": fields, "required": ["name", "size"]}
     asking = Call("program__ask", {"request": {"message": "Who are you?", "requestedSchema": schema}})
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(ground, [[asking], [Say("Thank you.")]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
-        await page("fill", "#prompt", "Ask me")
-        await page("click", "#send")
+    async with page_of(ground, [[asking], [Say("Thank you.")]]) as (_, page):
+        await send(page, "Ask me")
         await allow(page)  # the call itself
         await page("waitForSelector", ".card .form")
         assert "Your <b>name</b> (needed)" in str(await page("textContent", ".card .form"))
@@ -223,14 +211,8 @@ async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_num
     with_servers(ground, program())
     exact = Call("program__echo", {"text": f"{HOSTILE}\u202e"})
     too_large = Call("program__steps", {"count": 12345678901234567891})
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(ground, [[exact], [too_large], [Say("Done.")]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
-        await page("fill", "#prompt", "Echo")
-        await page("click", "#send")
+    async with page_of(ground, [[exact], [too_large], [Say("Done.")]]) as (_, page):
+        await send(page, "Echo")
         await page("waitForSelector", ".card .called")
         called = str(await page("textContent", ".card .called"))
         assert called.startswith("program/echo\n")
@@ -244,19 +226,12 @@ async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_num
 
 async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Path) -> None:
     long = Say("\n\n".join(f"Paragraph {number} of a long answer, longer than the page." for number in range(40)))
-    async with (
-        asyncio.timeout(PATIENCE_S * 3),
-        serving(Ground(tmp_path), [[long], [long, MAKE], [long]]) as served,
-        browsing() as page,
-    ):
-        await page("goto", f"{served.server.url}/#token={served.server.token}")
+    async with page_of(Ground(tmp_path), [[long], [long, MAKE], [long]]) as (_, page):
         await page("waitForSelector", "text=What you send starts a session.")
-        await page("fill", "#prompt", "Tell")
-        await page("click", "#send")
+        await send(page, "Tell")
         await page("waitForSelector", "text=Paragraph 39")
         await page("waitForFunction", AT_END)
-        await page("fill", "#prompt", "Make a page")
-        await page("click", "#send")
+        await send(page, "Make a page")
         await page("waitForSelector", ".card .added")
         await page("waitForFunction", AT_END)
         assert await page("evaluate", "document.querySelector('.allow').getBoundingClientRect().bottom < innerHeight")
