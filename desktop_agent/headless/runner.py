@@ -199,18 +199,18 @@ class HeadlessRun(_Run):
 
     async def _correct_output(self, ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
         """Ask the model again while its answer is invalid; return what is still wrong with it."""
-        output, problem = self._options.output, ""
-        if output is None:
+        output, last = self._options.output, ended[-1]
+        if output is None or not isinstance(last, ev.TurnEnded):
             return ""
-        for is_last in (*[False] * output.corrections, True):
-            end = ended[-1]
-            if not isinstance(end, ev.TurnEnded) or end.reason != "completed":
-                return ""
-            problem = output.mistake_in(self._transcript, end.turn)
-            if not problem or is_last:
-                break
-            ended.append(await self._take(output.correction(problem)))
+        turns = [last]
+        problem = await output.correct(self._transcript, turns, self._ask)
+        ended += turns[1:]
         return problem
+
+    async def _ask(self, prompt: str) -> ev.TurnEnded:
+        end = await self._take(prompt)
+        assert isinstance(end, ev.TurnEnded)
+        return end
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
         output = self._options.output

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, cast, overload
@@ -81,32 +81,6 @@ def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider:
     if slash and provider in PROVIDER_IDS:
         return bench.model_meant(NamedModel(provider=provider, model=name))
     return bench.model_meant(NamedModel(model=model))
-
-
-async def answer_as(
-    output: OutputSchema,
-    prompt: str,
-    include: Sequence[Path | str],
-    run: Callable[[str, Sequence[Path | str]], Awaitable[Result]],
-    transcript: Transcript,
-) -> StructuredResult[object]:
-    """Run `prompt`, and further turns while the answer is invalid; return their combined result with the value.
-
-    `run` runs one turn with files to include. Raises what `run` raises, and `InvalidOutputError` when there is no valid
-    answer in the end.
-    """
-    results = [await run(f"{prompt}\n\n{output.instructions}", include)]
-    for is_last in (*[False] * output.corrections, True):
-        last = results[-1]
-        if not last.is_completed:
-            raise InvalidOutputError(combined(results), f"the turn ended with {last.reason}")
-        mistake = output.mistake_in(transcript, last.turn)
-        if not mistake:
-            break
-        if is_last:
-            raise InvalidOutputError(combined(results), mistake)
-        results.append(await run(output.correction(mistake), ()))
-    return with_output(combined(results), output.value_in(transcript, results[-1].turn))
 
 
 T = TypeVar("T")
@@ -224,9 +198,14 @@ class Agent:
         if output is None:
             return await self._run_turn(prompt, include)
         wanted = await asyncio.to_thread(OutputSchema.of, output)
-        return await answer_as(wanted, prompt, include, self._run_turn, self.transcript)
+        transcript = self.transcript
+        results = [await self._run_turn(f"{prompt}\n\n{wanted.instructions}", include)]
+        mistake = await wanted.correct(transcript, results, self._run_turn)
+        if mistake:
+            raise InvalidOutputError(combined(results), mistake)
+        return with_output(combined(results), wanted.value_in(transcript, results[-1].turn))
 
-    async def _run_turn(self, prompt: str, include: Sequence[Path | str]) -> Result:
+    async def _run_turn(self, prompt: str, include: Sequence[Path | str] = ()) -> Result:
         turn: RunningTurn | None = None
         async for _event in self.stream(prompt, include=include):
             turn = self._turn

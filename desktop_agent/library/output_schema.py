@@ -2,17 +2,22 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.tools.function_tool import adapter_of, first_mistake
 from desktop_agent.core.transcript import TextEntry, Transcript
+from desktop_agent.library.results import Result
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 _LONGEST_MISTAKE = 500
+
+
+E = TypeVar("E", TurnEnded, Result)
 
 
 class OutputSchema:
@@ -60,8 +65,21 @@ class OutputSchema:
             f"words around it, no code fence. It must be valid by this JSON Schema:\n{shown}"
         )
 
-    def correction(self, mistake: str) -> str:
-        return f"Your last message is not valid: {mistake}. Answer with the corrected JSON value and nothing else."
+    async def correct(self, transcript: Transcript, ends: list[E], ask: Callable[[str], Awaitable[E]]) -> str:
+        """Ask the model again while its last answer is invalid; return what is still wrong with it.
+
+        `ends` are the ends of turns, to which those of further turns are added; `ask` runs one.
+        """
+        for attempt in range(self.corrections + 1):
+            last = ends[-1]
+            if last.reason != "completed":
+                return f"the turn ended with {last.reason}"
+            mistake = self.mistake_in(transcript, last.turn)
+            if not mistake or attempt == self.corrections:
+                return mistake
+            words = f"Your last message is not valid: {mistake}. Answer with the corrected JSON value and nothing else."
+            ends.append(await ask(words))
+        raise AssertionError("there is at least one attempt")
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
         """Return what is wrong with the last answer of a turn, in one line; an empty string when it is valid."""
