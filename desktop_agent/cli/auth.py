@@ -21,39 +21,6 @@ from desktop_agent.core.providers.local import Place, is_here, look_for_servers
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import Destination, destination
 
-
-def main(args: argparse.Namespace, console: Console) -> int:
-    paths = AppPaths.from_environment()
-    store, file = SystemKeyStore(tell=console.say), AccountsFile(paths.config / ACCOUNTS_NAME)
-    loaded = file.load()
-    if loaded.problems:
-        raise UnsafeSettingsError(loaded.problems)
-    match args.action:
-        case "status":
-            live = LiveSettings.load(paths.settings_file(), os.environ)
-            _show_status(loaded, store, live, args.environ, console)
-        case "set":
-            account = _set(_meant(args, loaded), loaded, file, store)
-            live = LiveSettings.load(paths.settings_file(), os.environ)
-            there = destination(account, live.loaded, args.environ)
-            text = f"The key for {account.full_label} is in the system keyring. It is sent to {there.words}."
-            console.result(_document(account, "keyring", there), text)
-        case "delete":
-            account = _account(args, loaded)
-            if account.kind in ("oauth", "profile"):
-                raise UsageError(
-                    f"{account.full_label} has no key: it is signed in.",
-                    hint=f"Use `desktop-agent auth sign-out {account.provider} --account {account.label}`.",
-                )
-            store.delete(entry_of(account))
-            file.remove(account)
-            text = f"The key for {account.full_label} is no longer in the system keyring."
-            console.result(_document(account, None, Destination(address=account.where)), text)
-        case _:
-            raise AssertionError(args.action)
-    return 0
-
-
 _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
     "key": "no key",
     "oauth": "a sign-in",
@@ -62,12 +29,12 @@ _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
 }
 
 
-def _show_status(
-    loaded: LoadedAccounts, store: SystemKeyStore, live: LiveSettings, environ: Mapping[str, str], console: Console
-) -> None:
+def show_status(args: argparse.Namespace, console: Console) -> None:
     """Say of each account where its key comes from, never the key, and what it is for."""
+    _, loaded = _accounts()
+    store, live = SystemKeyStore(tell=console.say), _settings()
     accounts = [
-        (vendor, account, destination(account, live.loaded, environ))
+        (vendor, account, destination(account, live.loaded, args.environ))
         for vendor in VENDORS
         for account in loaded.of(vendor.id)
     ]
@@ -86,7 +53,7 @@ def _show_status(
         is_chosen = account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
         used_for = "new sessions" if is_chosen else ""
         try:
-            key, problem = resolve_key(account, environ, store), ""
+            key, problem = resolve_key(account, args.environ, store), ""
         except CredentialsError as error:
             key, problem = ResolvedKey(None, None), str(error)
         words = {
@@ -101,6 +68,52 @@ def _show_status(
         rows.append([vendor.id, account.label, words[key.source], there.words, used_for])
     below = ["", *(server.words for server in found)] if found else []
     console.result({"providers": documents}, "\n".join([table(rows), *below]))
+
+
+def store_key(args: argparse.Namespace, console: Console) -> None:
+    file, loaded = _accounts()
+    store, account = SystemKeyStore(tell=console.say), _meant(args, loaded)
+    before = loaded.find(account.provider, account.name)
+    store.set(entry_of(account), _read_key())
+    if account != before:
+        file.put(account)
+        if before is not None and entry_of(before) != entry_of(account):
+            store.delete(entry_of(before))  # it belongs to the address that the account had
+    there = destination(account, _settings().loaded, args.environ)
+    text = f"The key for {account.full_label} is in the system keyring. It is sent to {there.words}."
+    console.result(_document(account, "keyring", there), text)
+
+
+def delete_key(args: argparse.Namespace, console: Console) -> None:
+    file, loaded = _accounts()
+    _require_offered(args.provider)
+    name = named(args.account or "")
+    account = loaded.find(args.provider, name)
+    if account is None:
+        title = f"There is no account {name!r} for {vendor_of(args.provider).label}."
+        raise UsageError(title, hint=f"There are: {', '.join(one.label for one in loaded.of(args.provider))}.")
+    if account.kind in ("oauth", "profile"):
+        raise UsageError(
+            f"{account.full_label} has no key: it is signed in.",
+            hint=f"Use `desktop-agent auth sign-out {account.provider} --account {account.label}`.",
+        )
+    SystemKeyStore(tell=console.say).delete(entry_of(account))
+    file.remove(account)
+    text = f"The key for {account.full_label} is no longer in the system keyring."
+    console.result(_document(account, None, Destination(address=account.where)), text)
+
+
+def _accounts() -> tuple[AccountsFile, LoadedAccounts]:
+    """Raises `UnsafeSettingsError` when not all accounts can be read."""
+    file = AccountsFile(AppPaths.from_environment().config / ACCOUNTS_NAME)
+    loaded = file.load()
+    if loaded.problems:
+        raise UnsafeSettingsError(loaded.problems)
+    return file, loaded
+
+
+def _settings() -> LiveSettings:
+    return LiveSettings.load(AppPaths.from_environment().settings_file(), os.environ)
 
 
 def _document(account: Account, source: str | None, there: Destination) -> JsonObject:
@@ -119,16 +132,6 @@ def _server_document(server: LocalServer | None) -> JsonObject | None:
     if server is None:
         return None
     return {"state": server.state, "models": list(server.models), "message": server.title, "hint": server.hint}
-
-
-def _account(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
-    """Return the account that the options name. Raises `UsageError` when there is none."""
-    _require_offered(args.provider)
-    name = named(args.account or "")
-    if (account := loaded.find(args.provider, name)) is not None:
-        return account
-    known = ", ".join(account.label for account in loaded.of(args.provider))
-    raise UsageError(f"There is no account {name!r} for {vendor_of(args.provider).label}.", hint=f"There are: {known}.")
 
 
 def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
@@ -154,16 +157,6 @@ def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
         )
     if reason := account_problem(account):
         raise UsageError(f"The account cannot be used: {reason}.")
-    return account
-
-
-def _set(account: Account, loaded: LoadedAccounts, file: AccountsFile, store: SystemKeyStore) -> Account:
-    before = loaded.find(account.provider, account.name)
-    store.set(entry_of(account), _read_key())
-    if account != before:
-        file.put(account)
-        if before is not None and entry_of(before) != entry_of(account):
-            store.delete(entry_of(before))  # it belongs to the address that the account had
     return account
 
 

@@ -48,6 +48,7 @@ class NumberedHunk(Struct, frozen=True):
     """From 1, in the order of the file. `--hunk` takes it as well as the key."""
     key: HunkKey
     old_start: int
+    """A line, from 1."""
     old_count: int
     new_start: int
     new_count: int
@@ -56,7 +57,7 @@ class NumberedHunk(Struct, frozen=True):
     @property
     def title(self) -> str:
         words = {WHOLE_FILE: "the whole file", MODE: "the permissions", ENDINGS: "the line endings"}
-        ranges = f"@@ -{self.old_start + 1},{self.old_count} +{self.new_start + 1},{self.new_count} @@"
+        ranges = f"@@ -{self.old_start},{self.old_count} +{self.new_start},{self.new_count} @@"
         return words.get(self.key, ranges)
 
 
@@ -120,15 +121,15 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
     converted = converted_edits(diff)
     hunks: list[NumberedHunk] = []
     for number, key in enumerate(all_keys(diff), start=1):
-        hunk = lines.get(key)
-        if hunk is not None:
-            place = (hunk.old_start, hunk.old_end - hunk.old_start, hunk.new_start, hunk.new_end - hunk.new_start)
+        old, new, old_count, new_count = 0, 0, 0, 0
+        if (hunk := lines.get(key)) is not None:
+            old, new = hunk.old_start, hunk.new_start
+            old_count, new_count = hunk.old_end - old, hunk.new_end - new
         elif key == ENDINGS:
-            first, count = converted[0], sum(edit.old_end - edit.old_start for edit in converted)
-            place = (first.old_start, count, first.new_start, count)
-        else:
-            place = (0, 0, 0, 0)
-        hunks.append(NumberedHunk(number, key, *place, "undone" if key in diff.undone else "standing"))
+            old, new = converted[0].old_start, converted[0].new_start
+            old_count = new_count = sum(edit.old_end - edit.old_start for edit in converted)
+        state = "undone" if key in diff.undone else "standing"
+        hunks.append(NumberedHunk(number, key, old + 1, old_count, new + 1, new_count, state))
     return hunks
 
 
@@ -147,23 +148,14 @@ def _is_within(wanted: ChangeSelection, record: ChangeRecord) -> bool:
     return named.includes(record.change, turn=record.turn, call_id=record.call_id)
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
-    session = ChangedSession.find(args.id)
-    wanted = selection_of(args)
-    if args.action == "diff":
-        return _diff(agents_rows(matching(session.transcript, wanted)), session.blobs.of_file, console)
-    return _list(session.transcript, wanted, session.blobs.of_file if args.hunks else None, console)
-
-
-# -- list --
-
-
-def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | None, console: Console) -> int:
+def list_changes(args: argparse.Namespace, console: Console) -> None:
+    session, wanted = ChangedSession.find(args.id), selection_of(args)
+    transcript, contents = session.transcript, session.blobs.of_file
     records = matching(transcript, wanted)
     uncaptured = _uncaptured(transcript, wanted)
     document: JsonObject = {"changes": [_as_json(record) for record in records], "uncaptured": uncaptured}
     parts = [table([_as_row(record) for record in records], right=(4, 5)) or "There are no changes."]
-    if contents is not None:
+    if args.hunks:
         files = [
             (row, hunks_of(transcript, row, contents), transcript.changed.kept.get(row.path, set[HunkKey]()))
             for row in agents_rows(records)
@@ -174,7 +166,6 @@ def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | 
         missing = [f"{on_one_line(str(item['path']))} ({item['reason']}; turn {item['turn']})" for item in uncaptured]
         parts.append("\n".join(["Not recorded, so it cannot be undone:", *missing]))
     console.result(document, "\n\n".join(parts))
-    return 0
 
 
 def _as_json(record: ChangeRecord) -> JsonObject:
@@ -217,15 +208,8 @@ def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collectio
         "state": row.state,
         "ids": list(row.change_ids),
         "hunks": [
-            {
-                **picked(hunk, "number", "key", "title"),
-                "old_start": hunk.old_start + 1,
-                "old_count": hunk.old_count,
-                "new_start": hunk.new_start + 1,
-                "new_count": hunk.new_count,
-                "state": hunk.state,
-                "kept": hunk.key in kept,
-            }
+            picked(hunk, "number", "key", "title", "old_start", "old_count", "new_start", "new_count", "state")
+            | {"kept": hunk.key in kept}
             for hunk in hunks
         ],
     }
@@ -253,14 +237,12 @@ def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObj
     ]
 
 
-# -- diff --
-
-
-def _diff(rows: Sequence[NetChange], contents: Contents, console: Console) -> int:
-    patch = patch_of([row.change for row in rows], contents)
+def show_diff(args: argparse.Namespace, console: Console) -> None:
+    session = ChangedSession.find(args.id)
+    rows = agents_rows(matching(session.transcript, selection_of(args)))
+    patch = patch_of([row.change for row in rows], session.blobs.of_file)
     if console.is_json:
         # Bytes that are no UTF-8 come as lone surrogates, so that the very patch can be made of it again.
         console.result({"patch": patch.decode("utf-8", "surrogateescape"), "files": [row.path for row in rows]}, "")
     else:
         console.write_bytes(patch)
-    return 0

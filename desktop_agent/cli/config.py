@@ -69,29 +69,13 @@ def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
     return settings
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
-    paths = AppPaths.from_environment()
-    path = paths.settings_file()
-    if args.action == "path":
-        console.result({"path": str(path)}, str(path))
-        return 0
-    live = LiveSettings.load(path, os.environ)
-    if args.action in ("set", "reset"):
-        return _change(live, path, args, console)
-    SettingsWarnings(live, console)()
-    trust = ProjectTrust(paths.project_answers)
-    if args.action == "trust":
-        root = usable_workspace(args.folder or args.workspace or current_folder())
-        return _trust(WorkspaceSettings(live, root, trust), root, args, console)
-    settings = WorkspaceSettings(live, real_path(args.workspace or current_folder()), trust)
-    warn_of_project(settings, console)
-    if settings.faults:
-        raise UnsafeSettingsError(settings.faults)
-    loaded = settings.loaded
-    return _get(loaded, args.key, console) if args.action == "get" else _show(loaded, path, args.section, console)
+def show_path(_args: argparse.Namespace, console: Console) -> None:
+    path = str(AppPaths.from_environment().settings_file())
+    console.result({"path": path}, path)
 
 
-def _show(loaded: LoadedSettings, path: Path, wanted: str | None, console: Console) -> int:
+def show_settings(args: argparse.Namespace, console: Console) -> None:
+    loaded, path, wanted = _loaded(args, console), AppPaths.from_environment().settings_file(), args.section
     documents = {key: _document(loaded, key) for key in declared_settings() if _is_in(key, wanted)}
     if not documents:
         sections = ", ".join(dict.fromkeys(setting.section for setting in declared_settings().values()))
@@ -110,41 +94,65 @@ def _show(loaded: LoadedSettings, path: Path, wanted: str | None, console: Conso
             _put(nested, key.split("."), value)
     result: JsonObject = {"path": str(path), "settings": nested, "details": list(documents.values())}
     console.result(result, "\n".join(lines))
-    return 0
 
 
-def _get(loaded: LoadedSettings, key: str, console: Console) -> int:
+def show_setting(args: argparse.Namespace, console: Console) -> None:
+    loaded, key = _loaded(args, console), args.key
     values = setting_values(loaded.settings)
     if key not in values:
         raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(values)}.")
     value = values[key]
     console.result(_document(loaded, key), value if isinstance(value, str) else shown_value(value))
-    return 0
 
 
-def _change(live: LiveSettings, path: Path, args: argparse.Namespace, console: Console) -> int:
-    if args.action == "reset":
-        change = live.reset_now(args.key)
-        text = f"{args.key} is no longer in {path}; {_in_force(change)}"
-    else:
-        behind = left_behind(live.loaded, args.value) if args.key == "model.provider" else ()
-        change = live.change_now(args.key, read_value(args.value))
-        for key in behind:
-            console.say(f"warning: {key} was written for another provider; `desktop-agent config reset {key}` drops it")
-        text = f"{args.key} = {shown_value(change.after)} in {path}"
-        if change.overridden_by is not None:
-            text = f"{args.key} is set in {path}; {_in_force(change)}"
+def _loaded(args: argparse.Namespace, console: Console) -> LoadedSettings:
+    """Return the settings in force in the folder. Raises `UnsafeSettingsError`. Warnings are printed."""
+    settings = _settings(real_path(args.workspace or current_folder()), console)
+    warn_of_project(settings, console)
+    if settings.faults:
+        raise UnsafeSettingsError(settings.faults)
+    return settings.loaded
+
+
+def _settings(root: Path, console: Console) -> WorkspaceSettings:
+    paths = AppPaths.from_environment()
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    SettingsWarnings(live, console)()
+    return WorkspaceSettings(live, root, ProjectTrust(paths.project_answers))
+
+
+def change_setting(args: argparse.Namespace, console: Console) -> None:
+    path, key = AppPaths.from_environment().settings_file(), args.key
+    live = LiveSettings.load(path, os.environ)
+    behind = left_behind(live.loaded, args.value) if key == "model.provider" else ()
+    change = live.change_now(key, read_value(args.value))
+    for other in behind:
+        console.say(f"warning: {other} was written for another provider; `desktop-agent config reset {other}` drops it")
+    text = f"{key} = {shown_value(change.after)} in {path}"
+    if change.overridden_by is not None:
+        text = f"{key} is set in {path}; {_in_force(change)}"
+    _tell_changed(change, path, text, args, console)
+
+
+def reset_setting(args: argparse.Namespace, console: Console) -> None:
+    path = AppPaths.from_environment().settings_file()
+    change = LiveSettings.load(path, os.environ).reset_now(args.key)
+    _tell_changed(change, path, f"{args.key} is no longer in {path}; {_in_force(change)}", args, console)
+
+
+def _tell_changed(change: SettingChange, path: Path, text: str, args: argparse.Namespace, console: Console) -> None:
     if change.overridden_by is not None:
         console.say(f"warning: the environment variable {change.overridden_by} goes before the settings file")
     console.result({"key": args.key, "value": change.after, "path": str(path)}, text)
-    return 0
 
 
 def _in_force(change: SettingChange) -> str:
     return f"in force is {shown_value(change.after) or 'nothing'}"
 
 
-def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, console: Console) -> int:
+def trust(args: argparse.Namespace, console: Console) -> None:
+    root = usable_workspace(args.folder or args.workspace or current_folder())
+    settings = _settings(root, console)
     settings.look()
     proposal = settings.proposal
     if proposal is None:
@@ -166,7 +174,6 @@ def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, co
         {"name": server.name, "runs": server.in_full, "enabled": server.is_enabled} for server in servers.servers
     ]
     console.result(result, _as_text(proposal, servers, answer))
-    return 0
 
 
 def _as_text(proposal: ProjectProposal, servers: Definitions, answer: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The commands of `desktop-agent`: modules that are imported only when they are called; `parser.py` has the order."""
+"""The commands of `desktop-agent`: functions that are imported only when they are called."""
 
 import argparse
 import gc
@@ -13,35 +13,55 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others
 
 _FUNCTIONS = {
-    ("sessions", "list"): "sessions.list_sessions",
-    ("sessions", "show"): "sessions.show_session",
-    ("sessions", "verify"): "sessions.verify_stored",
-    ("sessions", "search"): "session_actions.search",
-    ("sessions", "export"): "session_actions.export_session",
-    ("sessions", "import"): "session_actions.import_session",
-    ("sessions", "fork"): "session_actions.file_session",
-    ("sessions", "rename"): "session_actions.file_session",
-    ("sessions", "archive"): "session_actions.file_session",
-    ("sessions", "pin"): "session_actions.file_session",
-    ("sessions", "delete"): "session_actions.file_session",
-    ("changes", "undo"): "changes_undo.main",
-    ("changes", "redo"): "changes_undo.main",
-    ("batch", ""): "batch.command.main",
-    ("tools", "call"): "tools.call_tool",
-    ("auth", "sign-in"): "signing.with_provider",
-    ("auth", "sign-out"): "signing.with_provider",
-    ("mcp", "test"): "mcp_testing.main",
-    ("mcp", "sign-in"): "signing.with_server",
-    ("mcp", "sign-out"): "signing.with_server",
-    ("mcp", "add"): "mcp.change",
-    ("mcp", "remove"): "mcp.change",
-    ("mcp", "import"): "mcp.change",
-    ("mcp", "enable"): "mcp.change",
-    ("mcp", "disable"): "mcp.change",
+    "batch": "batch.command.main",
+    "sessions list": "sessions.list_sessions",
+    "sessions show": "sessions.show_session",
+    "sessions verify": "sessions.verify_stored",
+    "sessions search": "session_actions.search",
+    "sessions export": "session_actions.export_session",
+    "sessions import": "session_actions.import_session",
+    "sessions fork": "session_actions.fork",
+    "sessions rename": "session_actions.rename",
+    "sessions archive": "session_actions.archive",
+    "sessions pin": "session_actions.pin",
+    "sessions delete": "session_actions.delete",
+    "changes list": "changes.list_changes",
+    "changes diff": "changes.show_diff",
+    "changes undo": "changes_undo.main",
+    "changes redo": "changes_undo.main",
+    "storage show": "storage.show",
+    "storage collect": "storage.collect_unused",
+    "tools list": "tools.list_tools",
+    "tools describe": "tools.describe",
+    "tools call": "tools.call_tool",
+    "auth status": "auth.show_status",
+    "auth set": "auth.store_key",
+    "auth delete": "auth.delete_key",
+    "auth sign-in": "signing.with_provider",
+    "auth sign-out": "signing.with_provider",
+    "models list": "models.main",
+    "mcp list": "mcp.list_servers",
+    "mcp catalogue": "mcp.list_known",
+    "mcp logs": "mcp.show_log",
+    "mcp test": "mcp_testing.main",
+    "mcp sign-in": "signing.with_server",
+    "mcp sign-out": "signing.with_server",
+    "mcp add": "mcp.add",
+    "mcp remove": "mcp.remove",
+    "mcp import": "mcp.import_servers",
+    "mcp enable": "mcp.switch",
+    "mcp disable": "mcp.switch",
+    "config show": "config.show_settings",
+    "config path": "config.show_path",
+    "config get": "config.show_setting",
+    "config set": "config.change_setting",
+    "config reset": "config.reset_setting",
+    "config trust": "config.trust",
 }
-"""The function that carries out an action, where it is not `main` of the module with the command's name."""
+"""What carries out a command, where it is not `main` of the module with the command's name."""
 
-_Main = Callable[[argparse.Namespace, Console], int]
+_Function = Callable[[argparse.Namespace, Console], int | None]
+"""A command: it returns an exit code, or None for 0."""
 
 
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -55,9 +75,9 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
     action: str = getattr(args, "action", "")
-    main = _imported(_FUNCTIONS.get((args.command, action), f"{args.command}.main"))
+    function = _imported(_FUNCTIONS.get(f"{args.command} {action}".rstrip(), f"{args.command}.main"))
     try:
-        return main(args, console)
+        return function(args, console) or 0
     except AgentError as error:
         if not (isinstance(error, OutputError) and error.is_closed):
             console.fail(error)
@@ -77,14 +97,14 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     return argv[:place], list(argv[place + 1 :])
 
 
-def _imported(place: str) -> _Main:
+def _imported(named: str) -> _Function:
     """Import the function of a command, and switch the garbage collector on if the entry point switched it off.
 
     Imported modules are frozen, as they stay until the end.
     """
-    module, _, function = place.rpartition(".")
+    module, _, name = named.rpartition(".")
     imported = importlib.import_module(f"desktop_agent.cli.{module}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-    return cast("_Main", getattr(imported, function))
+    return cast("_Function", getattr(imported, name))

@@ -39,21 +39,6 @@ NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS
 _SECTION = LIST.partition(".")[0]
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
-    paths = AppPaths.from_environment()
-    workspace = real_path(args.workspace or current_folder())
-    match args.action:
-        case "list":
-            _list(settings_in(paths, workspace), console)
-        case "catalogue":
-            _catalogue(console)
-        case "logs":
-            _logs(args.name, paths, console)
-        case _:
-            raise AssertionError(args.action)
-    return 0
-
-
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
     """Return the server of that name. Raises `UsageError` when there is none. Blocks."""
     settings = settings_in(paths, workspace)
@@ -65,7 +50,8 @@ def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDe
     return definition
 
 
-def _list(settings: WorkspaceSettings, console: Console) -> None:
+def list_servers(args: argparse.Namespace, console: Console) -> None:
+    settings = settings_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()))
     found = read_definitions(settings.loaded.tables)
     rows = [
         (server.name, _state(server, settings.root), server.defined_by, _short(server), server.where)
@@ -123,7 +109,7 @@ def _short(server: ServerDefinition) -> str:
     return "not confined" if server.reached_by.sandbox is None else "confined"
 
 
-def _catalogue(console: Console) -> None:
+def list_known(_args: argparse.Namespace, console: Console) -> None:
     known = [picked(each, "name", "about", "needs", "where", "confinement") for each in KNOWN_SERVERS]
     rows = [
         f"{each.name}: {each.about}\n  needs  {each.needs}\n  runs   {each.where}"
@@ -133,10 +119,11 @@ def _catalogue(console: Console) -> None:
     console.result({"servers": known}, "\n".join(rows))
 
 
-def _logs(name: str, paths: AppPaths, console: Console) -> None:
+def show_log(args: argparse.Namespace, console: Console) -> None:
+    name: str = args.name
     kept: list[Path] = []
     with suppress(ValueError):  # what names no server names no file either
-        stem = paths.logs / "mcp" / server_name({"name": name})
+        stem = AppPaths.from_environment().logs / "mcp" / server_name({"name": name})
         kept = [path for path in (stem.with_name(f"{name}.old.log"), stem.with_name(f"{name}.log")) if path.is_file()]
     if not kept:
         raise UsageError(f"There is no log of a server named {name!r}.", hint="It is written once the server runs.")
@@ -144,30 +131,21 @@ def _logs(name: str, paths: AppPaths, console: Console) -> None:
     console.result({"name": name, "path": str(kept[-1]), "log": text}, text)
 
 
-def change(args: argparse.Namespace, console: Console) -> int:
-    path = AppPaths.from_environment().settings_file()
-    match args.action:
-        case "add":
-            definition = _added(args)
-            define_server(path, definition, ServerKeyring(tell=console.say), _client_secret(args))
-            text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
-            confinement = definition.confinement
-            document: dict[str, object] = {"name": definition.name, "where": definition.where}
-            console.result(document | {"confinement": confinement}, "\n".join(filter(None, (text, confinement))))
-        case "remove":
-            _remove(path, args.name, console)
-        case "enable" | "disable":
-            _switch(path, args.name, is_enabled=args.action == "enable", console=console)
-        case "import":
-            _import(path, args.file, console)
-        case _:
-            raise AssertionError(args.action)
-    return 0
+def add(args: argparse.Namespace, console: Console) -> None:
+    definition = _added(args)
+    define_server(_settings_file(), definition, ServerKeyring(tell=console.say), _client_secret(args))
+    text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
+    document: JsonObject = picked(definition, "name", "where", "confinement")
+    console.result(document, "\n".join(filter(None, (text, definition.confinement))))
 
 
-def _remove(path: Path, name: str, console: Console) -> None:
+def _settings_file() -> Path:
+    return AppPaths.from_environment().settings_file()
+
+
+def remove(args: argparse.Namespace, console: Console) -> None:
     """Remove a server, then its stored secrets: a locked keyring must not prevent the removal."""
-    definition = remove_definition(path, name)
+    name, definition = args.name, remove_definition(_settings_file(), args.name)
     if definition is not None:
         try:
             asyncio.run(_forget(definition, ServerKeyring(tell=console.say)))  # noqa: TID251 - entry point
@@ -224,7 +202,10 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
         )
     if args.client_secret and not (url and args.client_id):
         raise UsageError("A client secret belongs to a --client-id of a server at a --url.")
-    return _read(values)
+    try:
+        return definition_in({key: value for key, value in values.items() if value not in ([], "", None)})
+    except ValueError as error:
+        raise UsageError(f"The server cannot be defined so: {error}.") from error
 
 
 def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:
@@ -241,33 +222,24 @@ def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str
     return known | {key: [*cast("list[str]", known.get(key, [])), *texts] for key, texts in added.items() if texts}
 
 
-def _read(values: dict[str, object]) -> ServerDefinition:
-    try:
-        return definition_in({key: value for key, value in values.items() if value not in ([], "", None)})
-    except ValueError as error:
-        raise UsageError(f"The server cannot be defined so: {error}.") from error
-
-
-def _switch(path: Path, named: str, *, is_enabled: bool, console: Console) -> None:
-    name, slash, tool = named.partition("/")
+def switch(args: argparse.Namespace, console: Console) -> None:
+    is_enabled = args.action == "enable"
+    name, slash, tool = args.name.partition("/")
     if slash and not tool:
         raise UsageError("No tool is named behind the '/'.", hint=f"Leave the '/' out to switch all of {name!r}.")
-    word = "used" if is_enabled else "not used"
     if tool:
-        switch_tool(path, name, tool, is_enabled=is_enabled)
-        text = f"The tool {tool} of {name} is {word}."
+        switch_tool(_settings_file(), name, tool, is_enabled=is_enabled)
     else:
-        switch_server(path, name, is_enabled=is_enabled)
-        text = f"{name} is {word}."
+        switch_server(_settings_file(), name, is_enabled=is_enabled)
+    text = f"{f'The tool {tool} of {name}' if tool else name} is {'used' if is_enabled else 'not used'}."
     console.result({"name": name, "tool": tool or None, "enabled": is_enabled}, text)
 
 
-def _import(path: Path, file: Path, console: Console) -> None:
-    found = servers_in_file(file)
-    servers = found.servers
-    add_definitions(path, servers, ServerKeyring(tell=console.say))
+def import_servers(args: argparse.Namespace, console: Console) -> None:
+    found = servers_in_file(args.file)
+    add_definitions(_settings_file(), found.servers, ServerKeyring(tell=console.say))
     problems = [f"{name}: {why}" for name, why in found.problems]
-    lines = [f"{server.name}: {server.where}" for server in servers]
+    lines = [f"{server.name}: {server.where}" for server in found.servers]
     lines += [f"Left out: {problem}" for problem in problems]
-    document: dict[str, object] = {"servers": [server.name for server in servers], "problems": problems}
+    document: JsonObject = {"servers": [server.name for server in found.servers], "problems": problems}
     console.result(document, "\n".join(lines) or "There is no server in the file.")

@@ -20,7 +20,7 @@ _HEADING = ("model", "context", "answer", "takes", "effort", "price per million,
 _NUMBERS = (1, 2)
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
+def main(args: argparse.Namespace, console: Console) -> None:
     bench = Workbench.from_environment(args.environ)
     for problem in bench.models_file.load().problems:
         console.say(f"warning: {problem}")
@@ -33,7 +33,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
         "fetched_at": fetched_at.isoformat() if fetched_at is not None else None,
     }
     console.result(document, _text(account, models, fetched_at))
-    return 0
 
 
 def _account(args: argparse.Namespace, bench: Workbench) -> Account:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TextIO, cast
@@ -391,9 +391,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         warn_of_project(bench.settings_in(real_path(options.workspace)), console)
     logs = run_logs(args)
     listener = RunListener(args, console)
-    run = _streamed if args.input_format == "stream" else _prompted
-    running = _confined(args, bench, options, listener, run(args, bench, options, logs, listener))
-    result, confined_by = asyncio.run(running)  # noqa: TID251 - entry point
+    result, confined_by = asyncio.run(_carry_out(args, bench, options, logs, listener))  # noqa: TID251 - entry point
     if listener.has_lost_reader:
         return result.exit_code
     if not args.stream:
@@ -414,34 +412,20 @@ def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
     return Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
 
 
-async def _confined(
-    args: argparse.Namespace,
-    bench: Workbench,
-    options: RunOptions,
-    listener: RunListener,
-    run: Coroutine[None, None, RunResult],
+async def _carry_out(
+    args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> tuple[RunResult, str | None]:
+    """Return the result, and what confined commands."""
+    approver = approver_of(args, options.workspace, bench.blobs)
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:
-        return await run, await looking
+        if args.input_format == "stream":
+            asked = ops_of(sys.stdin.fileno(), listener.on_rejected)
+            return await run_to_end(StreamedRun(bench, options, asked, logs, listener)), await looking
+        async with listener.progress.shown():
+            result = await run_to_end(HeadlessRun(bench, options, logs, listener, approver))
+        return result, await looking
     finally:
         looking.cancel()
-
-
-async def _prompted(
-    args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
-) -> RunResult:
-    approver = approver_of(args, options.workspace, bench.blobs)
-    try:
-        async with listener.progress.shown():
-            return await run_to_end(HeadlessRun(bench, options, logs, listener, approver))
-    finally:
         if approver is not None:
             await approver.aclose()
-
-
-async def _streamed(
-    _args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
-) -> RunResult:
-    asked = ops_of(sys.stdin.fileno(), listener.on_rejected)
-    return await run_to_end(StreamedRun(bench, options, asked, logs, listener))

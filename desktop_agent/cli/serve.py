@@ -15,7 +15,7 @@ from desktop_agent.core.system.workspace import current_folder, usable_workspace
 from desktop_agent.rest.server import RestServer, ServeOptions
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
+def main(args: argparse.Namespace, console: Console) -> None:
     paths = AppPaths.from_environment(args.environ)
     mask_warnings(args.environ)
     live = LiveSettings.load(paths.settings_file(args.environ), args.environ)
@@ -29,10 +29,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
         folder=usable_workspace(args.workspace or current_folder()),
     )
     bench = Workbench(paths, live, environ=args.environ, key_store=SystemKeyStore(tell=console.say))
-    return asyncio.run(_serve(bench, options, console))  # noqa: TID251 - entry point
+    asyncio.run(_serve(bench, options, console))  # noqa: TID251 - entry point
 
 
-async def _serve(bench: Workbench, options: ServeOptions, console: Console) -> int:
+async def _serve(bench: Workbench, options: ServeOptions, console: Console) -> None:
     server = RestServer(bench, options)
     server.listen()
     if console.is_json:
@@ -45,4 +45,3 @@ async def _serve(bench: Workbench, options: ServeOptions, console: Console) -> i
         )
         console.result({}, "\n".join(lines))
     await run_to_end(server)
-    return 0

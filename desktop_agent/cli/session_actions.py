@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import sys
 
-from msgspec import structs
 from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text
@@ -17,9 +16,10 @@ from desktop_agent.core.export import export_text
 from desktop_agent.core.importing.foreign_file import SOURCE_NAMES
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
+from desktop_agent.core.store.session_upkeep import Filing
 
 
-def search(args: argparse.Namespace, console: Console) -> int:
+def search(args: argparse.Namespace, console: Console) -> None:
     bench = Workbench.from_environment()
     query = SearchQuery(
         text=args.text,
@@ -40,7 +40,6 @@ def search(args: argparse.Namespace, console: Console) -> int:
     titles = {item.id: item.title for item in bench.catalog.summaries()} if hits else {}
     document: JsonObject = {"hits": [_hit_document(hit, titles.get(hit.session_id, "")) for hit in hits]}
     console.result(document, _hits_text(hits, titles) or "Nothing was found.")
-    return 0
 
 
 def _hits_text(hits: list[SearchHit], titles: dict[str, str]) -> str:
@@ -58,13 +57,13 @@ def _hits_text(hits: list[SearchHit], titles: dict[str, str]) -> str:
 
 def _hit_document(hit: SearchHit, title: str) -> JsonObject:
     marks = [list(mark) for mark in hit.marks]
-    return {**structs.asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
+    return {**asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
 
 
 _MAX_NAMED = 20
 
 
-def export_session(args: argparse.Namespace, console: Console) -> int:
+def export_session(args: argparse.Namespace, console: Console) -> None:
     bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
     if args.output is None:
@@ -72,15 +71,14 @@ def export_session(args: argparse.Namespace, console: Console) -> int:
             raise UsageError("With --json the export needs a file.", hint="Name it with --output F.")
         for piece in export_text(bench.catalog.journal_path(session_id), args.format, bench.blobs):
             console.write_bytes(piece)
-        return 0
+        return
     target = args.output.expanduser()
     size = asyncio.run(bench.stored.export(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
     document: JsonObject = {"id": session_id, "format": args.format, "path": str(target.absolute()), "size_bytes": size}
     console.result(document, f"{target} ({size_text(size)})")
-    return 0
 
 
-def import_session(args: argparse.Namespace, console: Console) -> int:
+def import_session(args: argparse.Namespace, console: Console) -> None:
     bench, file = Workbench.from_environment(), args.file.expanduser()
     imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
     document = asdict(imported)
@@ -96,39 +94,45 @@ def import_session(args: argparse.Namespace, console: Console) -> int:
     if len(imported.problems) > _MAX_NAMED:
         lines.append(f"not read: {number_of(len(imported.problems) - _MAX_NAMED, 'more line')}")
     console.result(document, "\n".join(lines))
-    return 0
 
 
-def file_session(args: argparse.Namespace, console: Console) -> int:
+def fork(args: argparse.Namespace, console: Console) -> None:
     bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
-    return asyncio.run(_carry_out(bench, console, args, session_id))  # noqa: TID251 - entry point
+    copy = asyncio.run(bench.stored.fork(session_id, before_turn=args.before_turn))  # noqa: TID251 - entry point
+    console.result({"id": copy, "source": session_id, "before_turn": args.before_turn}, copy)
 
 
-async def _carry_out(bench: Workbench, console: Console, args: argparse.Namespace, session_id: SessionId) -> int:
-    match args.action:
-        case "fork":
-            copy = await bench.stored.fork(session_id, before_turn=args.before_turn)
-            console.result({"id": copy, "source": session_id, "before_turn": args.before_turn}, copy)
-        case "rename":
-            title = " ".join(args.title.split())
-            if not title:
-                raise UsageError("A title needs at least one letter.")
-            await bench.stored.file(session_id, SessionRenamed(title=title))
-            console.result({"id": session_id, "title": title}, "")
-        case "archive":
-            await bench.stored.file(session_id, SessionArchived(is_archived=not args.undo))
-            console.result({"id": session_id, "archived": not args.undo}, "")
-        case "pin":
-            await bench.stored.file(session_id, SessionPinned(is_pinned=not args.undo))
-            console.result({"id": session_id, "pinned": not args.undo}, "")
-        case _:
-            return await _delete(bench, console, args, session_id)
-    return 0
+def rename(args: argparse.Namespace, console: Console) -> None:
+    title = " ".join(args.title.split())
+    if not title:
+        raise UsageError("A title needs at least one letter.")
+    _file(args, SessionRenamed(title=title), console, {"title": title})
 
 
-async def _delete(bench: Workbench, console: Console, args: argparse.Namespace, session_id: SessionId) -> int:
-    if not args.yes and not await _is_confirmed(bench, console, session_id):
+def archive(args: argparse.Namespace, console: Console) -> None:
+    _file(args, SessionArchived(is_archived=not args.undo), console, {"archived": not args.undo})
+
+
+def pin(args: argparse.Namespace, console: Console) -> None:
+    _file(args, SessionPinned(is_pinned=not args.undo), console, {"pinned": not args.undo})
+
+
+def _file(args: argparse.Namespace, event: Filing, console: Console, document: JsonObject) -> None:
+    bench = Workbench.from_environment()
+    session_id = bench.catalog.find(args.id)
+    asyncio.run(bench.stored.file(session_id, event))  # noqa: TID251 - entry point
+    console.result({"id": session_id, **document}, "")
+
+
+def delete(args: argparse.Namespace, console: Console) -> int:
+    bench = Workbench.from_environment()
+    session_id = bench.catalog.find(args.id)
+    return asyncio.run(_delete(bench, console, session_id, is_confirmed=args.yes))  # noqa: TID251 - entry point
+
+
+async def _delete(bench: Workbench, console: Console, session_id: SessionId, *, is_confirmed: bool) -> int:
+    if not is_confirmed and not await _is_confirmed(bench, console, session_id):
         console.say("Nothing was deleted.")
         return 1
     await bench.stored.delete(session_id)

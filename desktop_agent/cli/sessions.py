@@ -36,7 +36,7 @@ from desktop_agent.core.transcript import (
 from desktop_agent.core.undo.refusals import describe_outcome
 
 
-def list_sessions(args: argparse.Namespace, console: Console) -> int:
+def list_sessions(args: argparse.Namespace, console: Console) -> None:
     """List the sessions of one folder, or of all; archived sessions and calls by hand only when asked for."""
     known = Catalog.of(AppPaths.from_environment()).summaries()
     summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
@@ -61,7 +61,6 @@ def list_sessions(args: argparse.Namespace, console: Console) -> int:
     ]
     text = table(rows, right=(2, 3, 4)) or "There are no sessions yet."
     console.result({"sessions": [_summary_document(item) for item in summaries]}, text)
-    return 0
 
 
 def _is_wanted(summary: SessionSummary, *, is_archived: bool) -> bool:
@@ -89,7 +88,7 @@ def _when(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
-def show_session(args: argparse.Namespace, console: Console) -> int:
+def show_session(args: argparse.Namespace, console: Console) -> None:
     catalog = Catalog.of(AppPaths.from_environment())
     session_id = catalog.find(args.id)
     events, damages = read_journal(catalog.journal_path(session_id), catalog.blobs)
@@ -114,7 +113,6 @@ def show_session(args: argparse.Namespace, console: Console) -> int:
     if used := _used(transcript.turns.usage):
         heading += f"{used}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
-    return 0
 
 
 def _used(usage: Usage) -> str:

@@ -35,7 +35,7 @@ from desktop_agent.core.system.workspace import current_folder
 _WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."
 
 
-def with_provider(args: argparse.Namespace, console: Console) -> int:
+def with_provider(args: argparse.Namespace, console: Console) -> None:
     paths = AppPaths.from_environment()
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     sign_ins = SignIns(
@@ -44,7 +44,7 @@ def with_provider(args: argparse.Namespace, console: Console) -> int:
     command = Signing(sign_ins, accounts, console, args.environ)
     work = command.sign_in if args.action == "sign-in" else command.sign_out
     name = None if args.account is None else named(args.account)
-    return asyncio.run(run_cancellable(work(args.provider, name)))  # noqa: TID251 - entry point
+    asyncio.run(run_cancellable(work(args.provider, name)))  # noqa: TID251 - entry point
 
 
 class Signing:
@@ -56,7 +56,7 @@ class Signing:
         self._console = console
         self._environ = environ
 
-    async def sign_in(self, provider: str, name: str | None) -> int:
+    async def sign_in(self, provider: str, name: str | None) -> None:
         """Sign in as the provider offers it; `name` is the account's name, None the usual one."""
         browser = TerminalsBrowser(self._console, self._environ)
         match provider:
@@ -78,14 +78,12 @@ class Signing:
                     f"There is no sign-in for {provider!r}.",
                     hint=f"There is one for: {known}. Others take a key: `desktop-agent auth set {provider}`.",
                 )
-        return 0
 
-    async def sign_out(self, provider: str, name: str | None) -> int:
+    async def sign_out(self, provider: str, name: str | None) -> None:
         account = self._signed_in(provider, name)
         await self._sign_ins.sign_out(account)
         document: JsonObject = {"provider": account.provider, "account": account.name, "signed_in": False}
         self._console.result(document, f"{account.full_label} is signed out on this machine.{_left_behind(account)}")
-        return 0
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
         """Return the account that is meant. Raises `UsageError` when it is not signed in or ambiguous."""
@@ -165,23 +163,21 @@ def _left_behind(account: Account) -> str:
             return ""
 
 
-def with_server(args: argparse.Namespace, console: Console) -> int:
+def with_server(args: argparse.Namespace, console: Console) -> None:
     paths = AppPaths.from_environment()
     definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
     sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())
     action = _sign_in if args.action == "sign-in" else _sign_out
-    return asyncio.run(run_cancellable(action(definition, sign_ins, console)))  # noqa: TID251 - entry point
+    asyncio.run(run_cancellable(action(definition, sign_ins, console)))  # noqa: TID251 - entry point
 
 
-async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> int:
+async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> None:
     await sign_ins.sign_in(definition, TerminalsBrowser(console, os.environ))
     text = f"You are signed in with {definition.name}. `desktop-agent mcp test {definition.name}` says what it offers."
     console.result({"name": definition.name, "signed_in": True}, text)
-    return 0
 
 
-async def _sign_out(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> int:
+async def _sign_out(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> None:
     await sign_ins.sign_out(definition)
     text = f"You are signed out of {definition.name} on this machine."
     console.result({"name": definition.name, "signed_in": False}, text)
-    return 0

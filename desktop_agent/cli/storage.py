@@ -1,7 +1,6 @@
 """`desktop-agent storage`: the disk space that sessions take, and the removal of what none of them needs."""
 
 import argparse
-from collections.abc import Mapping
 
 from msgspec import to_builtins
 from msgspec.structs import asdict
@@ -11,36 +10,17 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
+from desktop_agent.core.store.collect import collect, report_storage
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
+def show(args: argparse.Namespace, console: Console) -> None:
+    if args.dry_run:
+        raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
     paths = AppPaths.from_environment()
     catalog = Catalog.of(paths)
-    blobs = catalog.blobs
-    match args.action:
-        case "show":
-            if args.dry_run:
-                raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
-            titles = {item.id: item.title for item in catalog.summaries()}
-            _show(report_storage(blobs, paths.sessions), titles, console)
-        case "collect":
-            now = SystemClock().now()
-            done = collect(blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
-            if not args.dry_run:
-                from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # only `collect` needs it
-
-                drop_stranded(paths.cache / BASELINES, now.timestamp())
-            document: JsonObject = {**asdict(done), "dry_run": args.dry_run}
-            console.result(document, _describe(done, is_dry_run=args.dry_run))
-        case _:
-            raise AssertionError(args.action)
-    return 0
-
-
-def _show(report: StorageReport, titles: Mapping[str, str], console: Console) -> None:
+    titles = {item.id: item.title for item in catalog.summaries()}
+    report = report_storage(catalog.blobs, paths.sessions)
     lines = [
         f"{number_of(report.blobs, 'content')}: {size_text(report.blob_bytes)}; "
         f"unpacked {size_text(report.content_bytes)}.",
@@ -58,9 +38,15 @@ def _show(report: StorageReport, titles: Mapping[str, str], console: Console) ->
     console.result(to_builtins(report), "\n".join(lines))
 
 
-def _describe(done: Collected, *, is_dry_run: bool) -> str:
-    verb = "Would remove" if is_dry_run else "Removed"
+def collect_unused(args: argparse.Namespace, console: Console) -> None:
+    paths, now = AppPaths.from_environment(), SystemClock().now()
+    done = collect(Catalog.of(paths).blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
+    if not args.dry_run:
+        from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # only `collect` needs it
+
+        drop_stranded(paths.cache / BASELINES, now.timestamp())
+    verb = "Would remove" if args.dry_run else "Removed"
     lines = [f"{verb} {number_of(done.removed, 'file')} that no session needs: {size_text(done.removed_bytes)}."]
     if done.kept_young:
         lines.append(f"{done.kept_young} more: kept until 24 hours after they were stored.")
-    return "\n".join(lines)
+    console.result({**asdict(done), "dry_run": args.dry_run}, "\n".join(lines))

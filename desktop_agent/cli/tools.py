@@ -20,18 +20,17 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
-    paths = AppPaths.from_environment()
-    registry = ToolRegistry(builtin_tools(paths.cache))
-    settings = settings_in(paths, real_path(args.workspace or current_folder()))
-    access = Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
-    if args.action == "list":
-        tools = access.permitted()
-        # A schema takes longer than all the rest, and only the document has them.
-        documents = [tool_document(tool, access) for tool in tools] if console.is_json else []
-        rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
-        console.result({"tools": documents}, table(rows))
-        return 0
+def list_tools(args: argparse.Namespace, console: Console) -> None:
+    _, access = _registry_and_access(args)
+    tools = access.permitted()
+    # A schema takes longer than all the rest, and only the document has them.
+    documents = [tool_document(tool, access) for tool in tools] if console.is_json else []
+    rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
+    console.result({"tools": documents}, table(rows))
+
+
+def describe(args: argparse.Namespace, console: Console) -> None:
+    registry, access = _registry_and_access(args)
     try:
         tool = registry.require(args.name)
     except ToolError as error:
@@ -39,7 +38,13 @@ def main(args: argparse.Namespace, console: Console) -> int:
     wanted = access.definition(tool)
     schema = json.dumps(wanted.input_schema, indent=2)
     console.result(tool_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
-    return 0
+
+
+def _registry_and_access(args: argparse.Namespace) -> tuple[ToolRegistry, Access]:
+    paths = AppPaths.from_environment()
+    settings = settings_in(paths, real_path(args.workspace or current_folder()))
+    registry = ToolRegistry(builtin_tools(paths.cache))
+    return registry, Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
 
 
 def call_tool(args: argparse.Namespace, console: Console) -> int:

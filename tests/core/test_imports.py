@@ -96,17 +96,19 @@ def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs
 
 
 @pytest.mark.parametrize(
-    ("module", "arguments"),
-    [("config", ["config", "path"]), ("run", ["run", "--prompt", "x", "--workspace", "/none"])],
+    ("module", "function", "arguments"),
+    [("config", "show_path", ["config", "path"]), ("run", "main", ["run", "--prompt", "x", "--workspace", "/none"])],
 )
-def test_a_command_is_imported_without_the_collector_and_runs_with_it(module: str, arguments: list[str]) -> None:
+def test_a_command_is_imported_without_the_collector_and_runs_with_it(
+    module: str, function: str, arguments: list[str]
+) -> None:
     program = f"""
 import gc, sys
 from desktop_agent.cli import main
 
 def is_importing(phase, info):
     command = sys.modules.get("desktop_agent.cli.{module}")
-    if "desktop_agent.cli.dispatch" in sys.modules and not hasattr(command, "main"):
+    if "desktop_agent.cli.dispatch" in sys.modules and not hasattr(command, "{function}"):
         meanwhile.append(info)
 
 meanwhile = []
