@@ -141,7 +141,7 @@ async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
 
 
 async def local_server(bench: Workbench, account: Account) -> LocalServer | None:
-    """Return what runs at the address of an account; None for one on another machine."""
+    """Return the local model server at an account's address; None if the address is on another machine."""
     meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
     address = meant.base_url or account.where
     return await look_at(Place(provider=account.provider, address=address)) if is_here(address) else None

@@ -26,7 +26,7 @@ from desktop_agent.core.undo.path_tracking import recorded_of
 
 
 class ChangedSession(NamedTuple):
-    """A stored session, as its journal tells it."""
+    """A stored session, read from its journal."""
 
     id: SessionId
     blobs: Blobs

@@ -55,7 +55,7 @@ class Workbench:
         self.model_meant = app.model_meant
         self.accounts = app.accounts
         self.models_file = app.models_file
-        """What the user says of models."""
+        """The file in which the user describes models."""
         self.blobs = app.blobs
         self.catalog = app.catalog
         self.environ = app.environ
@@ -64,13 +64,13 @@ class Workbench:
         self.shared_tools = app.tools
         """The tools and MCP servers of all sessions, with who still uses them."""
         self.services = app.services
-        """What slash commands reach beyond their session."""
+        """What slash commands use outside their session."""
         self.stored = app.stored
         """The sessions on the disk, open or not."""
         self.search = app.search
         self.keys = app.keys
         self.models = app.models
-        """What is known of the models of each account, without asking the network."""
+        """What is known about the models of each account, without asking the network."""
         self.sign_ins = app.sign_ins
 
     @classmethod

@@ -109,9 +109,9 @@ def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
 class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decision: Literal["allow", "deny", "edit"]
     message: str = ""
-    """For the model, of a denial."""
+    """The reason for the model, with a denial."""
     command: str = ""
-    """What to run instead, of an edit."""
+    """The command to run instead, with an edit."""
     scope: ApprovalScope = "once"
 
 

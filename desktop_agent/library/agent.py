@@ -72,7 +72,7 @@ def absolute_path(path: Path | str) -> str:
 
 
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
-    """Return the model that is meant; None means the one of the settings or of the session."""
+    """Return the model that the caller chose; None stands for the model of the settings or of the session."""
     if not isinstance(model, str):
         return model or (ModelRef(provider="own", model="own") if has_provider else None)
     if model == DEMO:

@@ -46,7 +46,7 @@ _PATCH = ("text/x-diff",)
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
     path: str | None = None
-    """Only this one; without it, all of them."""
+    """Only this file; without it, all files."""
 
 
 class _Form(Struct, frozen=True, forbid_unknown_fields=True):

@@ -31,11 +31,11 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
 
     body_bytes: int = 8 * 2**20
     head_bytes: int = 16 * 2**10
-    """Of the request line and all headers together."""
+    """How large the request line and all headers together may be."""
     head_s: float = 10.0
-    """From the beginning of a connection, or the first byte of its next request, to the end of the headers."""
+    """How long a head may take, from the connection or the first byte of its next request to the end of the headers."""
     body_s: float = 20.0
-    """For the whole body."""
+    """How long the whole body may take."""
     waiting: int = 256
     """The most connections at once that have not shown the token.
 
@@ -238,7 +238,7 @@ class RequestGuard:
             self._running -= 1
 
     def _check(self, scope: Scope) -> Literal["public", "owner"]:
-        """Return who asks. Raises `RequestError` for anyone who may not."""
+        """Return who sent the request. Raises `RequestError` for anyone who may not."""
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
         if head_bytes > self._limits.head_bytes:

@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft
 
 _PAUSE_MS = 500
-"""How long the user must have typed nothing before the text is saved."""
+"""How long typing must pause before the text is saved."""
 
 logger = logging.getLogger(__name__)
 

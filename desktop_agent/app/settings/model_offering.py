@@ -167,7 +167,7 @@ class ModelOffering(Controller):
         self._setup = setup
         self._accounts: tuple[Account, ...] = ()
         self._has_key: dict[str, bool] = {}
-        """By keyring entry."""
+        """Whether the keyring has a key, by the name of its entry."""
         self._lists = ModelLists(self._bench.models, changed=self._show)
         self._picker.opened.connect(in_background(self._launch, self._offer))
         self._pickers.model_shown.connect(self._on_shown)

@@ -36,7 +36,7 @@ class ServerTools:
         self._launch = launch
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
-        """By server: what it listed, and how that is shown."""
+        """What each server listed, by server, and how that is shown."""
         self._wanted: dict[str, Connection] = {}
         self._is_looking = False
 

@@ -37,7 +37,7 @@ SHAPING = (
     r"(?<=[\u203c\u2049\u2100-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])\ufe0f"
     r"|(?<=[\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f])\u3000"
 )
-"""`re` compiles it on first use, which takes 2 ms, and caches it."""
+"""Invisible characters that only shape their neighbours. `re` compiles this on first use (2 ms) and caches it."""
 
 MOST_BLANKS = 40
 """A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push the text after it out of

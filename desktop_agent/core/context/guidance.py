@@ -23,7 +23,7 @@ SecretAt = Callable[[Path, os.stat_result], str]
 
 
 class HoldsSecretsError(ValueError):
-    """The file holds secrets, or may hold them; the text says why, to follow a name and a colon."""
+    """The file holds secrets, or may. The message is the reason, and is shown after a name and a colon."""
 
 
 def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:

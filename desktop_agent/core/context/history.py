@@ -37,7 +37,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 KEPT_CHARS = 400
-"""At each end of a shortened result."""
+"""How many characters stay at each end of a shortened result."""
 
 
 def shortened(result: ToolResult) -> ToolResult:

@@ -54,7 +54,7 @@ from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
 MOST_BYTES = 15 * 1024 * 1024
-"""Their total size in bytes: 20 MiB as base64, well below the 32 MB that a request may have."""
+"""How large all pictures together may be: 20 MiB as base64, well below the 32 MB that a request may have."""
 DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"

@@ -90,7 +90,7 @@ _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
 _MAX_EXTRACTED_CHARS = 400
-"""For what is kept without asking the model: a pasted line of a megabyte would take more room than it frees."""
+"""How long a text kept without asking the model may be: a pasted line of a megabyte would take more than it frees."""
 _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
 """How many possible beginnings of a JSON object are tried in an answer before it counts as something else."""

@@ -71,13 +71,13 @@ def _shortened(history: History, kept: list[int], excess: float) -> tuple[CallId
 MAX_TOKENS = 6_000
 """The longest summary."""
 _LONGEST_PART = 2_000
-"""Of a result or of a call's arguments, in characters: a summary needs the outcome, not all of it."""
+"""How much of a result or of a call's arguments is summarised, in characters: a summary needs the outcome only."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
 
 
 Urgency = Literal["asked", "wanted", "needed"]
-"""The user asked; the conversation is over the target; or it does not fit otherwise."""
+"""Why to summarise: the user asked, the conversation exceeds the target, or it does not fit otherwise."""
 
 
 def summary_request(

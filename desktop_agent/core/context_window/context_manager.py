@@ -478,7 +478,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return self._last
 
     def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Take in what the provider reported with an answer; return why its cache was missed, if it was."""
+        """Note what the provider reported with an answer; return why its cache was missed, if it was."""
         meter = self.context_manager.meter
         if self._last is not None:
             meter.report_usage(self._last, usage, self.model, self.context_manager.window(self.model))

@@ -118,9 +118,9 @@ def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
 
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
-"""Of both versions together. Beyond this, comparing line by line would take seconds and hundreds of megabytes."""
+"""How large both versions together may be. Beyond this, comparing lines takes seconds and hundreds of megabytes."""
 MAX_COMPARED_LINES = 3_000_000
-"""Of both versions together. A line takes at least 60 bytes of memory."""
+"""How many lines both versions together may have. A line takes at least 60 bytes of memory."""
 
 
 Match = Callable[[bytes, bytes], list[Edit]]

@@ -136,7 +136,7 @@ def _text_key(diff: FileDiff, hunk: Hunk) -> str:
 MIN_MOVED_LINES = 3
 """Lines with a word in them. With fewer, every closing bracket and blank line would count as moved."""
 MAX_CHANGED_LINES = 50_000
-"""Of one diff, both sides together. Beyond this, no moves are marked: it would cost more than it shows."""
+"""With more changed lines than this, on both sides together, no moves are marked: it would cost more than it shows."""
 _MAX_CANDIDATES = 8
 """Places where the start of a block is looked for. The others are copies of the same few lines."""
 

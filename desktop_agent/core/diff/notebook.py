@@ -17,7 +17,7 @@ from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.protocol.model import FileDiff
 
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
-"""Of one version. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
+"""How large one version may be. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
 MAX_VALUES = 200_000
 """Counted as commas: a notebook of many tiny values would be slow to read, however few bytes it has."""
 MAX_CELLS = 5_000

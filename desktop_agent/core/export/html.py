@@ -107,7 +107,7 @@ def _coloured(text: str, language: str) -> str:
 
 MAX_PICTURE_BYTES = 4 * 2**20
 MAX_PICTURES_BYTES = 64 * 2**20
-"""Of all pictures in one file."""
+"""How large all pictures in one file may be together."""
 
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 

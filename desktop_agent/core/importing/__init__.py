@@ -38,7 +38,7 @@ from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
-"""In lines. A file can begin with some that several programs could have written."""
+"""How many lines are inspected. A file can begin with some that several programs could have written."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 

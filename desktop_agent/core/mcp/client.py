@@ -86,7 +86,7 @@ class SampledMessage(Struct, frozen=True, kw_only=True):
 class SamplingRequest(Struct, frozen=True, kw_only=True):
     server: str
     fingerprint: str
-    """Of the server's definition: a different definition under the same name counts as a different server."""
+    """Identifies the server's definition: a different definition under the same name counts as a different server."""
     messages: tuple[SampledMessage, ...]
     system: str = ""
     max_tokens: int
@@ -170,7 +170,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     workspace: Path
     environ: Mapping[str, str]
-    """For a server process, already without credentials."""
+    """The environment for a server process, already without credentials."""
     log: ServerLog
     confine: Confine
     """Confines the command that runs a server according to its definition, until exit. Raises `ServerError`."""

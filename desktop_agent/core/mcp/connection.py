@@ -130,7 +130,7 @@ async def _resources(client: "ServerClient") -> dict[str, object]:
 _KEPT_CALLS = 20
 
 _LAST_WORDS_S = 4.0
-"""How long a call waits to hear how the server that it was made to has ended."""
+"""How long a call to a server that has ended waits to hear how it ended."""
 
 _LAST_LINES = 20
 

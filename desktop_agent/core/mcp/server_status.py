@@ -156,7 +156,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """Kept after the server ends."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
-    """As listed when it started."""
+    """The prompts that it listed when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     pid: int | None = None

@@ -31,7 +31,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 MOST_SHOWN_CHARS = 60_000
-"""Of one definition. The rest appears as its length and digest, so that a change in it is visible."""
+"""How much of one definition is shown. The rest appears as its length and digest, so that a change in it is visible."""
 
 
 MOST_INTRODUCED_CHARS = 8_000
@@ -117,7 +117,7 @@ _LOCK_TIMEOUT_S = 5.0
 
 class TrustedTools(Struct, frozen=True):
     tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
-    """By the server's own names."""
+    """The definitions, by the server's own names of the tools."""
     is_broken: bool = False
 
 

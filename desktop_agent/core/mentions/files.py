@@ -285,9 +285,9 @@ class SymbolTarget(Struct, frozen=True):
 
     name: str
     path: str = ""
-    """Empty for the whole workspace."""
+    """The file that defines it; empty for the whole workspace."""
     line: int = 0
-    """0 for any."""
+    """The line that the definition is near; 0 for any."""
 
     @classmethod
     def read(cls, target: str) -> "SymbolTarget | None":

@@ -24,7 +24,7 @@ from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.ripgrep import SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 2_000
-"""In symbols. If there are more, the user has to type on."""
+"""How many symbols are collected. If there are more, the user has to type on."""
 
 _MOST_LINES = 50_000
 _MOST_OF_A_FILE = 200

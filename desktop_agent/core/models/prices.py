@@ -62,7 +62,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     newest: date
     """The latest day on which one of its prices begins."""
     vendors: dict[str, tuple[PricedModel, ...]]
-    """By `Vendor.prices`; the first model that matches a name counts."""
+    """The priced models by `Vendor.prices`; the first model that matches a name counts."""
 
 
 @cache

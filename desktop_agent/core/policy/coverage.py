@@ -94,7 +94,7 @@ COVERED: dict[tuple[str, ...], Cover] = {
     ("go", "vet"): Cover("v", (), (), _PACKAGE),
     ("make",): Cover("ks", ("keep-going", "silent", "quiet"), (("-j", _NUMBER), ("--jobs", _NUMBER))),
 }
-"""By the first words of a command. `python -m pytest` counts as `pytest`."""
+"""What a rule covers, by the first words of a command. `python -m pytest` counts as `pytest`."""
 
 TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
 """Commands whose next word is the remote: only a rule that names it covers the branches after it."""

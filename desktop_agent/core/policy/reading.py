@@ -279,7 +279,7 @@ _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),
 }
-"""By the number of words in a test."""
+"""The operators of a test, by how many words the test has."""
 
 
 def _printf(arguments: Sequence[str]) -> bool:

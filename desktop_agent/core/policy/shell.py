@@ -53,13 +53,13 @@ from desktop_agent.core.policy.shell_words import (
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
-"""Of brackets, expansions, pipes and redirections: the parser tries several readings, so many cost seconds."""
+"""The most brackets, expansions, pipes and redirections: the parser tries several readings, so many cost seconds."""
 MOST_BLANKS = 3_000
-"""Of characters that end a word or quote one."""
+"""The most characters that end or quote a word."""
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
-"""Of a script within a word, which is parsed again."""
+"""How long a script within a word may be; it is parsed again."""
 
 
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)

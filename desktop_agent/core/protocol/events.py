@@ -315,9 +315,9 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
     """A slash command was run without asking the model. The model does not see it."""
 
     text: str
-    """As it was written: `/pin add --ttl=60 keep it short`."""
+    """The command as it was written: `/pin add --ttl=60 keep it short`."""
     output: str
-    """What it says, as markdown."""
+    """What the command says, as markdown."""
     is_error: bool = False
     opens: SessionId = ""
     """The session that a front end should show now, if the command created one."""
@@ -346,7 +346,7 @@ class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: Finite
-    """Without the time spent waiting for the user."""
+    """How long it took, without the time spent waiting for the user."""
 
 
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):

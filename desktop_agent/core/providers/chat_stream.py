@@ -91,15 +91,15 @@ WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_r
 """Limited to as many results as our own tool returns."""
 
 _LONGEST_QUOTE = 600
-"""In characters: a router can quote a whole page."""
+"""How much of a quote is kept, in characters: a router can quote a whole page."""
 
 
 class _Calls:
-    """Also reads what compatible servers send: no indexes, a call in one piece, several calls at one index."""
+    """The calls of an answer, also as compatible servers send them: in one piece, without an index or sharing one."""
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
-        """In the order in which they began."""
+        """The calls in the order in which they began."""
         self._by_place: dict[int, _Call] = {}
 
     def add(self, fields: JsonObject) -> Iterable[StreamPiece]:
@@ -163,7 +163,7 @@ class ChatReader(MessageReader):
         self._thinking = _Thinking()
         self._calls = _Calls()
         self._citations: dict[str, Citation] = {}
-        """By address: each page once, in the order in which they came."""
+        """The cited pages by address, each once, in the order in which they came."""
         self._chars = 0
 
     def add(self, data: str) -> Sequence[StreamPiece]:

@@ -104,12 +104,12 @@ def _seconds_until(date: str | None, now: datetime) -> float | None:
 
 
 _LONGEST_NAME = 100
-"""Of a type, a code or a request's ID, in characters."""
+"""How long a type, a code or a request's ID may be, in characters."""
 
 _DAY_S = 86_400.0
 
 _LONGEST_MESSAGE = 2_000
-"""In characters: a proxy can answer with a whole page."""
+"""How long a message may be, in characters: a proxy can answer with a whole page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

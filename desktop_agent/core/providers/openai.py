@@ -34,7 +34,7 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "slow_down": "overloaded",
     "server_error": "server",
 }
-"""By code or type, which say more than the status does."""
+"""The fault by code or type, which say more than the status does."""
 
 
 def reported_error(fields: JsonObject) -> Refusal:
@@ -60,7 +60,7 @@ def _refusal(fields: JsonObject, status: int | None) -> Refusal:
 
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
-"""For one token. Larger values, and values that are no numbers, are no price."""
+"""The highest credible price of one token. Anything larger, or not a number, is not a price."""
 
 
 def _answers_in_text(entry: JsonObject) -> bool:

@@ -56,7 +56,7 @@ def _split(identifier: str) -> str:
 
 class CodeQuestion(Struct, frozen=True):
     expression: str
-    """For `MATCH`. Every term is quoted, so that no character of the question acts as an operator."""
+    """The expression for `MATCH`. Every term is quoted, so that no character of the question acts as an operator."""
     terms: tuple[str, ...]
 
 
@@ -129,7 +129,7 @@ _SCHEMA = (
       path, symbols, words, content, tokenize = 'porter unicode61 remove_diacritics 2')""",
 )
 _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
-"""Of path, symbols, words and content: a passage's name says more than its text."""
+"""The weights of path, symbols, words and content: a passage's name says more than its text."""
 
 
 class Hit(Struct, frozen=True):

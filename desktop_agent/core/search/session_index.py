@@ -64,7 +64,7 @@ class SessionQuestion(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """For `MATCH`. Every word is quoted, so that none acts as an operator."""
+        """The expression for `MATCH`. Every word is quoted, so that none acts as an operator."""
         parts = list(map(phrase_expression, self.phrases))
         if parts and self.is_open:
             parts[-1] += " *"
@@ -99,7 +99,7 @@ _HEAD_CHARS = 16_000
 _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
-"""Of one side of a change; for larger ones only the path is searchable."""
+"""How large one side of a change may be to be searchable; for larger ones only the path is."""
 _TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',

@@ -18,7 +18,7 @@ class SpendingState(Struct):
     """The totals of one journal. What a fork copied was spent and allowed elsewhere."""
 
     by_day: dict[date, Usage] = field(default_factory=dict[date, Usage])
-    """By the day in UTC, as vendors count them."""
+    """What was used, by the day in UTC, as vendors count days."""
     session_until_usd: float = 0.0
     """How much the user allowed the session to spend in all, when it asked; 0 if it never did."""
     day_until: tuple[date, float] | None = None

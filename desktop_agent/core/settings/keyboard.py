@@ -18,7 +18,7 @@ _MODIFIERS: Final[Mapping[str, str]] = {
     "option": "Alt",
     "shift": "Shift",
 }
-"""In the order in which Qt writes them."""
+"""The modifiers, in the order in which Qt writes them."""
 
 _ORDER: Final = tuple(dict.fromkeys(_MODIFIERS.values()))
 
@@ -43,7 +43,7 @@ ANY: Final = ("any",)
 """Stands for all keys, in places where no text is typed."""
 
 _MOST_STROKES: Final = 4
-"""As many as Qt can tell apart."""
+"""How many strokes keys may have: as many as Qt can tell apart."""
 
 
 def written_key(text: str, plain: tuple[str, ...] = ()) -> str:

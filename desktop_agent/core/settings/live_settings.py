@@ -82,7 +82,7 @@ class LiveSettings:
         return () if self._has_held else self._loaded.faults
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
+        """Put in force what can be read, and defaults for the rest. Only the user may decide on that."""
         self._has_held = True
         self._tell()
 

@@ -74,7 +74,7 @@ _NAMING = "DESKTOP_AGENT_CONFIG"
 """The environment variable that names a settings file other than the usual one."""
 
 LARGEST_BYTES = 2**20
-"""In bytes: far more than a hand-written file has."""
+"""How large a settings file may be, in bytes: far more than a hand-written one is."""
 
 _MOST_PROBLEMS = 1_000
 """A file with more problems is not a settings file, and naming each mistake would take seconds."""
@@ -112,7 +112,7 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     value: object
     path: Path
     line: int | None
-    """Where it begins in the file; None if it shares a line with others."""
+    """The line where it begins in the file; None if it shares that line with others."""
     is_project: bool = False
     """Whether it comes from a project and not from the user."""
 
@@ -159,7 +159,7 @@ class LoadedSettings(Struct, frozen=True):
     settings: Settings
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
-    """By dotted key; a key that is not in it has its default."""
+    """Where values come from, by dotted key; a key that is missing has its default."""
     tables: tuple[FoundTable, ...] = ()
     """The contents of lists of tables, which are not settings."""
 

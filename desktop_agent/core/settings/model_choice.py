@@ -32,10 +32,10 @@ class NamedModel(Struct, frozen=True, kw_only=True):
 def model_meant(
     meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
 ) -> ModelRef:
-    """Return the model that is meant; its name is empty if none is known.
+    """Return the model that the choice `named` selects; its name is empty if none is known.
 
-    Open parts are those of the model `now` if it has the same provider, or else those of the settings. The settings
-    apply to their own provider only: for another one, an address or an account would lead elsewhere.
+    Parts that it leaves open are those of the model `now` if it has the same provider, or else those of the settings.
+    The settings apply to their own provider only: for another one, an address or an account would lead elsewhere.
     """
     if now is not None and meant.provider in (None, now.provider):
         model = meant.model or now.model
@@ -107,7 +107,7 @@ def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
 
 
 def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:
-    """Return the level of effort that is meant, or else the settings' level, which uses their provider's word."""
+    """Return the requested level of effort, or else the settings' level, which uses their provider's word."""
     if meant.effort is not None:
         return meant.effort
     return settings.effort.lower() if provider == settings.provider else ""

@@ -27,7 +27,7 @@ _LOCK_TIMEOUT_S = 5.0
 class LoadedTables(Struct, frozen=True):
     entries: tuple[FoundTable, ...] = ()
     problems: tuple[FileProblem, ...] = ()
-    """What is wrong with the file as a whole; each is a fault."""
+    """What is wrong with the file as a whole. Each problem is a fault."""
 
 
 class TableList:

@@ -67,7 +67,7 @@ class Setting(Struct, frozen=True, kw_only=True):
                 return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
 
     def checked(self, value: object) -> object:
-        """Return a value, as a user writes it, in its stored form. Raises `ValueError` with what is allowed."""
+        """Return a value that a user wrote in its stored form. Raises `ValueError` with what is allowed."""
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":

@@ -234,7 +234,7 @@ class WorkspaceSettings:
         return (*self.live.faults, *(() if self._has_accepted_faults else self._own_faults()))
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
+        """Put in force what can be read, and defaults for the rest. Only the user may decide on that."""
         self._has_accepted_faults = True
         self.live.go_on()
 

@@ -143,7 +143,7 @@ _NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
 
 class Invocation(Struct, frozen=True):
     name: str
-    """Without the slash."""
+    """The command's name, without the slash."""
     rest: str
     """Everything behind the name, without the white space around it."""
 

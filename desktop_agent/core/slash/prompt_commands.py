@@ -156,7 +156,7 @@ def _one_line(text: str) -> str:
 BETWEEN = ":"
 _LONGEST_SUMMARY = 200
 LONGEST_PROMPT = 200_000
-"""In characters; a longer prompt is refused."""
+"""How long a prompt may be, in characters; a longer one is refused."""
 
 
 class ServerPrompt(Struct, frozen=True):

@@ -69,11 +69,11 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     context_manager: ContextManager
     workspace: Path
     config_folder: Path
-    """Where the user's own commands are."""
+    """The folder with the user's own commands."""
     secrets: Callable[[], SecretNames]
     """Finds out which files of the workspace hold secrets."""
     contents: Callable[[FileImage | None], bytes | None]
-    """The content of a recorded file; `None` where there is none. Blocks."""
+    """Returns the content of a recorded file; `None` where there is none. Blocks."""
     services: Services
     provider_ids: tuple[str, ...]
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
@@ -106,7 +106,7 @@ class SessionControls(Struct, frozen=True, kw_only=True):
     """The parts of the session that its commands can use."""
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
-    """Carries out an op as if a front end had asked for it."""
+    """Carries out an op as if a front end had submitted it."""
     prompt: Callable[[str, str], Awaitable[object]]
     """Sends or queues a prompt; the second text is the part that the user typed, which may mention resources."""
     prompt_later: Callable[[str], None]
@@ -433,7 +433,7 @@ _PARTLY_GONE = {
     "files": "",
     "both": "The model no longer sees what came after.",
 }
-"""What is said when some files were left alone; those are listed, too."""
+"""Said when some files were left alone; those are listed, too."""
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:

@@ -24,7 +24,7 @@ from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, State, j
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
 
 _EARLIER_CACHE = "summary.json"
-"""What earlier versions kept beside each journal."""
+"""The file that earlier versions kept beside each journal."""
 
 _VERSION = 4
 _MOST_OTHERS = 20

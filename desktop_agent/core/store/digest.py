@@ -319,7 +319,7 @@ _TURNS = frozenset({b"turn_started", b"turn_ended"})
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
-"""Of all other lines, which are most of them, only the time matters."""
+"""Events that say more than their time; of all others, which are most lines, only the time matters."""
 
 
 _SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")

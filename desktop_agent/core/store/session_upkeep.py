@@ -207,7 +207,7 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
 NEVER_WRITTEN = (
     "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
 )
-"""For a session whose journal is empty."""
+"""Said of a session whose journal is empty."""
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 

@@ -154,7 +154,7 @@ def _watch(health: Health, export: Callable[[], bool]) -> bool:
 
 _PATIENCE_S = 5
 MOST_BYTES = 64 * 2**20
-"""Of one file. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
+"""How large one file may be. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
 """Bytes fields, which OTLP's JSON has in hexadecimal and protobuf's JSON in base64."""
 

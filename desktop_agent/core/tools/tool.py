@@ -236,7 +236,7 @@ def _without_title_and_null(schema: JsonObject) -> JsonObject:
 _NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions"})
 """Keywords with an object of schemas by names, which may be those of keywords."""
 _DEEPEST = 64
-"""Of schemas in schemas. A server that sends more gets the rest passed on as anything."""
+"""How deeply schemas may be nested. What a server nests more deeply is passed on as a schema that allows anything."""
 
 
 def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:

@@ -173,7 +173,7 @@ class CompactionEntry(Struct, kw_only=True):
 
     event: ev.Compacted
     summary: Summary
-    """With the user's edits, if any."""
+    """The summary, with the user's edits, if any."""
     is_undone: bool = False
     is_in_force: bool = True
     """Whether the model sees this summary."""
@@ -303,7 +303,7 @@ _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
 """The longest list or object on one line, in characters; longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100
-"""In characters of indentation; what is nested deeper stays on one line."""
+"""How far lines are indented at most, in characters; what is nested deeper stays on one line."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
 """Our tools that let the model explain a call."""

@@ -34,7 +34,7 @@ from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
 _MAX_NAME = 200
-"""For a tool's name, in characters: the model can make up the name that it calls."""
+"""How long a tool's name may be, in characters: the model can make up the name that it calls."""
 _MAX_ANSWER_S = 24 * 3600
 """A longer time between two lines is not the wait for an answer: the machine was asleep."""
 

@@ -66,9 +66,9 @@ class ToolUse(Struct, kw_only=True):
     tool: str
     calls: int = 0
     failed: dict[str, int] = field(default_factory=dict[str, int])
-    """By the kind of error."""
+    """How many calls failed, by the kind of error."""
     took: Durations = field(default_factory=Durations)
-    """Without the time they waited for the user."""
+    """How long the calls took, without the time they waited for the user."""
 
 
 class ModelUse(Struct, kw_only=True):
@@ -151,7 +151,7 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     last: date
     total: Figures
     spending: tuple[Spending, ...]
-    """By day, then by model."""
+    """What was used and spent, by day, then by model."""
     days: dict[Key, Figures]
     """Only days with any use, oldest first."""
     models: dict[Key, Figures]

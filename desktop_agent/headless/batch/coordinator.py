@@ -112,7 +112,7 @@ class BatchSummary(Struct, frozen=True, kw_only=True):
     tasks: int
     done: int
     skipped: int
-    """Of those done, how many already had a result."""
+    """How many of those done already had a result."""
     failed: int
     cost_usd: float | None
     stopped: str = ""

@@ -79,7 +79,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     id: str
     exit_code: int
-    """As `desktop-agent run` would have returned."""
+    """The exit code that `desktop-agent run` would have returned."""
     stopped_reason: str
     final_response: str = ""
     session_id: str | None = None

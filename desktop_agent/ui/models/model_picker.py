@@ -63,7 +63,7 @@ class ModelPicker(QObject):
         self._effort = ""
         self._memory = memory
         self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
-        """In the order in which they were marked."""
+        """The favourites, in the order in which they were marked."""
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
         """The models that were asked, the latest first."""
         button.clicked.connect(self.toggle)

@@ -88,7 +88,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         self._is_choosing = False
-        """Enter was pressed before the rows were there."""
+        """Whether Enter was pressed before the rows were there."""
         self._before: QWidget | None = None
         set_names(self._field, "paletteField", self.tr("Command palette"))
         set_names(self._list, "paletteList", self.tr("Matches"))

@@ -81,7 +81,7 @@ class Palette(NamedTuple):
     danger_text: str
     """Errors, refusals and destructive actions."""
     warning_text: str
-    """What waits for the user."""
+    """The colour of what waits for the user."""
     warning_bg: str
     warning_border: str
     found_current: str
@@ -199,7 +199,7 @@ class TextSizes(NamedTuple):
 
     chat: float = TypeSize.BODY
     code: float = TypeSize.CODE
-    """In the chat, its tool cards and commands."""
+    """The size of code in the chat, in tool cards and in commands."""
     diff: float = TypeSize.DIFF
 
 

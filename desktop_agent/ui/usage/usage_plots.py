@@ -139,7 +139,7 @@ _FULLEST = 0.72
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
-"""In pixels, of any part that is not zero."""
+"""How high any part that is not zero is drawn at least, in pixels."""
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 

@@ -86,7 +86,7 @@ class CellDelegate(RowDelegate):
 
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
-"""In pixels. A column is narrower only if its content is."""
+"""How wide a column of text is at least, in pixels. It is narrower only if its content is."""
 _HEADINGS = Height.LIST_ROW
 _SHOWN_ROWS = 5
 _MEASURED = 3
@@ -370,7 +370,7 @@ def _label(role: str) -> QLabel:
 _SIZE = QSize(1000, 720)
 _LEAST = QSize(640, 420)
 PERIODS: tuple[int | None, ...] = (7, 30, 90, None)
-"""In days, including today; None for all."""
+"""The periods in days, including today; None for all time."""
 _USUAL = 1
 
 

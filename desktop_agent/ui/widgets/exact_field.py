@@ -252,7 +252,7 @@ class ExactField(QPlainTextEdit):
         return self._exact.text
 
     def set_text(self, text: str) -> None:
-        """It can be undone like typing."""
+        """Replace the text. That can be undone like typing."""
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         self._exact.insert(cursor, text)

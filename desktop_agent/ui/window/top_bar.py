@@ -241,7 +241,7 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window, show the side panel's button and hide the palette's, which is in the menu, too."""
+        """In a narrow window, show the side panel's button and hide the palette's, whose command is in the menu, too."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)

@@ -32,7 +32,7 @@ _MODES: dict[SandboxMode, tuple[str, str, str]] = {
     "strict": ("Sandbox: read-only", "Read-only", "Commands cannot write anything. No network."),
     "none": ("No sandbox", "No sandbox", "Commands can do anything your account can."),
 }
-"""By mode: its name, its short name, and what it means."""
+"""The name, the short name and the meaning of each mode."""
 
 POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)

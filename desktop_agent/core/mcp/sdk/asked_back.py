@@ -186,7 +186,7 @@ def _is_storable(text: str) -> bool:
 
 MOST_MESSAGES = 50
 LONGEST_TEXT = 40_000
-"""Of all messages and the system prompt, in characters: the user reads them before they are sent."""
+"""How long all messages and the system prompt together may be, in characters: the user reads them first."""
 MOST_TOKENS = 4_096
 """The upper limit of an answer, even if the server asks for more."""
 

@@ -34,9 +34,9 @@ class FormField(Struct, frozen=True, kw_only=True):
     is_required: bool = False
     default: Answer | None = None
     options: tuple[FormOption, ...] = ()
-    """For a `choice` or `choices`."""
+    """The choices of a `choice` or `choices` field."""
     format: FieldFormat = ""
-    """For a `text`."""
+    """The format of a `text` field."""
     least: float | None = None
     """The smallest number, the fewest characters or the fewest choices."""
     most: float | None = None
@@ -147,7 +147,7 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
     """The UTC day on which it was reached."""
     limit_usd: float
     spent_usd: float
-    """As far as known; for a day limit, by all sessions."""
+    """What was spent, as far as known; for a day limit, by all sessions."""
     until_usd: float
     """When to ask again, counted like `spent_usd`."""
 
@@ -169,7 +169,7 @@ class ToolChange(Struct, frozen=True, kw_only=True):
     diff: str
     """The difference in lines with `-`, `+` or a space; the whole definition if there is nothing to compare."""
     digest: Digest
-    """Of the current definition: a yes is for exactly this one."""
+    """Identifies the current definition: a yes is for exactly this one."""
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):

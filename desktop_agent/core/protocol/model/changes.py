@@ -131,9 +131,9 @@ class CommittedFile(Struct, frozen=True, kw_only=True):
 
     path: str
     content: bytes | None
-    """As a checkout would write it."""
+    """The content as a checkout would write it."""
     seen: Digest | None
-    """Of the version on disk."""
+    """The digest of the version on disk."""
     kind: FileKind = "file"
     is_executable: bool = False
     moved_from: str = ""

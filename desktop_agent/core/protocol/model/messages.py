@@ -49,10 +49,10 @@ class Attachment(Struct, frozen=True, kw_only=True):
     lines: str = ""
     """The mentioned lines of a file, such as `10-40`; empty for all."""
     digest: Digest | None = None
-    """Of the whole file, so that an edit notices if it has changed since; `None` if no edit tool can change it."""
+    """The whole file's digest, by which an edit notices later changes; `None` if no edit tool can change it."""
     media_type: str = ""
     size: int = 0
-    """Of the whole content, in bytes."""
+    """The size of the whole content, in bytes."""
     text: str = ""
     """What the model reads."""
     content: BlobRef | None = None
@@ -121,7 +121,7 @@ class Job(Struct, frozen=True, kw_only=True):
     started_at: datetime
     state: JobState = "running"
     exit_code: int | None = None
-    """As in a shell; `None` while it runs."""
+    """The exit code as a shell reports it; `None` while it runs."""
     ended_at: datetime | None = None
     memory_bytes: int = 0
     """The memory of its whole process tree; 0 if unknown or ended."""

@@ -128,7 +128,7 @@ class ContextUse(Struct, frozen=True, kw_only=True):
     tokens: int
     window: int
     source: Literal["reported", "counted", "estimated"]
-    """By the provider with an answer, by its counting endpoint, or by our estimate."""
+    """Where the figure comes from: a provider's answer, its counting endpoint, or our estimate."""
     server_tool_tokens: int = 0
     """Approximately how many of the tokens are definitions of MCP servers' tools."""
     deferred_tools: int = 0
@@ -259,7 +259,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     state: SessionState
     turns: int
     size_bytes: int
-    """Of the journal alone: all sessions share the contents of files and long outputs."""
+    """The size of the journal alone: all sessions share the contents of files and long outputs."""
     usage: Usage = field(default_factory=Usage)
     """The sum over all requests, except the cost of a fork's copied ones: the other session paid for them."""
     spending: tuple[Spending, ...] = ()

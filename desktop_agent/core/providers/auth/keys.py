@@ -42,11 +42,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How long to wait, in seconds."""
 
     quiet_s: float = 2.0
-    """Until the user is told what is being waited for."""
+    """How long before the user is told what is being waited for."""
     answer_s: float = 5.0
-    """For a keyring that does not prompt the user."""
+    """How long to wait for a keyring that does not prompt the user."""
     user_s: float = 60.0
-    """For one that prompts the user, or might."""
+    """How long to wait for a keyring that prompts the user, or might."""
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:

@@ -21,7 +21,7 @@ from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 10
-"""Of the sections' meaning. A snapshot of another version is not read but rebuilt."""
+"""The version of the sections' meaning. A snapshot of another version is not read but rebuilt."""
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)

@@ -26,7 +26,7 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, commo
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200
-"""Of objects kept alive for one command; each takes a child process."""
+"""How many objects are kept alive for one command; each takes a child process."""
 
 _STASH: Final = "stash:"
 _KEPT: Final = "refs/desktop-agent/kept"

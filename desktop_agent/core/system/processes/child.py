@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 class ProcessEnd(Struct, frozen=True, kw_only=True):
     exit_code: int
-    """As shells count: 128 + n for a process that signal n ended."""
+    """The exit code as shells report it: 128 + n for a process that signal n ended."""
     ended: Mapping[int, str] = field(default_factory=dict[int, str])
     """What the command had left running, which was then ended: pid to name."""
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])

@@ -30,7 +30,7 @@ from desktop_agent.core.system.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000
-"""Of a shell pattern; more stand for everything in the folder."""
+"""How many matches of a shell pattern are listed; more stand for everything in the folder."""
 _REPOSITORY_STATE = (
     "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
     "rebase-merge", "rebase-apply", "sequencer",

@@ -185,7 +185,7 @@ def _plain(answer: bytes) -> list[str]:
 
 
 MOST_ALTERNATIVES = 500
-"""Of one pattern: thirty `{a,b}` would expand to a billion."""
+"""How many alternatives one pattern may have: thirty `{a,b}` would expand to a billion."""
 
 _TOKEN = re.compile(
     r"""

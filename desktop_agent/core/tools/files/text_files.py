@@ -164,7 +164,7 @@ def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
 
 
 MOST_RETURNED_BYTES = 100_000
-"""As UTF-8. With its note, an answer stays below the limit of every tool result."""
+"""How much is returned, as UTF-8. With its note, an answer stays below the limit of every tool result."""
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -190,9 +190,9 @@ class TextReader(Struct, kw_only=True):
     errors: str
     is_stopped: Callable[[], bool]
     most_bytes: int
-    """Of an answer, as UTF-8, without its note."""
+    """How large an answer may be as UTF-8, without its note."""
     most_lines: int
-    """Of an answer, without its note."""
+    """How many lines an answer may have, without its note."""
 
     def byte_range(self, offset: int, limit: int | None) -> FilePart:
         if offset >= self.size_bytes:

@@ -127,13 +127,13 @@ def _argument_texts(schema: JsonObject) -> Iterable[str]:
 
 
 _LEAST_SHARE = 10
-"""In percent: the share that found tools may always take."""
+"""The share that found tools may always take, in percent."""
 
 
 class DefinitionBudget(Struct, frozen=True):
     window: int
     share: int
-    """In percent; 0: all tools are left to the search; 100: no limit."""
+    """The share in percent. 0: all tools are left to the search; 100: no limit."""
 
     def is_enough_for(self, tokens: float) -> bool:
         return self.share >= 100 or (self.share > 0 and tokens <= self.window * self.share / 100)

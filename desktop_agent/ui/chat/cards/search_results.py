@@ -34,7 +34,7 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Without reading them, because this is asked of every call."""
+    """Return how much was found without reading it, because every call is asked."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 

@@ -29,7 +29,7 @@ class OutputExcerpt(NamedTuple):
     cut_lines: int = 0
     """How many of the shown lines are shortened."""
     cut_chars: int = 0
-    """By how many characters in all."""
+    """By how many characters they are shortened in all."""
 
 
 def with_controls_named(text: str) -> str:
@@ -100,7 +100,7 @@ class _Reading(NamedTuple):
 
 
 class TerminalBody(ToolBody):
-    """What a terminal would show."""
+    """Shows output as a terminal would."""
 
     is_result: ClassVar[bool] = True
 

@@ -263,7 +263,7 @@ class Composer(QWidget):
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """A message sent while it waits denies it, with its text as the reason."""
+        """Set the waiting question that a sent message denies, with its text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()

@@ -28,7 +28,7 @@ PASTED = "pasted"
 """The source in a mention of pasted content: what comes before the colon."""
 
 _LONGEST_TEXT = 50_000
-"""In characters. Longer texts are not marked, because the text is read again at every key press."""
+"""How long a text may be to be marked, in characters: it is read again at every key press."""
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 

@@ -81,7 +81,7 @@ class FieldMarks:
         self._ground = QColor()
         self._coloured: list[QTextEdit.ExtraSelection] = []
         self._underlined: list[QTextEdit.ExtraSelection] = []
-        """Their cursors move with the text when it changes."""
+        """The underlined words. Their cursors move with the text when it changes."""
         self.spans: Sequence[tuple[int, int]] = ()
         """The ranges of text with a background, in the order of the text."""
 

@@ -133,7 +133,7 @@ class SpendingCard(QuestionCard):
 
 
 _INDENT = 20
-"""Of the line that is left once it is answered."""
+"""The indent of the line that is left once the question is answered."""
 
 
 class SpendingWidget(EntryWidget):

@@ -31,7 +31,7 @@ from desktop_agent.ui.widgets.labels import make_label
 _HEIGHT = 30
 _TICK_HEIGHT = 24
 _WIDEST = 420
-"""In pixels. No field for one value needs to be wider."""
+"""How wide a field may be, in pixels. No field for one value needs to be wider."""
 
 
 class FormRow(QObject):

@@ -46,7 +46,7 @@ class Heights:
     def __init__(self) -> None:
         self._heights: list[int] = []
         self._bottoms: list[int] = []
-        """Bottom edge of each, valid as far as the list goes."""
+        """The bottom edges from the top on, as far as they have been computed."""
 
     def __len__(self) -> int:
         return len(self._heights)

@@ -28,7 +28,7 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 MAX_WIDTH = 840
-"""Of a row. Wider lines are hard to read."""
+"""How wide a row may be. Wider lines are hard to read."""
 
 _NARROW = 480
 

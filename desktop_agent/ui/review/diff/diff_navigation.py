@@ -149,7 +149,7 @@ class DiffSearch:
 
 
 MAX_MATCHES = 2_000
-"""For each side: further matches are not counted."""
+"""How many matches are counted on each side."""
 
 
 class DiffFinder(QObject):

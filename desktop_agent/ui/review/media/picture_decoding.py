@@ -22,9 +22,9 @@ MAX_PIXELS = 64_000_000
 MAX_SVG_BYTES = 1_000_000
 MAX_SVG_ELEMENTS = 20_000
 MAX_EDGE = 6_000
-"""In pixels. A picture with a longer edge is scaled down when it is decoded."""
+"""How long an edge may be, in pixels. A picture with a longer one is scaled down when it is decoded."""
 PREVIEW_EDGE = 1_600
-"""In pixels. A picture larger than its place is drawn from this preview: quick, and smooth at any size."""
+"""The longest edge of a preview, in pixels: it replaces a picture larger than its place, quickly and smoothly."""
 
 _MAX_DECODED_MB = 512
 """64 million pixels of 16 bits a channel."""

@@ -191,7 +191,7 @@ class CommentCard(QWidget):
 _MIN_LINES = 2
 _MAX_LINES = 10
 _FRAME_HEIGHT = 24
-"""Of the field, in pixels: borders, padding and margins around its lines."""
+"""How much higher the field is than its lines, in pixels: borders, padding and margins."""
 _REST_HEIGHT = 70
 """The heading, the buttons and the spacing, in pixels."""
 
