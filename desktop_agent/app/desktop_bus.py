@@ -54,7 +54,7 @@ async def _connect(
 async def _call(
     router: DBusRouter, address: DBusAddress, method: str, signature: str | None, body: tuple[object, ...]
 ) -> Message:
-    """Raises `ConnectionError` when the answer is an error."""
+    """Call a method and return the reply. Raises `ConnectionError` when that is an error."""
     reply = await router.send_and_get_reply(new_method_call(address, method, signature, body))
     if reply.header.message_type is not MessageType.method_return:
         raise ConnectionError(method)
@@ -161,7 +161,7 @@ class DesktopNotifications:
             await stack.aclose()
 
     async def _connect(self) -> None:
-        """Raises an `OSError`, a `KeyError` or the like where there is no notification server."""
+        """Connect to the notification server. Raises an `OSError`, a `KeyError` or the like where there is none."""
         heard = MatchRule(type="signal", interface=NAME, path=PATH)
         wanted = MatchRule(type="signal", sender=NAME, path=PATH)
         signals: asyncio.Queue[Message] = asyncio.Queue(64)

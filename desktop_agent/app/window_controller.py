@@ -135,7 +135,7 @@ class WindowController:
         self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
-        """Raises `AgentError` when it cannot be opened."""
+        """Show what was asked for at the start. Raises `AgentError` when it cannot be opened."""
         navigator, arguments = self._sessions.navigator, self._arguments
         if self._begun is not None:
             session_id: SessionId | None = self._begun.session_id

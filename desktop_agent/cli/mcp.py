@@ -89,7 +89,7 @@ def _unread_files(settings: WorkspaceSettings) -> list[str]:
 
 
 def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
-    """The servers of a project's file that the user has neither trusted nor ignored in its current form."""
+    """Return the servers of a project's file that the user has neither trusted nor ignored in its current form."""
     proposal = settings.proposal
     if proposal is None or settings.answer is not None:
         return []

@@ -78,7 +78,7 @@ class SharedTools:
         self._users += 1
 
     async def give_back(self) -> None:
-        """The last release ends the servers and the background work of tools."""
+        """Give up one use. The last one ends the servers and the background work of tools."""
         self._users -= 1
         if self._users == 0:
             async with AsyncExitStack() as ends:
@@ -183,7 +183,7 @@ class Application:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """The model that the user means; what they leave open comes from `now`, or from the settings."""
+        """Return the model that the user chose; what they left open comes from `now`, or from the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
 
     async def known_model(self, model: ModelRef) -> KnownModel | None:
@@ -207,5 +207,5 @@ class Application:
         return (*own, self.live.path) if self.live.path is not None else own
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """The journal need not exist."""
+        """Return the path of a session's journal, which need not exist."""
         return self.catalog.session_folder(session_id) / JOURNAL_NAME

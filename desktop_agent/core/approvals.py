@@ -120,7 +120,7 @@ class Approvals:
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
-        """Held questions stay."""
+        """Abort the open questions. Held ones stay."""
         for call_id in list(self._pending):
             self.answer(call_id, Aborted(reason=reason))
 
@@ -304,7 +304,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """A rule that cannot be written is reported and has no effect."""
+        """Keep rules. One that cannot be written is reported and has no effect."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:

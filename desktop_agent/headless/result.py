@@ -154,7 +154,7 @@ def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> 
 
 
 def describe(problem: Notice | AgentError) -> str:
-    """A problem in words, its details on a line of their own: text output cannot fold them."""
+    """Return a problem in words, with its details on a separate line: text output cannot fold them."""
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 

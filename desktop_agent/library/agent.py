@@ -169,7 +169,7 @@ class Agent:
 
     @staticmethod
     async def list_sessions(home: Path | str | None = None) -> tuple[SessionSummary, ...]:
-        """All conversations, the last used first, also those that another program has open."""
+        """Return all conversations, most recently used first, including those that another program has open."""
         catalog = workbench_of(home, None, None, ()).catalog
         return tuple(summary for summary in await asyncio.to_thread(catalog.summaries) if summary.is_listed)
 

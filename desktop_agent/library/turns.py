@@ -217,20 +217,20 @@ class Changes:
         self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def list(self) -> tuple[NetChange, ...]:
-        """One row for each file, from before its first to after its last change, also across renames."""
+        """Return one row for each file, from before its first to after its last change, also across renames."""
         return tuple(net_changes(self._session().transcript.changes.values()))
 
     async def diff(self, row: NetChange) -> FileDiff:
-        """What a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
+        """Return what a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
         held, change = self._blobs.of_file, row.change
         return await asyncio.to_thread(lambda: diff_change(change, held(change.before), held(change.after)))
 
     async def hunks(self, row: NetChange) -> tuple[ReviewHunk, ...]:
-        """The parts of a row that can be undone alone, each with the `key` that names it. Raises `StorageError`."""
+        """Return the parts of a row that can be undone alone, each with its `key`. Raises `StorageError`."""
         return tuple(review_hunks(await self.diff(row)))
 
     async def patch(self, rows: Sequence[NetChange] | None = None) -> bytes:
-        """The given rows, or all, as a patch for `git apply`. Raises `StorageError`."""
+        """Return the given rows, or all, as a patch for `git apply`. Raises `StorageError`."""
         chosen = self.list() if rows is None else tuple(rows)
         return await asyncio.to_thread(patch_of, [row.change for row in chosen], self._blobs.of_file)
 

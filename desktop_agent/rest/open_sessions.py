@@ -120,7 +120,7 @@ class OpenSession(ServedSession):
 
 
 async def _end(opened: OpenSession) -> None:
-    """The session's error is logged."""
+    """Close a session, even if that fails: it logs its own error."""
     with suppress(Exception):
         await opened.aclose(keeps_questions=True)
 

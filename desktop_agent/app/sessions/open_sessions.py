@@ -273,7 +273,7 @@ class LiveSessions:
             del self._opening[handle.session_id]
 
     async def _open_rest(self, handle: OwnSession) -> None:
-        """Raises `AgentError` when it cannot be opened; prompts have been given back by then."""
+        """Open the rest. Raises `AgentError` when that fails; prompts have been given back by then."""
         session_id = handle.session_id
         try:
             opened = await self._bench.open_session(session_id, sink=handle.take)

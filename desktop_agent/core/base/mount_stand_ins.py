@@ -25,7 +25,7 @@ _FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | ge
 
 
 def is_stand_in(path: Path) -> bool:
-    """Blocks."""
+    """Whether the folder at `path` is a stand-in. Blocks."""
     try:
         status = path.lstat()
         return bears_stamp(status.st_mode, status.st_mtime_ns) and not any(path.iterdir())

@@ -62,7 +62,7 @@ class Comparer:
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", breathe)
 
     async def aclose(self) -> None:
-        """A running comparison fails."""
+        """Close the comparer. A running comparison fails."""
         self._is_closed = True
         await self._stop_running()
         if self._process:

@@ -218,7 +218,7 @@ def _blocks_between(removed: _ChangedLines, added: _ChangedLines) -> Iterator[Mo
 
 
 def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, is_taken: bytearray) -> int:
-    """How many lines match from here on; 0 if they are too few, or in the same edit."""
+    """Return how many lines match from here on; 0 if they are too few, or in the same edit."""
     edit, other = removed.edit_of[at], added.edit_of[to]
     if edit == other:
         return 0

@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import FileDiff
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
 """How large one version may be. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
 MAX_VALUES = 200_000
-"""Counted as commas: a notebook of many tiny values would be slow to read, however few bytes it has."""
+"""How many values a notebook may have, counted as commas: many tiny ones are slow to read, however few bytes."""
 MAX_CELLS = 5_000
 MAX_OUTPUT_LINES = 8
 """Further lines of an output are counted and not shown."""
@@ -247,5 +247,5 @@ def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, 
 
 
 def _keys(cells: Sequence[Cell]) -> bytes:
-    """One line per cell that represents its content, for the line comparison to match."""
+    """Return one line per cell that represents its content, for the line comparison to match."""
     return b"".join(f"{_digest([cell.type, *cell.source])}\n".encode() for cell in cells)

@@ -101,7 +101,7 @@ def line_count(content: bytes) -> int:
 
 
 def endings_of(content: bytes) -> Endings:
-    """The line endings in `content`; empty if there are none. A lone carriage return is not a line ending."""
+    """Return the line endings in `content`; empty if there are none. A lone carriage return is not a line ending."""
     if b"\n" not in content:
         return ""
     carriage_returns = content.count(b"\r\n") if b"\r" in content else 0

@@ -65,7 +65,7 @@ _MAX_DAMAGES = 20
 
 
 def when(moment: datetime) -> str:
-    """The time as documents show it: in UTC, not this machine's zone."""
+    """Return a time as documents show it: in UTC, not this machine's zone."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 

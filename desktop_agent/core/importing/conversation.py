@@ -296,7 +296,7 @@ class ConversationWriter(Struct):
         )
 
     def _since(self, moment: datetime) -> float:
-        """The seconds since `moment` by the file's times; an import has no better source."""
+        """Return the seconds since `moment` by the file's times; an import has no better source."""
         return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
 
 

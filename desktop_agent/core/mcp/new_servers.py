@@ -125,7 +125,7 @@ def typed_definition(
     headers: Iterable[tuple[str, str]] = (),
     client_id: str = "",
 ) -> ServerDefinition:
-    """Raises `ValueError`. `headers` and `client_id` are for addresses, `sandbox` is for programs."""
+    """Return the server at an address or run by a program. Raises `ValueError`, also for options of the other kind."""
     where = where.strip()
     if is_address(where):
         typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}

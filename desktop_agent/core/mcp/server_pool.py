@@ -40,7 +40,7 @@ class Lease:
         self._is_over = False
 
     def give_back(self) -> None:
-        """The server ends after its idle time."""
+        """End the use. The server ends after its idle time."""
         if not self._is_over:
             self._is_over = True
             self._give_back()

@@ -316,7 +316,7 @@ def _option_length(text: str, form: WrapperForm) -> int | None:
 
 
 def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
-    """A guess, for display only."""
+    """Guess where the wrapped command begins. For display only."""
     for index, word in enumerate(rest):
         if not word.text.startswith("-"):
             return rest[index:]

@@ -98,7 +98,7 @@ def _interpreter_of(script: Path) -> Iterator[Path]:
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:
-    """`folders` can contain `*` as a wildcard."""
+    """Yield the programs of this name in `folders`, which can contain `*` as a wildcard."""
     for folder in folders:
         for place in _matching(folder):
             path = place / name

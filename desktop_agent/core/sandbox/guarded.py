@@ -72,7 +72,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Blocks. Raises `SandboxError` if a symbolic link is in the place of something protected: it could be replaced."""
+    """Return what must be protected. Blocks. Raises `SandboxError` for a symbolic link in it: it could be replaced."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()

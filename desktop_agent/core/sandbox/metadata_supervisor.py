@@ -107,7 +107,7 @@ def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_times(times: bytes | None) -> _Change:
-    """The times are in seconds and nanoseconds; `None` means the current time."""
+    """Return what sets these times, in seconds and nanoseconds; `None` means the current time."""
 
     def apply(path: bytes) -> None:
         if _libc.utimensat(_HERE, path, times, 0) != 0:

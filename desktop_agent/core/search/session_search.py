@@ -167,7 +167,7 @@ def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]
 
 
 _MOST_PER_SESSION = 8
-"""One long conversation must not be the whole answer."""
+"""How many hits one session may have: one long conversation must not be the whole answer."""
 _CANDIDATES_PER_HIT = 8
 _FIRST, _LAST = 1, 2**62
 

@@ -333,7 +333,7 @@ def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Pop
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
-    """If this fails, resuming is only slower."""
+    """Let another process make the snapshot. If that fails, resuming is only slower."""
     try:
         process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:

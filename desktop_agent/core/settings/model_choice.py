@@ -32,7 +32,7 @@ class NamedModel(Struct, frozen=True, kw_only=True):
 def model_meant(
     meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
 ) -> ModelRef:
-    """Return the model that the choice `named` selects; its name is empty if none is known.
+    """Return the model that the choice `meant` selects; its name is empty if none is known.
 
     Parts that it leaves open are those of the model `now` if it has the same provider, or else those of the settings.
     The settings apply to their own provider only: for another one, an address or an account would lead elsewhere.

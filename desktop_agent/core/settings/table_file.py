@@ -176,7 +176,7 @@ def flag_in(values: Mapping[str, object], key: str) -> bool:
 
 
 def time_in(values: Mapping[str, object], key: str) -> datetime | None:
-    """A time without a zone is local."""
+    """Return a time of a table. One without a zone is local."""
     value = values.get(key)
     if value is None:
         return None

@@ -63,7 +63,7 @@ def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tup
 
 
 def _read_folder(folder: Path, limits: Path, origin: Origin, secret_at: SecretAt | None) -> Iterator[OwnCommand]:
-    """The files must lie within `limits`."""
+    """Yield the commands in a folder. Their files must lie within `limits`."""
     try:
         root = folder.resolve(strict=True)
         if not root.is_dir() or not root.is_relative_to(limits.resolve(strict=True)):

@@ -218,7 +218,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _files_in(blobs: Blobs) -> list[_Found]:
-    """All blobs and temporary files in the blob folder. Other files are not ours."""
+    """Return all blobs and temporary files in the blob folder. Other files are not ours."""
     found: list[_Found] = []
     try:
         if not blobs.folder.exists():

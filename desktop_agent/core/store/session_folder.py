@@ -47,7 +47,7 @@ class SessionLock:
             ) from error
 
     def release(self) -> None:
-        """Safe to call twice."""
+        """Release the lock. Safe to call twice."""
         self._lock.release()
 
 

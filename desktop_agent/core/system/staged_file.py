@@ -86,7 +86,7 @@ class StagedFile:
         self.size += len(content)
 
     def sync(self) -> None:
-        """Nothing can be written afterwards."""
+        """Sync the file. Nothing can be written afterwards."""
         retried(os.fsync, self._descriptor)
         self._close()
 

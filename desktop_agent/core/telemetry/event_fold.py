@@ -47,7 +47,7 @@ class Instruments:
 
 
 def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None:
-    """`error` is a word for its kind, never a message."""
+    """End a span. `error` is a word for its kind, never a message."""
     span.set_attributes(attributes)
     if error:
         span.set_attribute(otel.ERROR_TYPE, error)
@@ -188,7 +188,7 @@ class EventFold:
         kind: SpanKind = SpanKind.INTERNAL,
         at_ns: int | None = None,
     ) -> Span:
-        """The parent is `under`, never a span of other code in the process."""
+        """Start a span. Its parent is `under`, never a span of other code in the process."""
         span = self._tracer.start_span(
             name,
             context=set_span_in_context(under, Context()) if under is not None else Context(),
@@ -206,7 +206,7 @@ class EventFold:
     # -- turns, and what their prompts mention --
 
     def _count_fetched(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued) -> None:
-        """A queued prompt is counted when it is queued, and not again when it is sent."""
+        """Count what a prompt fetched: when it is queued, and not again when it is sent."""
         if event.prompt_id not in self._queued and event.attachments:
             self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(event.attachments))
         if isinstance(event, ev.Queued):

@@ -298,7 +298,7 @@ class SessionTelemetry:
         return self._shared.health.unsaid() if self._shared is not None else None
 
     async def aclose(self) -> None:
-        """Takes a second at most, whatever the receiver does."""
+        """Stop listening, within a second, whatever the receiver does."""
         self._observe(None)
         fold, self._fold = self._fold, None
         shared, self._shared = self._shared, None
@@ -309,7 +309,7 @@ class SessionTelemetry:
         await self._telemetry.leave(shared)
 
     def _listen(self, event: ev.Event) -> None:
-        """A failure ends telemetry, never the turn."""
+        """Fold an event. A failure ends telemetry, never the turn."""
         if self._fold is None or self._shared is None:
             return
         if self._settings() != self._shared.wanted:  # switched off, or to another receiver: from the next turn on

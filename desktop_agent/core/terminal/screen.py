@@ -58,7 +58,7 @@ class Screen:
         self.reset()
 
     def reset(self) -> None:
-        """The history stays."""
+        """Reset the screen. The history stays."""
         self.rows = self._main = self.blank_rows(self.height)
         self.modes = Modes()
         self.cursor = Cursor()

@@ -254,7 +254,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")
 
     async def aclose(self) -> None:
-        """No `CommandJudged` is emitted afterwards."""
+        """Stop judging. No `CommandJudged` is emitted afterwards."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

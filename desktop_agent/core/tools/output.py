@@ -37,7 +37,7 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
 
 MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256)
 RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400)
-"""Bytes alone decide here: no text of that many bytes has more lines."""
+"""The limit of every result. Bytes alone decide here: no text of that many bytes has more lines."""
 
 BYTES_PER_TOKEN = 4
 """The usual estimate; exact counts would need the model's own tokenizer."""

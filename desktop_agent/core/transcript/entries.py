@@ -46,7 +46,7 @@ class Fold(Struct):
     """The state that results from the events so far."""
 
     def copy(self) -> Self:
-        """The copy has its own containers; their items are shared."""
+        """Return a copy with its own containers, whose items are shared."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
@@ -364,7 +364,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _inline(value: object) -> str | None:
-    """Reads no more of the value than needed."""
+    """Return a value on one line; None if it is too long for that. Reads no more of it than needed."""
     text = ""
     for piece in _ENCODER.iterencode(value):
         text += piece

@@ -150,7 +150,7 @@ class PagedEntries(Fold):
         )
 
     def join_last_pages(self, page: JournalPage) -> None:
-        """Neither of the two may be loaded."""
+        """Make one `page` of the last two. Neither of them may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
         del self.entries[self.base - 1]

@@ -221,7 +221,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
 
 
 class ModelList(QListView):
-    """Never takes the focus: the field above passes it the keys that it handles."""
+    """The list of models. It never takes the focus: the field above passes it the keys that it handles."""
 
     chosen = Signal(QModelIndex)  # by a click
     starred = Signal(QModelIndex)  # by a click on the star

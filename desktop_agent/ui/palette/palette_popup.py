@@ -18,7 +18,7 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_e
 
 
 class PaletteRows(ChoiceModel[PaletteRow]):
-    """Headings, notes and read-only keys cannot be chosen."""
+    """The rows of the palette. Headings, notes and read-only keys cannot be chosen."""
 
     def is_choice(self, row: PaletteRow) -> bool:
         return row.is_choice

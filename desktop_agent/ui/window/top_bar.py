@@ -241,7 +241,7 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window, show the side panel's button and hide the palette's, whose command is in the menu, too."""
+        """In a narrow window, show the side panel's button and hide the palette's, which the menu has, too."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
@@ -250,7 +250,7 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
-        """Also called later: the bar exists before the settings are read."""
+        """Set the fonts. Called again later: the bar exists before the settings are read."""
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 

@@ -291,7 +291,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
 
 def has_events(response: httpx2.Response) -> bool:
-    """Raises `ServerError` for a compressed answer."""
+    """Whether the answer is a stream of events. Raises `ServerError` for a compressed one."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise ServerError(
             "It packed its answer, although it was asked not to, so the answer was not read.",

@@ -40,7 +40,7 @@ class ProcessEntry(Struct, frozen=True):
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Without processes that have ended but were not waited for."""
+    """Return all processes by number, except those that have ended but were not waited for."""
     entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 

@@ -104,7 +104,7 @@ class ProcessTree:
         return True
 
     def members(self, scope: Scope = "tree") -> list[ProcessEntry]:
-        """The oldest first."""
+        """Return the members, oldest first."""
         return self._members(scope, process_table())
 
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:

@@ -289,7 +289,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """A full disk does not fail a command that has already run."""
+    """Write an output to a file. A full disk does not fail a command that has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:

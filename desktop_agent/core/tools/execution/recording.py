@@ -40,7 +40,7 @@ class Recording(Struct, frozen=True, eq=False):
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Reads the journal each time, because recovery adds to it."""
+        """Reserve ids for changes. The journal is read each time, because recovery adds to it."""
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count
@@ -174,7 +174,7 @@ class ChangeFinder(Struct):
     def _since(
         self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
     ) -> list[FileTransition]:
-        """A file whose old content is gone is left out."""
+        """Return what changed since. A file whose old content is gone is left out."""
         found: list[FileTransition] = []
         for path, state in now:
             image = last[path]

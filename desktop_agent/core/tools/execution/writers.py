@@ -192,7 +192,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """One that has ended stays until it was looked at."""
+        """Note the running servers. One that has ended stays until it was looked at."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:

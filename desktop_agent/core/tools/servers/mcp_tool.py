@@ -52,11 +52,11 @@ class SessionTrust:
         """Definitions that the user saw and allowed to run in this session: the model may be told about them."""
 
     def read(self, server: ServerDefinition) -> TrustedTools:
-        """Blocks."""
+        """Return what the user allowed of a server. Blocks."""
         return self._trust.read(server)
 
     def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-        """Blocks."""
+        """Return how a tool differs from what the user allowed. Blocks."""
         return tool_change(self._trust, server, tool)
 
     @property
@@ -126,7 +126,7 @@ class OfferedSchema(Struct, frozen=True):
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """The original is not modified."""
+    """Return a schema as APIs accept it. The original is not modified."""
     root = _as_object({**schema})
     plain: JsonObject = {}
     renamed: dict[str, str] = {}

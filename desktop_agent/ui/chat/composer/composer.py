@@ -294,7 +294,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """A draft stays. With an empty reason, messages are taken again."""
+        """Block sending for this reason; the draft stays. With an empty reason, messages can be sent again."""
         if reason == self._blocked:
             return
         self._blocked = reason

@@ -55,7 +55,7 @@ class PromptHistory:
         return self._at < len(self._prompts) and self._prompts[self._at] == text
 
     def older(self, current: str) -> str | None:
-        """`current` is what the field shows now."""
+        """Return the older prompt; `current` is what the field shows now."""
         if self._at == 0:
             return None
         if self._at == len(self._prompts):

@@ -125,7 +125,7 @@ class SpendingCard(QuestionCard):
         return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
 
     def stop(self) -> None:
-        """The keyboard stays in the conversation, when it would move from a button elsewhere."""
+        """Disable the buttons. The focus stays in the conversation instead of moving from a button elsewhere."""
         if any(button.hasFocus() for button in self._buttons):
             self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         for button in self._buttons:

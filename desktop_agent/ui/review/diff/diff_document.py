@@ -71,7 +71,7 @@ class DiffDocument:
         self._build(diff or _NO_DIFF, self.fitting_mode(), opened)
 
     def choose_mode(self, mode: RowMode) -> None:
-        """It takes effect with the next call of `fit`."""
+        """Choose a mode, which takes effect with the next call of `fit`."""
         self.wanted_mode = mode
         self._is_mode_chosen = True
 

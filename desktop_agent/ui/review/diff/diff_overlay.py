@@ -29,7 +29,7 @@ class DiffOverlay(QObject):
         return words
 
     def hide(self) -> None:
-        """Stop: the diff is no longer visible."""
+        """Stop what is going on: the diff is no longer visible."""
 
     def takes(self, action: str) -> bool:
         """Whether this overlay handles a diff key's action, taking precedence over the window's shortcuts."""

@@ -27,7 +27,7 @@ class HunkDecisions(NamedTuple):
     obstacle: str = ""
 
     def state(self, key: HunkKey) -> HunkState:
-        """An undone hunk counts as undone even if it was kept before."""
+        """Return the state of a hunk. One that was undone counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
         return "kept" if key in self.kept else "undecided"
