@@ -73,12 +73,16 @@ class PromptController(PanelController):
         super().__init__(session, panels)
         view, composer, actions = self._view, self._composer, self._window.actions_
         entries, waiting = view.entry_actions, composer.waiting
-        composer.prompt_submitted.connect(self._submit)
-        composer.command_submitted.connect(self._run_command)
-        entries.example_chosen.connect(self._submit)
+        session.unanswered.connect(self._ask_for_folder)
+        for prompted in (composer.prompt_submitted, entries.example_chosen):
+            session.submit_on(prompted, ops.SubmitPrompt, "text")
+            prompted.connect(self._follow_prompt)
+        session.submit_on(composer.command_submitted, ops.RunCommand, "text")
+        session.submit_on(waiting.send_requested, ops.SendQueued, "prompt_id")
+        for followed in (composer.command_submitted, waiting.send_requested):
+            followed.connect(view.row_layout.scroll_to_bottom)
         entries.retry_requested.connect(self._retry)
         entries.quote_requested.connect(self._quote)
-        waiting.send_requested.connect(self._send_queued)
         waiting.edit_requested.connect(self._edit_queued)
         actions.quote.triggered.connect(view.messages.quote)
         session.submit_on(composer.steering_submitted, ops.Steer, "text")
@@ -110,33 +114,25 @@ class PromptController(PanelController):
         if waiting:
             self.give_back([prompt.text for prompt in waiting])
 
-    def _submit(self, text: str) -> None:
-        if self._session.handle is None:
-            self._ask_for_folder(typed_prompt(text))
-            return
-        self._session.submit(ops.SubmitPrompt(text=text))
+    def _follow_prompt(self) -> None:
         if not self._session.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
             self._view.row_layout.scroll_to_bottom()
 
-    def _run_command(self, text: str) -> None:
-        if self._session.handle is None:
-            self._ask_for_folder(text)
-            return
-        self._session.submit(ops.RunCommand(text=text))
-        self._view.row_layout.scroll_to_bottom()
-
-    def _ask_for_folder(self, text: str) -> None:
-        """Put the sent text back into the field, before anything written since, until something is open that can
+    def _ask_for_folder(self, op: ops.Op) -> None:
+        """Put a sent text back into the field, before anything written since, until something is open that can
         answer.
         """
-        self.give_back([text])
-        self.folder_requested.emit(text)
+        if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
+            text = typed_prompt(op.text) if isinstance(op, ops.SubmitPrompt) else op.text
+            self.give_back([text])
+            self.folder_requested.emit(text)
 
     def _retry(self) -> None:
         for entry in reversed(self._session.transcript.entries):
             if isinstance(entry, ev.PromptSubmitted):
                 self.retry_requested.emit()
-                self._submit(entry.text)
+                self._session.submit(ops.SubmitPrompt(text=entry.text))
+                self._follow_prompt()
                 return
 
     def _quote(self, text: str) -> None:
@@ -144,10 +140,6 @@ class PromptController(PanelController):
         quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
         self._composer.set_text(f"{draft}\n\n{quoted}\n\n" if draft else f"{quoted}\n\n")
         self._composer.setFocus()
-
-    def _send_queued(self, prompt_id: str) -> None:
-        self._session.submit(ops.SendQueued(prompt_id=prompt_id))
-        self._view.row_layout.scroll_to_bottom()
 
     def _edit_queued(self, prompt_id: str) -> None:
         for prompt in self._session.transcript.turns.queued:

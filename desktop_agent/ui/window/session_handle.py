@@ -128,7 +128,7 @@ class OwnSession(SessionHandle):
         """Call `keep` with the prompts that are not in the journal whenever they change."""
         self._keep = keep
         if self._asked:
-            self._keep_waiting()
+            self._keep_unrecorded()
 
     def open_with(
         self, session_id: SessionId, submit: Callable[[ops.Op], None], transcript: Transcript | None = None
@@ -151,7 +151,7 @@ class OwnSession(SessionHandle):
 
     def forget(self) -> None:
         self._asked.clear()
-        self._keep_waiting()
+        self._keep_unrecorded()
 
     def refuse(self, error: AgentError) -> None:
         """Drop the waiting ops, and answer later ones with this error: the session could not be opened."""
@@ -170,14 +170,14 @@ class OwnSession(SessionHandle):
         is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
         if is_answer and event.text in self._sent:
             self._sent.remove(event.text)
-            self._keep_sent()
+            self._keep_unrecorded()
         self.deliver(event)
 
     def _ask(self, op: ops.Op) -> None:
         if self._pass_on is not None:
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
                 self._sent.append(op.text)
-                self._keep_sent()
+                self._keep_unrecorded()
             self._pass_on(op)
             return
         if self._error is not None:
@@ -195,15 +195,11 @@ class OwnSession(SessionHandle):
                 self.deliver(ev.Queued(prompt_id=name, text=text))
             case _:
                 self._asked[name] = op
-        self._keep_waiting()
+        self._keep_unrecorded()
 
-    def _keep_waiting(self) -> None:
+    def _keep_unrecorded(self) -> None:
         if self._keep is not None:
-            self._keep(_texts(self.asked))
-
-    def _keep_sent(self) -> None:
-        if self._keep is not None:
-            self._keep(self._sent)
+            self._keep([*_texts(self.asked), *self._sent])
 
 
 class DraftSession(OwnSession):
@@ -242,7 +238,7 @@ class DraftSession(OwnSession):
                 self._ask(ops.SubmitPrompt(text=text, include=include))
             case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
                 self._asked[new_prompt_id()] = op
-                self._keep_waiting()
+                self._keep_unrecorded()
                 if len(self._asked) == 1:
                     self._begin(self)
             case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
@@ -256,7 +252,13 @@ class DraftSession(OwnSession):
 
 
 class ShownSession(QObject):
-    """The session that the window shows. Before the first, `transcript` is empty and ops are ignored."""
+    """The session that the window shows. Before the first, `transcript` is empty.
+
+    Signals:
+        unanswered: an op that was submitted before there was a session, and is ignored.
+    """
+
+    unanswered = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -275,6 +277,8 @@ class ShownSession(QObject):
     def submit(self, op: ops.Op) -> None:
         if self.handle is not None:
             self.handle.submit(op)
+        else:
+            self.unanswered.emit(op)
 
     def submit_on(self, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str) -> None:
         """Submit an op whenever `signal` is emitted; the signal's first arguments become these fields of the op."""
