@@ -7,7 +7,6 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.composition.application import Application
@@ -28,61 +27,31 @@ from desktop_agent.core.session.resume import ReplayState, resume_beside, show_e
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Follower, Yielder
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
 from desktop_agent.core.system.workspace import identity_of, usable_workspace
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 
 
-class Resumption(Struct, frozen=True):
-    """A session as it was left, held for writing."""
-
-    storage: SessionStorage
-    state: SessionState
-    transcript: Transcript
-    """A copy for the front end, with the end of a long session in it."""
-    notices: tuple[ev.Notice, ...]
-    """Reports of what could not be read."""
-
-
-async def resume(session_id: SessionId, catalog: Catalog, blobs: Blobs) -> Resumption:
-    """Lock a session and read it. Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`."""
-    storage, torn = await asyncio.to_thread(SessionStorage.open, session_id, catalog, blobs)
-    try:
-        path = catalog.journal_path(session_id)
-        resumed = await resume_beside(path, blobs)
-        state = _checked(resumed)
-        transcript = await asyncio.to_thread(_for_front, state, path, blobs)
-    except BaseException:
-        storage.close()
-        raise
-    return Resumption(storage, state, transcript, _damage_notices(torn, resumed))
-
-
-def _for_front(state: SessionState, path: Path, blobs: Blobs) -> Transcript:
-    transcript = state.transcript.copy()
-    show_end(transcript, path, blobs, yield_gil=Yielder())
-    return transcript
-
-
-def _checked(resumed: ReplayState) -> SessionState:
-    """Return the state that a journal folds to.
-
-    Raises `StorageError` when the journal does not say where to work: only its first line does, and nothing is guessed.
-    """
+def _require_workspace(resumed: ReplayState) -> None:
+    """Raise `StorageError` if the journal does not say where to work: only its first line does."""
     if not resumed.events:
         raise StorageError(
             NEVER_WRITTEN,
             hint="Start a new one. `desktop-agent sessions verify --repair` removes this one.",
         )
-    state = resumed.state
-    if not Path(state.transcript.session.workspace).is_absolute():
+    if not Path(resumed.state.transcript.session.workspace).is_absolute():
         raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
             hint="What was said and changed can still be shown. To go on, start a new session in the folder.",
         )
-    return state
+
+
+def _for_front(transcript: Transcript, path: Path, blobs: Blobs) -> Transcript:
+    """Return a copy for the front end, with the end of a long session in it. Blocks."""
+    copy = transcript.copy()
+    show_end(copy, path, blobs, yield_gil=Yielder())
+    return copy
 
 
 def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice, ...]:
@@ -166,16 +135,20 @@ class SessionOpener:
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Open a session to go on with it, as it was; the rules and limits of the options apply.
+        """Lock a session, and open it to go on with it as it was; the rules and limits of the options apply.
 
-        A notice comes first if its account no longer exists.
+        Notices come first if its account no longer exists, or if records could not be read.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
         app, options = self._app, options or SessionOptions()
-        resumed = await resume(session_id, app.catalog, app.blobs)
-        session = resumed.state.transcript.session
+        storage, torn = await asyncio.to_thread(SessionStorage.open, session_id, app.catalog, app.blobs)
         try:
+            path = app.catalog.journal_path(session_id)
+            resumed = await resume_beside(path, app.blobs)
+            _require_workspace(resumed)
+            transcript = await asyncio.to_thread(_for_front, resumed.state.transcript, path, app.blobs)
+            session = resumed.state.transcript.session
             root = Path(session.workspace)
             settings = app.settings_in(root)
             await settings.refresh()
@@ -185,19 +158,19 @@ class SessionOpener:
             await asyncio.to_thread(sweep_folders, settings)
             context = SessionContext(
                 app,
-                resumed.storage,
+                storage,
                 resumed.state,
                 settings,
                 options,
                 folder=accepted[0].folder if accepted else session.folder,
                 system=system,
-                opening=(*accepted, *resumed.notices, *gone),
+                opening=(*accepted, *_damage_notices(torn, resumed), *gone),
                 sink=sink,
                 is_attended=is_attended,
             )
-            return OpenedSession(assemble(context), resumed.transcript)
+            return OpenedSession(assemble(context), transcript)
         except BaseException:
-            resumed.storage.close()
+            storage.close()
             raise
 
     async def open_unattended(

@@ -5,8 +5,8 @@ A session that another process writes can be followed, and taken over once that 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -38,6 +38,9 @@ from desktop_agent.core.store.session_upkeep import (
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import JournalPage, Transcript
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class StoredSessions:
     """All sessions of one data folder. Every method works in threads, and touches no more than the session it names.
@@ -66,25 +69,19 @@ class StoredSessions:
 
         Raises `SessionNotFoundError` or `StorageError`.
         """
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_last_page, path, self._blobs, yield_gil=Yielder())
+        return await self._with_journal(session_id, read_last_page, self._blobs, yield_gil=Yielder())
 
     async def read_page(self, session_id: SessionId, page: JournalPage) -> Transcript:
         """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_page, path, self._blobs, page, yield_gil=Yielder())
+        return await self._with_journal(session_id, read_page, self._blobs, page, yield_gil=Yielder())
 
     async def find_pages(self, session_id: SessionId, pages: Sequence[JournalPage], text: str) -> list[int]:
         """Return the indices of the `pages` that may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        return await asyncio.to_thread(find_pages, path, pages, text, yield_gil=Yielder())
+        return await self._with_journal(session_id, find_pages, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
         """Whether opening a session takes so long that its end should be shown first; False if it is open elsewhere."""
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        if (await asyncio.to_thread(path.stat)).st_size <= LONG_BYTES:
-            return False
-        return not await asyncio.to_thread(is_locked, path.parent)
+        return await self._with_journal(session_id, _is_long)
 
     async def fork(self, source_id: SessionId, before_turn: int | None = None) -> SessionId:
         """Copy a session into a new, independent one and return its id; the source does not change.
@@ -94,8 +91,7 @@ class StoredSessions:
         """
         now = self._clock.now()
         fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
-        source = await asyncio.to_thread(self._catalog.journal_path, source_id)
-        await asyncio.to_thread(fork_journal, source, self._paths.sessions, fork, self._blobs)
+        await self._with_journal(source_id, fork_journal, self._paths.sessions, fork, self._blobs)
         return fork.session_id
 
     async def file(self, session_id: SessionId, filing: Filing) -> None:
@@ -103,16 +99,14 @@ class StoredSessions:
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
         """
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        await asyncio.to_thread(file_session, path, filing, self._clock.now(), self._blobs)
+        await self._with_journal(session_id, file_session, filing, self._clock.now(), self._blobs)
 
     async def delete(self, session_id: SessionId) -> None:
         """Remove a session with its undo history; files of the workspace stay.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
         """
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        await asyncio.to_thread(remove_session, path.parent)
+        await self._with_journal(session_id, lambda path: remove_session(path.parent))
 
     async def size(self, session_id: SessionId) -> SessionUse:
         """Includes the contents that only it needs. Reads all journals."""
@@ -132,9 +126,9 @@ class StoredSessions:
         `progress` gets, in a thread, the number of bytes so far; an exception from it ends the export and leaves no
         file. Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
         """
-        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
-        write = partial(export_session, path, form, self._blobs, target, overwrites=overwrites, progress=progress)
-        return await asyncio.to_thread(write)
+        return await self._with_journal(
+            session_id, export_session, form, self._blobs, target, overwrites=overwrites, progress=progress
+        )
 
     async def import_file(
         self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
@@ -158,6 +152,16 @@ class StoredSessions:
             is_again=is_again,
         )
         return await asyncio.to_thread(import_conversation, file, self._paths.data, self._blobs, plan)
+
+    async def _with_journal(
+        self, session_id: SessionId, work: Callable[Concatenate[Path, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do `work` with the path of a journal, in a thread. Raises `SessionNotFoundError`."""
+        return await asyncio.to_thread(lambda: work(self._catalog.journal_path(session_id), *args, **kwargs))
+
+
+def _is_long(path: Path) -> bool:
+    return path.stat().st_size > LONG_BYTES and not is_locked(path.parent)
 
 
 class OpenedSession(Struct, frozen=True):
