@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
-from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.viewing import Viewing
+from desktop_agent.app.sessions.open_sessions import LiveSessions, Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.welcome import Welcome
 from desktop_agent.core.base.clock import SystemClock

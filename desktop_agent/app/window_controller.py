@@ -12,8 +12,7 @@ from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.controller import WindowContext
 from desktop_agent.app.desktop_bus import follow_desktop
-from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
-from desktop_agent.app.file_viewing import FileViewing
+from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileViewing, FileWriting
 from desktop_agent.app.palette import PaletteOpening
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list

@@ -1,12 +1,21 @@
-"""Imports what the user will need next, while the window has nothing else to do."""
+"""Imports and builds ahead: the core, in a thread, and what the user will need next, while the window is idle.
+
+Importing this takes as long as several first paints: import it in a thread.
+"""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Final
 
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.diff.intraline import get_ready
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_ins import SignIns
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.ui.chat.markdown.markdown_stream import warm_up
 from desktop_agent.ui.runtime.eventloop import idle
 
@@ -52,6 +61,32 @@ WIDGETS_USED_SOON: Final = (
 
 LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
 """Modules that the first request and the first question need besides."""
+
+
+def load_core(
+    paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
+) -> Workbench:
+    """Build and return the core, and import what shows the session that is opened next.
+
+    `environ` has the keys; `tell` gets the reason for waiting for a keyring, and an empty text when the wait is over.
+    """
+    # They show the entries and the changes of that session, and what git has of them.
+    for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
+        import_module(f"desktop_agent.{module}")
+    import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
+    import_module("jeepney.io.asyncio")  # likewise
+    keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
+    accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
+    sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)
+    return Workbench(
+        paths,
+        live,
+        environ=environ,
+        key_store=keys,
+        sign_ins=sign_ins,
+        is_paced=True,
+        makes_titles=True,
+    )
 
 
 async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) -> None:

@@ -147,7 +147,7 @@ class Serving(QObject):
 def _load_core(
     paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> "Workbench":
-    from desktop_agent.app.startup.core_loading import load_core  # imports for as long as several first paints
+    from desktop_agent.app.startup.preloading import load_core  # imports for as long as several first paints
 
     return load_core(paths, live, environ, tell)
 
