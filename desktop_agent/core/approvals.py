@@ -21,7 +21,7 @@ stays forbidden, and when it cannot be read at the start, nothing runs until it 
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast, get_args
@@ -150,27 +150,18 @@ class RulesFile:
 
     def load(self) -> LoadedRules:
         """Return the sound rules, and a problem for each other one. Blocks; never raises."""
-        loaded = self._file.load()
-        rules: dict[str, Rule] = {}
-        problems = list(loaded.problems)
-        for entry in loaded.entries:
-            try:
-                rule = _rule(entry.value, known=rules.keys())
-                rules[rule.id] = rule
-            except ValueError as error:
-                problems.append(self._problem_of(entry, error))
-        return LoadedRules(tuple(rules.values()), tuple(problems))
+        return LoadedRules(*self._file.load(_rule, lambda rule: rule.id, _problem_of))
 
     def add(self, *rules: Rule) -> None:
         """Append rules, replacing those with the same id. Blocks.
 
         Raises `StorageError` if that is impossible and `UsageError` if the file is broken; the file is then unchanged.
         """
-        lasting = [rule for rule in rules if rule.scope != "session"]
+        lasting = {rule.id: rule for rule in rules if rule.scope != "session"}
 
         def put(tables: TableList) -> None:
-            for rule in lasting:
-                _drop(tables, rule.id)
+            tables.drop(lambda table: table.get("id") in tuple(lasting))
+            for rule in lasting.values():
                 tables.append(_table(rule))
 
         if lasting:
@@ -178,24 +169,13 @@ class RulesFile:
 
     def remove(self, rule_id: str) -> bool:
         """Remove a rule; return whether it was there. Blocks. Raises like `add`."""
-        found = False
-
-        def take(tables: TableList) -> None:
-            nonlocal found
-            found = _drop(tables, rule_id)
-
-        if self.path.exists():
-            self._file.change(take)
-        return found
-
-    def _problem_of(self, entry: FoundTable, error: ValueError) -> FileProblem:
-        value = entry.value
-        effect = cast("dict[str, object]", value).get("effect") if isinstance(value, dict) else None
-        return entry.problem(f"{error}; it does not count", is_fault=effect != "allow")
+        return self._file.remove(lambda table: table.get("id") == rule_id)
 
 
-def _drop(tables: TableList, rule_id: str) -> bool:
-    return tables.drop(lambda table: table.get("id") == rule_id)
+def _problem_of(entry: FoundTable, why: str) -> FileProblem:
+    value = entry.value
+    effect = cast("dict[str, object]", value).get("effect") if isinstance(value, dict) else None
+    return entry.problem(f"{why}; it does not count", is_fault=effect != "allow")
 
 
 def _table(rule: Rule) -> dict[str, object]:
@@ -203,7 +183,7 @@ def _table(rule: Rule) -> dict[str, object]:
     return {key: value for key, value in values.items() if value}  # what is left out is what a rule has anyway
 
 
-def _rule(entry: object, *, known: Collection[str]) -> Rule:
+def _rule(entry: object, known: Collection[Hashable]) -> Rule:
     """Return the rule of one entry. Raises `ValueError`, which says what is wrong with it."""
     values = table_of(entry, Rule.__struct_fields__)
     rule = Rule(

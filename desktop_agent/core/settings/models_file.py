@@ -20,7 +20,7 @@ cache_write_price = 0.6
 A table that cannot be used is named, and the others count: no safety depends on them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from pathlib import Path
 
 from msgspec import Struct
@@ -70,19 +70,11 @@ class ModelsFile:
         return self._read[1]
 
     def _stated(self) -> StatedModels:
-        loaded = self._file.load()
-        models: dict[tuple[str, str], KnownModel] = {}
-        problems = [replace(problem, is_fault=False) for problem in loaded.problems]
-        for entry in loaded.entries:
-            try:
-                model = _model(entry.value, models)
-                models[model.provider, model.name] = model
-            except ValueError as error:
-                problems.append(entry.problem(str(error)))
-        return StatedModels(tuple(models.values()), tuple(problems))
+        models, problems = self._file.load(_model, lambda model: (model.provider, model.name))
+        return StatedModels(models, tuple(replace(problem, is_fault=False) for problem in problems))
 
 
-def _model(entry: object, others: Collection[tuple[str, str]]) -> KnownModel:
+def _model(entry: object, others: Collection[Hashable]) -> KnownModel:
     """Return the model of one table. Raises `ValueError` that says what is wrong with it."""
     values = table_of(entry, _KEYS)
     name = text_in(values, "name", is_needed=True)

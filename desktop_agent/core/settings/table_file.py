@@ -4,12 +4,11 @@ The content of a table is up to its reader. The functions `…_in` return valida
 with one is a `ValueError` in words.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
@@ -23,11 +22,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 _LOCK_TIMEOUT_S = 5.0
 
-
-class LoadedTables(Struct, frozen=True):
-    entries: tuple[FoundTable, ...] = ()
-    problems: tuple[FileProblem, ...] = ()
-    """What is wrong with the file as a whole. Each problem is a fault."""
+T = TypeVar("T")
 
 
 class TableList:
@@ -91,23 +86,51 @@ class TableFile:
         self._table = table
         self._plural = plural
 
-    def load(self) -> LoadedTables:
-        """Return what can be read of the file, and the problems of the rest. Blocks; never raises."""
+    def load(
+        self,
+        read: Callable[[object, Collection[Hashable]], T],
+        key_of: Callable[[T], Hashable],
+        problem_of: Callable[[FoundTable, str], FileProblem] = lambda entry, why: entry.problem(why, is_fault=True),
+    ) -> tuple[tuple[T, ...], tuple[FileProblem, ...]]:
+        """Return what `read` makes of each usable table, and the problems of the rest. Blocks; never raises.
+
+        `read` gets a table and the keys of those before it, and raises `ValueError` that says why it cannot be used.
+        What is wrong with the file as a whole is a fault.
+        """
         file = read_file(self.path)
         if file.problem is not None:
             message = f"{file.problem.message}; none of the {self._plural} in it count"
-            return LoadedTables(problems=(replace(file.problem, message=message),))
+            return (), (replace(file.problem, message=message),)
         message = f"{self._plural} are written as [[{self._table}]]"
         refused = {key: f"unknown key; {message}" for key in file.document if key != self._table}
         try:
             entries = tables_in(self._table, file.document.get(self._table, []), self.path, file.text)
         except ValueError:
             entries, refused[self._table] = (), message
-        problems = (
+        problems = [
             FileProblem(self.path, "", f"{key}: {why}", file.line_of(key), is_fault=True)
             for key, why in refused.items()
-        )
-        return LoadedTables(entries, tuple(problems))
+        ]
+        found: dict[Hashable, T] = {}
+        for entry in entries:
+            try:
+                made = read(entry.value, found)
+                found[key_of(made)] = made
+            except ValueError as error:
+                problems.append(problem_of(entry, str(error)))
+        return tuple(found.values()), tuple(problems)
+
+    def remove(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
+        """Remove the tables that are meant; return whether there were any. Blocks. Raises like `change`."""
+        found = False
+
+        def take(tables: TableList) -> None:
+            nonlocal found
+            found = tables.drop(is_meant)
+
+        if self.path.exists():
+            self.change(take)
+        return found
 
     def change(self, change: Callable[[TableList], None]) -> None:
         """Read, change and write the list in one step, or not at all. Blocks. Raises `StorageError`, `UsageError`."""

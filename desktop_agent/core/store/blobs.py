@@ -228,12 +228,12 @@ class Blobs:
             path.open("r+b") as file,
             StagedFile(self.folder) as draft,
         ):  # only what may be written can be synced everywhere
-            packer = Packer(os.fstat(file.fileno()).st_size)
+            deflater = zlib.compressobj(_level(os.fstat(file.fileno()).st_size), wbits=_GZIP)
             while block := file.read(BLOCK_BYTES):
                 hasher.update(block)
                 size += len(block)
-                draft.write(packer.pack(block))
-            draft.write(packer.finish())
+                draft.write(deflater.compress(block))
+            draft.write(deflater.flush())
             packed_file, plain_file, _ = self._files(hasher.hexdigest())
             is_smaller = is_packable(size) and draft.size < size
             if is_smaller:
@@ -294,19 +294,9 @@ class DamagedError(Exception):
     """The file does not hold what was written. The text says what is wrong."""
 
 
-class Packer:
-    """Compresses content that comes in pieces into one gzip member; large content faster, but a little less."""
-
-    def __init__(self, size: int) -> None:
-        """`size` is the approximate total size."""
-        level = 1 if size > _LARGE_BYTES else 6
-        self._deflater = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
-
-    def pack(self, content: bytes) -> bytes:
-        return self._deflater.compress(content)
-
-    def finish(self) -> bytes:
-        return self._deflater.flush()
+def _level(size: int) -> int:
+    """Return how well content of about this size is compressed: large content faster, but a little less."""
+    return 1 if size > _LARGE_BYTES else 6
 
 
 def is_packable(size: int) -> bool:
@@ -317,8 +307,7 @@ def is_packable(size: int) -> bool:
 def packed(content: bytes) -> bytes | None:
     if not is_packable(len(content)):
         return None
-    packer = Packer(len(content))
-    result = packer.pack(content) + packer.finish()
+    result = zlib.compress(content, _level(len(content)), _GZIP)
     return result if len(result) < len(content) else None
 
 

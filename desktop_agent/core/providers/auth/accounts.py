@@ -13,7 +13,7 @@ headers = {X-Team = "search"}
 It fails closed: while anything in the file cannot be read, no account is used, not even one that can be.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from pathlib import Path
 from typing import cast, get_args
 
@@ -86,15 +86,7 @@ class AccountsFile:
 
     def load(self) -> LoadedAccounts:
         """Return the valid accounts, and name every invalid one. Blocks; never raises."""
-        loaded = self._file.load()
-        accounts: list[Account] = []
-        problems = list(loaded.problems)
-        for entry in loaded.entries:
-            try:
-                accounts.append(_account(entry.value, accounts))
-            except ValueError as error:
-                problems.append(entry.problem(str(error), is_fault=True))
-        return LoadedAccounts(tuple(accounts), tuple(problems))
+        return LoadedAccounts(*self._file.load(_account, lambda account: _key(account.provider, account.name)))
 
     def address_of(self, model: ModelRef) -> str:
         """Return the address of a model or of its account; empty for the provider's own. Blocks."""
@@ -131,15 +123,7 @@ class AccountsFile:
     def remove(self, account: Account) -> bool:
         """Remove an account and return whether it existed. Blocks. Raises like `put`."""
         self._require_sound()
-        found = False
-
-        def take(tables: TableList) -> None:
-            nonlocal found
-            found = tables.drop(lambda table: _is_entry_of(account, table))
-
-        if self.path.exists():
-            self._file.change(take)
-        return found
+        return self._file.remove(lambda table: _is_entry_of(account, table))
 
     def _require_sound(self) -> None:
         if problems := self.load().problems:
@@ -150,7 +134,11 @@ def _is_entry_of(account: Account, entry: Mapping[str, object]) -> bool:
     return entry.get("provider") == account.provider and is_same_name(str(entry.get("name", "")), account.name)
 
 
-def _account(entry: object, others: Collection[Account]) -> Account:
+def _key(provider: str, name: str) -> tuple[str, str]:
+    return provider, name.casefold()  # as `is_same_name`
+
+
+def _account(entry: object, others: Collection[Hashable]) -> Account:
     """Return the account of one entry. Raises `ValueError` that says what is wrong with it."""
     values = table_of(entry, Account.__struct_fields__)
     provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
@@ -165,7 +153,7 @@ def _account(entry: object, others: Collection[Account]) -> Account:
     )
     if reason := account_problem(account):
         raise ValueError(reason)
-    if any(other.provider == provider and is_same_name(other.name, account.name) for other in others):
+    if _key(provider, account.name) in others:
         raise ValueError(f"another account of {provider} is called {account.label!r}, too")
     return account
 
