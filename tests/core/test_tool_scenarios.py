@@ -125,6 +125,7 @@ async def test_a_tool_beyond_the_rights_is_marked_and_refused(ground: Ground) ->
     async with ground.session([[create], [Say("ok")]], approval="on_request", rules=WITHOUT_WRITING) as s:
         await s.prompt()
         assert "[UNAVAILABLE: Requires write_fs capability]" in s.last_request.system
+        assert s.rx.all(ev.ApprovalRequested) == []
         [finished] = s.rx.all(ev.ToolCallFinished)
         assert (finished.state, finished.result.error_type) == ("failed", "permission")
         assert not (ground.workspace / "page.md").exists()

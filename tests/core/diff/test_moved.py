@@ -1,5 +1,6 @@
 """A block that was cut in one place and pasted in another is known as the same block."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,50 +16,31 @@ def text(*parts: list[str]) -> bytes:
     return "".join(f"{line}\n" for part in parts for line in part).encode()
 
 
-def test_a_block_that_was_moved_is_found_with_both_its_places() -> None:
-    diff = make_diff(text(BLOCK, REST), text(REST, BLOCK))
-    assert moved_blocks(diff) == (MovedBlock(0, 20, 5),)
+INDENTED = [f"    {line}" if line else line for line in BLOCK]
+SHORT = ["one", "", "two"]
+CLOSING = ["one", "    }", "", "  }", "}"]
+BEFORE = text(BLOCK, REST)
+MOVED: dict[str, tuple[bytes, bytes, tuple[MovedBlock, ...]]] = {
+    "a block that was moved": (BEFORE, text(REST, BLOCK), (MovedBlock(0, 20, 5),)),
+    "one that was indented on its way": (BEFORE, text(REST, ["class New:"], INDENTED), (MovedBlock(0, 21, 5),)),
+    "two lines are no block": (text(SHORT, REST), text(REST, SHORT), ()),
+    "nor are brackets and blank lines": (text(CLOSING, REST), text(REST, CLOSING), ()),
+    "one that only got another indentation": (text(REST, BLOCK), text(REST, [f"  {line}" for line in BLOCK]), ()),
+    "one that was pasted twice moved once": (BEFORE, text(REST[:10], BLOCK, REST[10:], BLOCK), (MovedBlock(0, 10, 5),)),
+    "of several places the one where more lines agree": (
+        BEFORE, text(REST[:10], BLOCK[:-1], REST[10:], BLOCK), (MovedBlock(0, 24, 5),)
+    ),
+    "converted line endings": (BEFORE, BEFORE.replace(b"\n", b"\r\n"), ()),
+    "a rewrite of very many lines": (
+        BEFORE, text(REST, [f"new {number}" for number in range(MAX_CHANGED_LINES)], BLOCK), ()
+    ),
+}  # fmt: skip
 
 
-def test_a_block_that_was_indented_on_its_way_is_the_same() -> None:
-    indented = [f"    {line}" if line else line for line in BLOCK]
-    diff = make_diff(text(BLOCK, REST), text(REST, ["class New:"], indented))
-    assert moved_blocks(diff) == (MovedBlock(0, 21, 5),)
-
-
-def test_two_lines_are_no_block() -> None:
-    diff = make_diff(text(["one", "", "two"], REST), text(REST, ["one", "", "two"]))
-    assert moved_blocks(diff) == ()
-
-
-def test_brackets_and_blank_lines_do_not_make_a_block() -> None:
-    closing = ["one", "    }", "", "  }", "}"]
-    assert moved_blocks(make_diff(text(closing, REST), text(REST, closing))) == ()
-
-
-def test_a_block_that_only_got_another_indentation_has_not_moved() -> None:
-    diff = make_diff(text(REST, BLOCK), text(REST, [f"  {line}" for line in BLOCK]))
-    assert moved_blocks(diff) == ()
-
-
-def test_a_block_that_was_pasted_twice_has_moved_once() -> None:
-    diff = make_diff(text(BLOCK, REST), text(REST[:10], BLOCK, REST[10:], BLOCK))
-    assert moved_blocks(diff) == (MovedBlock(0, 10, 5),)
-
-
-def test_of_several_places_the_one_where_more_lines_agree_is_taken() -> None:
-    diff = make_diff(text(BLOCK, REST), text(REST[:10], BLOCK[:-1], REST[10:], BLOCK))
-    assert moved_blocks(diff) == (MovedBlock(0, 24, 5),)
-
-
-def test_converted_line_endings_move_nothing() -> None:
-    before = text(REST, BLOCK)
-    assert moved_blocks(make_diff(before, before.replace(b"\n", b"\r\n"))) == ()
-
-
-def test_a_rewrite_of_very_many_lines_has_no_marks() -> None:
-    many = [f"new {number}" for number in range(MAX_CHANGED_LINES)]
-    assert moved_blocks(make_diff(text(BLOCK, REST), text(REST, many, BLOCK))) == ()
+@pytest.mark.parametrize("name", MOVED)
+def test_a_block_that_was_moved_is_found_with_both_its_places(name: str) -> None:
+    before, after, blocks = MOVED[name]
+    assert moved_blocks(make_diff(before, after)) == blocks
 
 
 def test_each_line_knows_its_block() -> None:

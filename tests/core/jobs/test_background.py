@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs import LOG_LIMIT_BYTES, Jobs
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from tests.core.printed import until_logged
-from tests.core.stubborn import is_alive
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -35,14 +33,6 @@ async def jobs(processes: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
 
 def shell(script: str, folder: Path) -> Command:
     return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ)
-
-
-async def test_closing_the_process_runner_ends_jobs_too(processes: ProcessRunner, tmp_path: Path) -> None:
-    jobs = Jobs(processes, SystemClock(), folder=tmp_path)
-    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
-    await processes.aclose()
-    assert not is_alive(job.pid)
-    assert (await jobs.wait(job.id)).exit_code == 128 + signal.SIGTERM
 
 
 async def test_a_job_that_cannot_start_leaves_nothing(jobs: Jobs, tmp_path: Path) -> None:

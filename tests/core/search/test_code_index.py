@@ -96,14 +96,6 @@ def test_the_best_passage_comes_first(project: Project) -> None:
     assert project.found("zebra") == []
 
 
-def test_a_hit_says_where_and_what(project: Project) -> None:
-    project.update()
-    (hit, *_) = project.ask("resume token")
-    assert (hit.path, hit.first, hit.symbols) == ("src/session_store.py", 1, ("SessionStore", "resume"))
-    assert hit.content.startswith("class SessionStore:\n")
-    assert hit.score > 0
-
-
 def test_only_changed_files_are_read_again(project: Project) -> None:
     assert project.update() == IndexProgress(total=3, done=3, is_complete=True)
     assert sorted(project.read) == project.paths()
@@ -139,20 +131,6 @@ def test_deleted_files_are_forgotten_also_when_only_a_part_was_listed(project: P
     assert project.found("resume") == []
 
 
-def test_what_is_not_searched_is_counted_by_reason(project: Project) -> None:
-    project.write("key.pem", "resume secret")
-    project.write("data.bin", b"resume\0")
-    project.write("big.txt", b"resume " * 200_000)
-    (project.root / "link.py").symlink_to("src/session_store.py")
-    project.update()
-    question = parse_question("resume")
-    assert question is not None
-    found = project.index.ask(question, 10, None, NEVER)
-    assert [hit.path for hit in found.hits] == ["src/session_store.py"]
-    assert found.left_out == {"binary": 1, "larger than 1 MiB": 1, "secret": 1}
-    assert b"resume secret" not in project.database.read_bytes()
-
-
 def test_texts_of_other_encodings_do_no_harm(project: Project) -> None:
     project.write("latin.txt", "caf\xe9 resumption".encode("latin-1"))
     project.write("mark.txt", b"\xef\xbb\xbfresumption")
@@ -169,28 +147,11 @@ def test_one_file_does_not_fill_the_answer(project: Project) -> None:
     assert "other.py" in found
 
 
-def test_a_scope_is_kept(project: Project) -> None:
-    project.update()
-    hits = project.ask("widget session", wanted=lambda path: path.startswith("docs/"))
-    assert [hit.path for hit in hits] == ["docs/begin.md"]
-
-
 @pytest.mark.parametrize("damage", [b"", b"not a database at all, but long enough to be looked at" * 100])
 def test_a_damaged_index_is_made_anew(project: Project, damage: bytes) -> None:
     project.update()
     project.database.write_bytes(damage)
     assert project.update().is_complete
-    assert project.found("resume") == ["src/session_store.py"]
-
-
-def test_damage_found_while_asking_is_deleted_for_the_next_update(project: Project) -> None:
-    project.update()
-    content = bytearray(project.database.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    project.database.write_bytes(content)
-    with pytest.raises(sqlite3.DatabaseError):
-        project.ask("resume")
-    project.update()
     assert project.found("resume") == ["src/session_store.py"]
 
 
@@ -276,23 +237,6 @@ def test_several_processes_share_one_index(project: Project) -> None:
     assert len(project.ask("made", 50)) == 50
 
 
-def test_an_index_that_cannot_be_written_is_made_in_a_spare_place(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    project.write("a.py", "def apple(): ...\n")
-    project.cache.write_text("a file where the folder should be")
-    project.update()
-    assert project.found("apple") == ["a.py"]
-
-
-def test_an_index_that_can_be_written_nowhere_is_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
-    project.cache.write_text("a file where the folder should be")
-    with pytest.raises(OSError, match="exists"):
-        project.update()
-
-
 def test_windows_overlap_and_cover_every_line() -> None:
     text = "".join(f"line {number}\n" for number in range(1, 101))
     found = list(passages("a.txt", text))
@@ -369,11 +313,6 @@ def test_a_question_becomes_the_words_that_matter(text: str, terms: tuple[str, .
     question = parse_question(text)
     assert question is not None
     assert question.terms == terms
-
-
-@pytest.mark.parametrize("text", ["", "   ", "?!", "🙂🙂", "\"'()*^-:{}", "___"])
-def test_a_question_without_words_is_none(text: str) -> None:
-    assert parse_question(text) is None
 
 
 def test_a_very_long_question_is_cut() -> None:

@@ -1,6 +1,5 @@
 """Real repositories."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +18,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """Git in the new repository `folder`, without any settings of the user's."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+def git(folder: Path) -> Git:
+    """Git in the new repository `folder`."""
 
     def run(*arguments: str, at: Path = folder) -> str:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")

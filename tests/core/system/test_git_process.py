@@ -40,11 +40,8 @@ def states(status: RepoStatus) -> dict[str, str]:
 # --- branches -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_branch_without_a_commit_has_a_name(folder: Path, git: Git) -> None:
+async def test_a_branch_has_a_name_without_a_commit_and_a_detached_head_is_none(folder: Path, git: Git) -> None:
     assert (await status_of(folder)).branch == "main"
-
-
-async def test_a_detached_head_has_no_branch(folder: Path, git: Git) -> None:
     commit(git, folder, a__txt="one\n")
     git("checkout", "-q", "--detach")
     assert (await status_of(folder)).branch == ""
@@ -295,7 +292,8 @@ async def test_a_configuration_that_is_not_written_plainly_is_read_by_git(folder
 
 
 async def test_a_plain_folder_has_no_status_and_says_why(tmp_path: Path) -> None:
-    assert await query_status(tmp_path) == NoStatus(reason="not_a_repository")
+    for folder in (tmp_path, tmp_path / "gone"):
+        assert await query_status(folder) == NoStatus(reason="not_a_repository")
 
 
 async def test_a_missing_git_is_named(folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -310,10 +308,6 @@ async def test_what_git_complains_about_is_passed_on(folder: Path, git: Git) -> 
     assert isinstance(answer, NoStatus)
     assert answer.reason == "failed"
     assert "index file" in answer.detail
-
-
-async def test_a_folder_that_is_gone_has_no_status(tmp_path: Path) -> None:
-    assert await query_status(tmp_path / "gone") == NoStatus(reason="not_a_repository")
 
 
 # --- the child process --------------------------------------------------------------------------------------------

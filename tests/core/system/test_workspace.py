@@ -160,23 +160,12 @@ def test_what_is_ignored_marks_nothing() -> None:
 # --- checking -----------------------------------------------------------------------------------------------------
 
 
-def test_a_readable_folder_is_a_workspace(tmp_path: Path) -> None:
-    check_workspace(tmp_path)
-
-
 def test_a_missing_folder_and_a_file_are_refused_in_words(tmp_path: Path) -> None:
     fill(tmp_path, "file")
     with pytest.raises(WorkspaceError, match="does not exist"):
         check_workspace(tmp_path / "gone")
     with pytest.raises(WorkspaceError, match="is a file, not a folder"):
         check_workspace(tmp_path / "file")
-
-
-def test_a_link_in_a_circle_is_refused_in_words_with_the_details_aside(tmp_path: Path) -> None:
-    (tmp_path / "circle").symlink_to("circle")
-    with pytest.raises(WorkspaceError, match="cannot be read") as caught:
-        check_workspace(tmp_path / "circle")
-    assert "symbolic links" in caught.value.detail
 
 
 @needs_permissions
@@ -329,8 +318,9 @@ def test_a_link_that_leads_to_itself_is_refused_in_words(tmp_path: Path) -> None
     for name, leads_to in (("loop", "loop"), ("one", "two"), ("two", "one")):
         (tmp_path / name).symlink_to(tmp_path / leads_to)
     for name in ("loop", "one"):
-        with pytest.raises(WorkspaceError, match="cannot be read"):
+        with pytest.raises(WorkspaceError, match="cannot be read") as caught:
             usable_workspace(tmp_path / name)
+        assert "symbolic links" in caught.value.detail
 
 
 def paths(root: Path, **options: object) -> list[str]:

@@ -1,6 +1,5 @@
 """Reading a command's output, and typing its input, in a thread."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -15,26 +14,6 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from tests.core.system.processes.conftest import shell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
-
-
-async def test_everything_is_read_in_another_thread_and_in_order() -> None:
-    reading, writing = open_pipe()
-    chunks: list[bytes] = []
-    threads: set[threading.Thread] = set()
-
-    def take(chunk: bytes) -> None:
-        chunks.append(chunk)
-        threads.add(threading.current_thread())
-
-    reader = OutputReader(reading, take)
-    reader.start()
-    data = bytes(range(256)) * 8_000
-    with os.fdopen(writing, "wb") as end:
-        await asyncio.to_thread(end.write, data)
-    await reader.ended
-    assert b"".join(chunks) == data
-    assert reader.received_bytes == len(data)
-    assert threading.main_thread() not in threads
 
 
 async def test_a_stopped_reader_ends_although_the_pipe_is_held_open() -> None:

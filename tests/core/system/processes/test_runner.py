@@ -115,15 +115,6 @@ async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None
 # --- plain runs -------------------------------------------------------------------------------------------------------
 
 
-async def test_output_and_errors_come_interleaved_as_written(runner: ProcessRunner, tmp_path: Path) -> None:
-    """Z-46: the streams are not concatenated one after the other."""
-    outcome = await runner.run(shell("echo one; echo two >&2; echo three; exit 3", tmp_path))
-    assert outcome.output.head == "one\ntwo\nthree\n"
-    assert (outcome.end.exit_code, outcome.timed_out, outcome.output.tail) == (3, False, "")
-    assert (outcome.output.total_bytes, outcome.output.total_lines, outcome.output.spool_path) == (14, 3, None)
-    assert outcome.duration_s >= 0
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such priority there")
 async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path: Path) -> None:
     behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)
@@ -147,11 +138,6 @@ async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: Proc
 async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRunner, tmp_path: Path) -> None:
     command = Command(argv=("true",), cwd=tmp_path, environ=os.environ, stdin="x" * 5_000_000)
     assert (await runner.run(command)).end.exit_code == 0
-
-
-async def test_folder_and_environment_are_the_given_ones(runner: ProcessRunner, tmp_path: Path) -> None:
-    command = Command(argv=("/bin/sh", "-c", "pwd; echo $A-$HOME"), cwd=tmp_path, environ={"A": "1"})
-    assert (await runner.run(command)).output.head == f"{tmp_path}\n1-\n"
 
 
 async def test_a_missing_program_or_folder_is_an_os_error(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -201,33 +187,23 @@ async def test_cancelling_twice_does_not_leave_anything_behind(
     assert living(processes) == []
 
 
-async def test_cancelling_while_a_command_starts_leaves_nothing_behind(runner: ProcessRunner, tmp_path: Path) -> None:
-    for turns in range(12):
-        task = asyncio.create_task(runner.run(shell("echo $$ >> pids; exec sleep 100", tmp_path)))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    assert living([int(line) for line in await asyncio.to_thread(_lines, tmp_path / "pids")]) == []
-
-
 async def test_a_command_that_is_cancelled_while_it_starts_says_how_it_ended(
     runner: ProcessRunner, tmp_path: Path
 ) -> None:
     """It may have printed by then, and what it printed is neither lost nor left open."""
-    for turns in range(1, 13):
+    script = "echo $$ >> pids; echo hello; sleep 100"
+    for turns in range(13):
         outcomes: list[ProcessOutcome] = []
-        running = runner.run(shell("echo hello; sleep 100", tmp_path), on_cancelled=outcomes.append)
+        running = runner.run(shell(script, tmp_path), on_cancelled=outcomes.append)
         task = asyncio.create_task(running)
         for _ in range(turns):
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        [outcome] = outcomes
-        assert outcome.output.head in ("", "hello\n")
-        assert not outcome.end.survivors
+        assert len(outcomes) == min(turns, 1)
+        assert all(outcome.output.head in ("", "hello\n") and not outcome.end.survivors for outcome in outcomes)
+    assert living([int(line) for line in await asyncio.to_thread(_lines, tmp_path / "pids")]) == []
 
 
 async def test_a_command_that_cannot_start_is_only_cancelled(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -237,28 +213,6 @@ async def test_a_command_that_cannot_start_is_only_cancelled(runner: ProcessRunn
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-async def test_cancelling_during_output_leaves_no_file(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
-    seen = asyncio.Event()
-    spool = tmp_path / "spool"
-    command = shell("echo $$ > report; exec yes", tmp_path)
-    task = asyncio.create_task(runner.run(command, spool_folder=spool, on_text=lambda _: seen.set()))
-    await seen.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert living(await reports.pids(1)) == []
-    assert await asyncio.to_thread(lambda: list(spool.glob("*"))) == []
-
-
-async def test_a_grandchild_that_holds_the_pipe_does_not_hang_the_call(
-    runner: ProcessRunner, tmp_path: Path, reports: Reports
-) -> None:
-    outcome = await runner.run(shell("sleep 100 & echo $! > report; echo done", tmp_path))
-    assert outcome.output.head == "done\n"
-    assert outcome.end.ended == dict.fromkeys(await reports.pids(1), "sleep")
-    assert (outcome.end.exit_code, outcome.timed_out) == (0, False)
 
 
 async def test_a_grandchild_that_prints_for_ever_does_not_hang_the_call(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -271,14 +225,6 @@ async def test_all_output_is_read_although_a_grandchild_holds_the_pipe(runner: P
     outcome = await runner.run(shell("sleep 100 & seq 200000", tmp_path))
     assert outcome.output.total_lines == 200_000
     assert outcome.output.tail.endswith("200000\n")
-
-
-async def test_a_background_child_with_its_own_output_is_ended_too(
-    runner: ProcessRunner, tmp_path: Path, reports: Reports
-) -> None:
-    outcome = await runner.run(shell("sleep 100 > /dev/null 2>&1 & echo $! > report", tmp_path))
-    assert list(outcome.end.ended) == await reports.pids(1)
-    assert living(list(outcome.end.ended)) == []
 
 
 _SILENT = "< /dev/null > /dev/null 2>&1"
@@ -481,36 +427,6 @@ async def test_the_file_has_the_whole_output(runner: ProcessRunner, tmp_path: Pa
     assert outcome.output.head == expected[:KEPT_BYTES]
     assert outcome.output.tail == expected[-KEPT_BYTES:]
     assert outcome.output.spool_path.stat().st_mode & 0o777 == 0o600
-
-
-async def test_output_that_memory_holds_makes_no_file(runner: ProcessRunner, tmp_path: Path) -> None:
-    outcome = await runner.run(shell(f"yes | head -c {KEPT_BYTES}", tmp_path), spool_folder=tmp_path / "spool")
-    assert (outcome.output.spool_path, outcome.output.tail, len(outcome.output.head)) == (None, "", KEPT_BYTES)
-    assert not await asyncio.to_thread((tmp_path / "spool").exists)
-
-
-async def test_a_file_that_cannot_be_written_is_said_and_does_not_stop_the_command(
-    runner: ProcessRunner, tmp_path: Path
-) -> None:
-    blocked = tmp_path / "file"
-    await asyncio.to_thread(blocked.write_text, "")
-    outcome = await runner.run(shell("yes | head -c 3000000; exit 4", tmp_path), spool_folder=blocked)
-    assert outcome.end.exit_code == 4
-    assert outcome.output.total_bytes == 3_000_000
-    assert outcome.output.spool_path is None
-    assert "file" in outcome.output.spool_error
-
-
-async def test_live_text_comes_while_the_command_runs(runner: ProcessRunner, tmp_path: Path) -> None:
-    output = Printed("early\n")
-    os.mkfifo(tmp_path / "gate")
-    script = "echo early; read -r _ < gate; echo late"
-    task = asyncio.create_task(runner.run(shell(script, tmp_path), on_text=output.take))
-    await output.wait()
-    assert output.seen == "early\n"
-    await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
-    await task
-    assert output.seen == "early\nlate\n"
 
 
 async def test_live_text_is_limited_in_rate_and_size(runner: ProcessRunner, tmp_path: Path) -> None:

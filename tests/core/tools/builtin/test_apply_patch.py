@@ -4,9 +4,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.system.files import digest_of, new_file_mode
+from desktop_agent.core.system.files import new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
 
@@ -105,29 +106,6 @@ def test_every_form_says_the_same(work: "Workspace", patch: str, file_path: str 
     assert answer == {"ok": True, "action": "Update", "path": "a.txt", "files": [entry]}
 
 
-def test_bare_pairs_need_not_stand_together(work: "Workspace") -> None:
-    """T-75."""
-    work.write("a.txt", "one\ntwo\nthree\n")
-    apply(work, "- one\n+ 1\n- three\n+ 3\n", file_path="a.txt")
-    assert work.bytes_of("a.txt") == b"1\ntwo\n3\n"
-    assert "hunk 2 of 2" in refusal(work, "- 1\n+ one\n- four\n+ 4\n", file_path="a.txt")
-
-
-def test_a_space_after_the_sign_is_text_where_it_is_text(work: "Workspace") -> None:
-    work.write("a.py", "if x:\n    y\n z\n")
-    apply(work, "-    y\n+    w\n", file_path="a.py")
-    assert work.bytes_of("a.py") == b"if x:\n    w\n z\n"
-
-
-@pytest.mark.parametrize(
-    "header", ["*** Update File: query.sql\n@@\n", "*** Update File: query.sql\n@@ -9,9 +9,9 @@\n"]
-)
-def test_a_comment_with_dashes_is_no_header_of_another_file(work: "Workspace", header: str) -> None:
-    work.write("query.sql", "-- slow\nSELECT 1;\n")
-    apply(work, f"{header}--- slow\n+++ quick\n SELECT 1;\n*** End Patch\n")
-    assert (work.root / "query.sql").read_text() == "++ quick\nSELECT 1;\n"
-
-
 def test_a_git_header_alone_renames_copies_and_sets_modes(work: "Workspace") -> None:
     work.write("a.sh", b"\0binary").chmod(0o640)
     work.write("link-target", "x")
@@ -197,64 +175,141 @@ def test_files_that_go_away_come_last(work: "Workspace") -> None:
 
 # --- where a hunk belongs ---------------------------------------------------------------------------------------------
 
-
-def test_anchors_say_which_place_is_meant(work: "Workspace") -> None:
-    for anchors, expected in {
-        "@@ class B:": 2,
-        "@@ class A:\n@@ def run": 1,
-        "@@ class B:\n@@     def run(self):": 2,
-    }.items():
-        work.write("a.py", CODE)
-        work.context.reads.note("a.py", digest_of(CODE.encode()))
-        apply(work, f"*** Update File: a.py\n{anchors}\n-        x = 1\n+        x = 2\n")
-        parts = CODE.split("x = 1")
-        assert (
-            work.bytes_of("a.py").decode()
-            == ("x = 1" if expected == 2 else "x = 2").join(parts[:2])
-            + ("x = 2" if expected == 2 else "x = 1")
-            + parts[2]
-        )
+UPDATE = "*** Update File: a.txt\n"
+TO_2 = "-        x = 1\n+        x = 2\n"
+SECOND = "x = 2".join(CODE.rsplit("x = 1", 1))
+MOVED = "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+FIVE = "one\ntwo\nthree\nfour\nfive\n"
+BYTES = f"{UPDATE}@@\n a\n-old\n+new\n+more\n b\n"
+TWO_LINES = b"one\r\ntwo"
 
 
-def test_an_ambiguous_place_is_refused_with_the_candidates(work: "Workspace") -> None:
-    work.write("a.py", CODE)
-    message = refusal(work, "*** Update File: a.py\n@@\n-        x = 1\n+        x = 2\n")
-    assert "stand at 2 places (lines 3, 9)" in message
-    message = refusal(work, "*** Update File: a.py\n@@ def run\n-        x = 1\n+        x = 2\n")
-    assert "stand at 2 places (lines 3, 9)" in message
-    message = refusal(work, "*** Update File: a.py\n@@ def run\n+        y = 2\n")
-    assert "stands at 2 places (lines 2, 8)" in message
-    assert "more than" not in message
+def fits(name: str, before: str | bytes, patch: str, after: str | bytes, fuzz: str = "") -> ParameterSet:
+    old, new = (text.encode() if isinstance(text, str) else text for text in (before, after))
+    return pytest.param(old, patch, new, fuzz, id=name)
 
 
-def test_a_line_number_says_which_place_is_meant(work: "Workspace") -> None:
-    work.write("a.py", CODE)
-    apply(work, "--- a.py\n+++ a.py\n@@ -9,1 +9,1 @@\n-        x = 1\n+        x = 2\n")
-    assert work.bytes_of("a.py").decode().splitlines()[8] == "        x = 2"
-    assert "2 places" in refusal(work, "--- a.py\n+++ a.py\n@@ -5,1 +5,1 @@\n-        return x\n+        return 0\n")
+FITS = [
+    fits("bare pairs apart", "one\ntwo\nthree\n", "- one\n+ 1\n- three\n+ 3\n", "1\ntwo\n3\n"),
+    fits("a space after the sign that is text", "if x:\n    y\n z\n", "-    y\n+    w\n", "if x:\n    w\n z\n"),
+    fits("a comment with dashes", "-- slow\nSELECT 1;\n",
+         f"{UPDATE}@@\n--- slow\n+++ quick\n SELECT 1;\n*** End Patch\n", "++ quick\nSELECT 1;\n"),
+    fits("a comment with dashes and numbers", "-- slow\nSELECT 1;\n",
+         f"{UPDATE}@@ -9,9 +9,9 @@\n--- slow\n+++ quick\n SELECT 1;\n*** End Patch\n", "++ quick\nSELECT 1;\n"),
+    fits("an anchor", CODE, f"{UPDATE}@@ class B:\n{TO_2}", SECOND),
+    fits("two anchors", CODE, f"{UPDATE}@@ class A:\n@@ def run\n{TO_2}", CODE.replace("x = 1", "x = 2", 1)),
+    fits("two whole anchors", CODE, f"{UPDATE}@@ class B:\n@@     def run(self):\n{TO_2}", SECOND),
+    fits("a line number", CODE, f"--- a.txt\n+++ a.txt\n@@ -9,1 +9,1 @@\n{TO_2}", SECOND),
+    fits("lines that moved", "x\n" * MOST_LINES_MOVED + "one\ntwo\n", MOVED, "x\n" * MOST_LINES_MOVED + "one\n2\n",
+         f"found {MOST_LINES_MOVED} lines below"),
+    fits("a hunk behind one that moved", "new\nnew\none\nx\nx\nsame\nx\nx\nx\nsame\n",
+         "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+1\n@@ -4 +4 @@\n-same\n+other\n",
+         "new\nnew\n1\nx\nx\nother\nx\nx\nx\nsame\n"),
+    fits("white space at the end of lines", "one  \ntwo\t\nthree\n", f"{UPDATE}@@\n one\n-two\n+2\n three \n",
+         "one  \n2\nthree\n", "a.txt: hunk 1: white space at the end of lines was ignored"),
+    fits("an indent by tabs", "class A:\n\tdef f(self):\n\t\tpass\n\n    # four\n",
+         f"{UPDATE}@@\n def f(self):\n-    pass\n+    return 1\n+\n+def g(self): ...\n",
+         "class A:\n\tdef f(self):\n\t\treturn 1\n\n\tdef g(self): ...\n\n    # four\n", "both ends"),
+    fits("an indent by two", "if x:\n    a\n    b\n", f"{UPDATE}@@\n if x:\n-  a\n+  c\n+  d\n   b\n",
+         "if x:\n    c\n    d\n    b\n"),
+    fits("an indent that is missing", "  if x:\n    a\n", f"{UPDATE}@@\n if x:\n-  a\n+  c\n+      d\n",
+         "  if x:\n    c\n        d\n"),
+    fits("an indent too many", "if x:\n  a\n", f"{UPDATE}@@\n     if x:\n-      a\n+      c\n+        d\n",
+         "if x:\n  c\n    d\n"),
+    fits("lines for the end of the file", TWO_LINES, f"{UPDATE}@@\n+three\n*** End of File\n", b"one\r\ntwo\r\nthree"),
+    fits("lines for an anchor", TWO_LINES, f"{UPDATE}@@ one\n+1.5\n", b"one\r\n1.5\r\ntwo"),
+    fits("lines for a line number", TWO_LINES, "--- a.txt\n+++ a.txt\n@@ -1,0 +2 @@\n+1.7\n", b"one\r\n1.7\r\ntwo"),
+    fits("lines for an empty file", "", f"{UPDATE}@@\n+x\n", "x\n"),
+    fits("the end of the file", "x\ny\nx\n", f"{UPDATE}@@\n-x\n+z\n*** End of File\n", "x\ny\nz\n"),
+    fits("hunks in any order", "one\ntwo\nthree\n", f"{UPDATE}@@\n-three\n+3\n@@\n-one\n+1\n", "1\ntwo\n3\n"),
+    fits("CRLF", b"a\r\nold\r\nb\r\n", BYTES, b"a\r\nnew\r\nmore\r\nb\r\n"),
+    fits("endings of both kinds", b"a\nold\r\nb\r\n", BYTES, b"a\nnew\r\nmore\r\nb\r\n"),
+    fits("no newline at the end", b"a\nold\nb", BYTES, b"a\nnew\nmore\nb"),
+    fits("a byte order mark", b"\xef\xbb\xbfa\r\nold\r\nb", BYTES, b"\xef\xbb\xbfa\r\nnew\r\nmore\r\nb"),
+    fits("UTF-16", "a\r\nold\r\nb\r\n".encode("utf-16"), BYTES, "a\r\nnew\r\nmore\r\nb\r\n".encode("utf-16")),
+    fits("bytes that are no text", b"a\nold\nb\n\xe9\x0c\x85\n", BYTES, b"a\nnew\nmore\nb\n\xe9\x0c\x85\n"),
+    fits("context that is no text", b"caf\xe9 1\nold\n", f"{UPDATE}@@\n caf\ufffd 1\n-old\n+new\n",
+         b"caf\xe9 1\nnew\n"),
+]  # fmt: skip
 
 
-def test_lines_may_have_moved_by_a_stated_number(work: "Workspace") -> None:
-    patch = "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
-    work.write("a.txt", "x\n" * MOST_LINES_MOVED + "one\ntwo\n")
-    assert f"found {MOST_LINES_MOVED} lines below" in apply(work, patch)["fuzz"]
-    work.write("b.txt", "x\n" * (MOST_LINES_MOVED + 1) + "one\ntwo\n")
-    message = refusal(work, patch.replace("a.txt", "b.txt"))
-    assert f"more than {MOST_LINES_MOVED} lines from where it says" in message
+@pytest.mark.parametrize(("before", "patch", "after", "fuzz"), FITS)
+def test_a_hunk_is_applied_where_it_belongs_and_everything_else_stays(
+    work: "Workspace", before: bytes, patch: str, after: bytes, fuzz: str
+) -> None:
+    """T-75, Z-81, Z-82: also the mode."""
+    work.write("a.txt", before).chmod(0o754)
+    answer = apply(work, patch, file_path=None if "a.txt" in patch else "a.txt")
+    assert work.bytes_of("a.txt") == after
+    assert (work.root / "a.txt").stat().st_mode & 0o777 == 0o754
+    assert fuzz in answer.get("fuzz", "")
 
 
-def test_lines_after_a_moved_hunk_are_expected_to_have_moved_too(work: "Workspace") -> None:
-    work.write("a.txt", "new\nnew\none\nx\nx\nsame\nx\nx\nx\nsame\n")
-    patch = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+1\n@@ -4 +4 @@\n-same\n+other\n"
-    apply(work, patch)
-    assert work.bytes_of("a.txt") == b"new\nnew\n1\nx\nx\nother\nx\nx\nx\nsame\n"
+def stays(name: str, before: str | bytes, patch: str, *says: str) -> ParameterSet:
+    return pytest.param(before, patch, says, id=name)
 
 
-def test_white_space_at_the_end_of_lines_may_differ(work: "Workspace") -> None:
-    work.write("a.txt", "one  \ntwo\t\nthree\n")
-    answer = apply(work, "*** Update File: a.txt\n@@\n one\n-two\n+2\n three \n")
-    assert answer["fuzz"] == "a.txt: hunk 1: white space at the end of lines was ignored"
-    assert work.bytes_of("a.txt") == b"one  \n2\nthree\n"
+STAYS = [
+    stays("a bare pair that is not there", "1\ntwo\n3\n", "- 1\n+ one\n- four\n+ 4\n", "hunk 2 of 2"),
+    stays("an ambiguous hunk", CODE, f"{UPDATE}@@\n{TO_2}", "stand at 2 places (lines 3, 9)"),
+    stays("an ambiguous hunk behind an anchor", CODE, f"{UPDATE}@@ def run\n{TO_2}", "stand at 2 places (lines 3, 9)"),
+    stays("an ambiguous anchor", CODE, f"{UPDATE}@@ def run\n+        y = 2\n", "stands at 2 places (lines 2, 8)"),
+    stays("a line number between two", CODE,
+          "--- a.txt\n+++ a.txt\n@@ -7,1 +7,1 @@\n-        return x\n+        return 0\n", "2 places"),
+    stays("lines that moved too far", "x\n" * (MOST_LINES_MOVED + 1) + "one\ntwo\n", MOVED,
+          f"more than {MOST_LINES_MOVED} lines from where it says"),
+    stays("an indent that is not clear", "if x:\n\ta\n\tb\n", f"{UPDATE}@@\n if x:\n-    a\n-  b\n+   c\n",
+          "another indent"),
+    stays("an indent without its step", "if x:\n\ta\n\tb\n", f"{UPDATE}@@\n-  if x:\n-  a\n+  c\n", "another indent"),
+    stays("lines without a place", TWO_LINES, f"{UPDATE}@@\n+x\n", "does not say where"),
+    stays("a line number beyond the end", TWO_LINES, "--- a.txt\n+++ a.txt\n@@ -99,0 +99 @@\n+x\n", "after line 99"),
+    stays("another end of the file", "x\ny\nz\n", f"{UPDATE}@@\n-y\n+z\n*** End of File\n", "does not end there"),
+    stays("hunks that overlap", "1\ntwo\n3\n", f"{UPDATE}@@\n-two\n+2\n@@\n-two\n+II\n", "another hunk"),
+    # T-81, E-08: the file, the hunk, the line, and what is there instead
+    stays("a line that differs", FIVE, f"{UPDATE}@@\n-one\n+1\n@@\n three\n+x\n-fuor\n five\n",
+          "a.txt: hunk 2 of 2 does not fit: line 3 of the hunk is '-fuor', but line 4 ", "of the file is 'four'"),
+    stays("more lines than there are", FIVE, f"{UPDATE}@@\n four\n five\n-six\n+6\n", "has only 5 lines"),
+    stays("lines of another file", FIVE, f"{UPDATE}@@\n-thre\n+3\n",
+          "none of its lines is in the file", "line 3: 'three'"),
+    stays("a patch that was applied", FIVE, f"{UPDATE}@@\n-2\n+two\n",
+          "already stand at line 2; it may have been applied"),
+    stays("an anchor that is nowhere", FIVE, f"{UPDATE}@@ def nowhere\n-one\n+1\n", "'def nowhere'"),
+    stays("anchors in another order", FIVE, f"{UPDATE}@@ three\n@@ one\n-one\n+1\n", "does not come after"),
+    stays("new text that is no text", b"caf\xe9 1\n", f"{UPDATE}@@\n-caf\ufffd 1\n+caf\ufffd 2\n", "U+FFFD"),
+    # T-78
+    stays("a binary patch of git's", "x\n", "diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 3\nabc\n",
+          "binary patches are not supported"),
+    stays("binary files that differ", "x\n", "diff --git a/x b/x\nBinary files a/x and b/x differ\n",
+          "binary patches are not supported"),
+    stays("a binary patch alone", "x\n", "GIT binary patch\nliteral 3\nabc\n", "binary patches are not supported"),
+    # E-08: what cannot be read
+    stays("no patch", "x\n", "hello", "this is no patch"),
+    stays("an empty patch", "x\n", "*** Begin Patch\n*** End Patch\n", "this is no patch"),
+    stays("only context", "x\n", " a\n b\n", "changes nothing"),
+    stays("no hunks", "x\n", UPDATE, "has no hunks"),
+    stays("no name", "x\n", "*** Update File:\n-x\n+y\n", "names no file"),
+    stays("no place to move to", "x\n", f"{UPDATE}*** Move to:\n", "where to move"),
+    stays("no sign", "x\n", f"{UPDATE}@@\none\n-x\n", "line 3 of the patch has no sign: 'one'"),
+    stays("an empty hunk", "x\n", f"{UPDATE}@@\n*** End Patch\n", "the hunk at line 2 of the patch is empty"),
+    stays("a line before the first file", "x\n", f"stray\n{UPDATE}-x\n+y\n", "belongs to no file"),
+    stays("names that git does not write", "x\n", "diff --git x y\nold mode 100644\nnew mode 100755\n",
+          "names no file"),
+    stays("a symlink", "x\n", "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n",
+          "mode 120000"),
+    stays("no file at all", "x\n", "-x\n+y\n", "names no file"),
+    stays("a diff of a merge", "x\n", "--- a/a.txt\n+++ b/a.txt\n@@@ -1,1 -1,1 +1,1 @@@\n--x\n++y\n",
+          "diffs of merges"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "patch", "says"), STAYS)
+def test_what_does_not_fit_or_cannot_be_read_changes_nothing_and_is_explained(
+    work: "Workspace", before: str | bytes, patch: str, says: tuple[str, ...]
+) -> None:
+    work.write("a.txt", before)
+    message = refusal(work, patch, **({"file_path": "a.txt"} if patch.startswith("- ") else {}))
+    assert [piece for piece in says if piece not in message] == []
+    assert ("more than" in message) == any("more than" in piece for piece in says)
 
 
 def test_many_differences_are_not_all_listed(work: "Workspace") -> None:
@@ -264,74 +319,7 @@ def test_many_differences_are_not_all_listed(work: "Workspace") -> None:
     assert fuzz.endswith("; and 40 more")
 
 
-def test_an_indent_that_differs_everywhere_by_the_same_is_put_right(work: "Workspace") -> None:
-    work.write("a.py", "class A:\n\tdef f(self):\n\t\tpass\n\n    # four\n")
-    answer = apply(work, "*** Update File: a.py\n@@\n def f(self):\n-    pass\n+    return 1\n+\n+def g(self): ...\n")
-    assert work.bytes_of("a.py") == b"class A:\n\tdef f(self):\n\t\treturn 1\n\n\tdef g(self): ...\n\n    # four\n"
-    assert "both ends" in answer["fuzz"]
-    work.write("b.py", "if x:\n    a\n    b\n")
-    apply(work, "*** Update File: b.py\n@@\n if x:\n-  a\n+  c\n+  d\n   b\n")
-    assert work.bytes_of("b.py") == b"if x:\n    c\n    d\n    b\n"
-    work.write("c.py", "  if x:\n    a\n")
-    apply(work, "*** Update File: c.py\n@@\n if x:\n-  a\n+  c\n+      d\n")
-    assert work.bytes_of("c.py") == b"  if x:\n    c\n        d\n"
-    work.write("d.py", "if x:\n  a\n")
-    apply(work, "*** Update File: d.py\n@@\n     if x:\n-      a\n+      c\n+        d\n")
-    assert work.bytes_of("d.py") == b"if x:\n  c\n    d\n"
-
-
-def test_an_indent_that_is_not_clear_is_refused(work: "Workspace") -> None:
-    work.write("a.py", "if x:\n\ta\n\tb\n")
-    assert "another indent" in refusal(work, "*** Update File: a.py\n@@\n if x:\n-    a\n-  b\n+   c\n")
-    assert "another indent" in refusal(work, "*** Update File: a.py\n@@\n-  if x:\n-  a\n+  c\n")
-
-
-def test_lines_without_any_others_need_a_place(work: "Workspace") -> None:
-    work.write("a.txt", "one\r\ntwo")
-    assert "does not say where" in refusal(work, "*** Update File: a.txt\n@@\n+x\n")
-    apply(work, "*** Update File: a.txt\n@@\n+three\n*** End of File\n")
-    assert work.bytes_of("a.txt") == b"one\r\ntwo\r\nthree"
-    apply(work, "*** Update File: a.txt\n@@ one\n+1.5\n")
-    assert work.bytes_of("a.txt") == b"one\r\n1.5\r\ntwo\r\nthree"
-    apply(work, "--- a.txt\n+++ a.txt\n@@ -2,0 +3 @@\n+1.7\n")
-    assert work.bytes_of("a.txt") == b"one\r\n1.5\r\n1.7\r\ntwo\r\nthree"
-    assert "after line 99" in refusal(work, "--- a.txt\n+++ a.txt\n@@ -99,0 +99 @@\n+x\n")
-    work.write("empty.txt")
-    apply(work, "*** Update File: empty.txt\n@@\n+x\n")
-    assert work.bytes_of("empty.txt") == b"x\n"
-
-
-def test_the_end_of_the_file_is_a_place(work: "Workspace") -> None:
-    work.write("a.txt", "x\ny\nx\n")
-    apply(work, "*** Update File: a.txt\n@@\n-x\n+z\n*** End of File\n")
-    assert work.bytes_of("a.txt") == b"x\ny\nz\n"
-    assert "does not end there" in refusal(work, "*** Update File: a.txt\n@@\n-y\n+z\n*** End of File\n")
-
-
-def test_hunks_may_come_in_any_order_but_not_overlap(work: "Workspace") -> None:
-    work.write("a.txt", "one\ntwo\nthree\n")
-    apply(work, "*** Update File: a.txt\n@@\n-three\n+3\n@@\n-one\n+1\n")
-    assert work.bytes_of("a.txt") == b"1\ntwo\n3\n"
-    assert "another hunk" in refusal(work, "*** Update File: a.txt\n@@\n-two\n+2\n@@\n-two\n+II\n")
-
-
 # --- refusals ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_mismatch_names_the_file_the_hunk_the_line_and_what_is_there(work: "Workspace") -> None:
-    """T-81, E-08."""
-    work.write("sub/a.txt", "one\ntwo\nthree\nfour\nfive\n")
-    message = refusal(work, "*** Update File: sub/a.txt\n@@\n-one\n+1\n@@\n three\n+x\n-fuor\n five\n")
-    assert message.startswith("sub/a.txt: hunk 2 of 2 does not fit: line 3 of the hunk is '-fuor', but line 4 ")
-    assert "of the file is 'four'" in message
-    assert "has only 5 lines" in refusal(work, "*** Update File: sub/a.txt\n@@\n four\n five\n-six\n+6\n")
-    message = refusal(work, "*** Update File: sub/a.txt\n@@\n-thre\n+3\n")
-    assert "none of its lines is in the file" in message
-    assert "line 3: 'three'" in message
-    message = refusal(work, "*** Update File: sub/a.txt\n@@\n-2\n+two\n")
-    assert "already stand at line 2; it may have been applied" in message
-    assert "'def nowhere'" in refusal(work, "*** Update File: sub/a.txt\n@@ def nowhere\n-one\n+1\n")
-    assert "does not come after" in refusal(work, "*** Update File: sub/a.txt\n@@ three\n@@ one\n-one\n+1\n")
 
 
 def test_a_file_that_exists_is_not_added(work: "Workspace") -> None:
@@ -382,19 +370,6 @@ def test_dev_null_is_no_path(work: "Workspace") -> None:
     assert answer["files"] == [{"path": "a.txt", "action": "Delete", "added": 0, "removed": 2}]
 
 
-@pytest.mark.parametrize(
-    "patch",
-    [
-        "diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 3\nabc\n",
-        "diff --git a/x b/x\nBinary files a/x and b/x differ\n",
-        "GIT binary patch\nliteral 3\nabc\n",
-    ],
-)
-def test_binary_patches_are_refused(work: "Workspace", patch: str) -> None:
-    """T-78."""
-    assert "binary patches are not supported" in refusal(work, patch)
-
-
 def test_a_missing_file_can_be_deleted_but_not_changed(work: "Workspace") -> None:
     """T-79."""
     answer = apply(work, "*** Delete File: nope.txt\n")
@@ -416,57 +391,7 @@ def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: "Workspa
     assert "'-z'" in refusal(work, patch.replace("-x", "-x\n-z"))
 
 
-@pytest.mark.parametrize(
-    ("patch", "message"),
-    [
-        ("hello", "this is no patch"),
-        ("*** Begin Patch\n*** End Patch\n", "this is no patch"),
-        (" a\n b\n", "changes nothing"),
-        ("*** Update File: a.txt\n", "has no hunks"),
-        ("*** Update File:\n-x\n+y\n", "names no file"),
-        ("*** Update File: a.txt\n*** Move to:\n", "where to move"),
-        ("*** Update File: a.txt\n@@\none\n-x\n", "line 3 of the patch has no sign: 'one'"),
-        ("*** Update File: a.txt\n@@\n*** End Patch\n", "the hunk at line 2 of the patch is empty"),
-        ("stray\n*** Update File: a.txt\n-x\n+y\n", "belongs to no file"),
-        ("diff --git x y\nold mode 100644\nnew mode 100755\n", "names no file"),
-        ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n", "mode 120000"),
-        ("-x\n+y\n", "names no file"),
-        ("--- a/a.txt\n+++ b/a.txt\n@@@ -1,1 -1,1 +1,1 @@@\n--x\n++y\n", "diffs of merges"),
-    ],
-)
-def test_what_cannot_be_read_is_explained(work: "Workspace", patch: str, message: str) -> None:
-    """E-08."""
-    work.write("a.txt", "x\n")
-    assert message in refusal(work, patch)
-
-
 # --- bytes and places -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"a\r\nold\r\nb\r\n", b"a\r\nnew\r\nmore\r\nb\r\n"),
-        (b"a\nold\r\nb\r\n", b"a\nnew\r\nmore\r\nb\r\n"),
-        (b"a\nold\nb", b"a\nnew\nmore\nb"),
-        (b"\xef\xbb\xbfa\r\nold\r\nb", b"\xef\xbb\xbfa\r\nnew\r\nmore\r\nb"),
-        ("a\r\nold\r\nb\r\n".encode("utf-16"), "a\r\nnew\r\nmore\r\nb\r\n".encode("utf-16")),
-        (b"a\nold\nb\n\xe9\x0c\x85\n", b"a\nnew\nmore\nb\n\xe9\x0c\x85\n"),
-    ],
-)
-def test_everything_but_the_edit_stays(work: "Workspace", before: bytes, after: bytes) -> None:
-    """Z-81, Z-82."""
-    work.write("a.txt", before).chmod(0o754)
-    apply(work, "*** Update File: a.txt\n@@\n a\n-old\n+new\n+more\n b\n")
-    assert work.bytes_of("a.txt") == after
-    assert (work.root / "a.txt").stat().st_mode & 0o777 == 0o754
-
-
-def test_bytes_that_are_no_text_can_be_context_but_not_written(work: "Workspace") -> None:
-    work.write("a.txt", b"caf\xe9 1\nold\n")
-    apply(work, "*** Update File: a.txt\n@@\n caf\ufffd 1\n-old\n+new\n")
-    assert work.bytes_of("a.txt") == b"caf\xe9 1\nnew\n"
-    assert "U+FFFD" in refusal(work, "*** Update File: a.txt\n@@\n-caf\ufffd 1\n+caf\ufffd 2\n")
 
 
 def test_binary_files_are_refused_but_can_be_deleted(work: "Workspace") -> None:

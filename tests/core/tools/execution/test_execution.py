@@ -19,6 +19,7 @@ from desktop_agent.core.settings.sections import ExecutionSettings
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.harness import Ground
 
+AGAIN = "\n[Again, outside the sandbox]\n"
 NO_SANDBOX = SandboxSearch(sandbox=None, reports=(SandboxReport(name="bubblewrap", is_available=False),))
 
 
@@ -63,7 +64,8 @@ async def test_a_command_that_may_write_asks_and_then_writes_the_workspace_only(
 
 
 async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(walled: Ground, outside: Path) -> None:
-    script = f"import pathlib; pathlib.Path({str(outside)!r}).write_text('x'); print('written')"
+    """What people saw of the first run stays, so there must be a word between it and the second."""
+    script = f"import pathlib; print('tried', flush=True); pathlib.Path({str(outside)!r}).write_text('x')"
     async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
         question = (await s.begin()).request
         assert question.is_escalation
@@ -73,17 +75,23 @@ async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(walled: G
         assert finished.state == "completed"
         assert finished.result.metadata["escalated"] is True
         assert "The user allowed it outside the sandbox" in finished.result.content
+        first, _, second = "".join(event.text for event in s.rx.all(ev.ToolOutputDelta)).partition(AGAIN)
+        assert first.startswith("tried\n")
+        assert "Read-only file system" in first or "Permission denied" in first
+        assert second == "tried\n"
         assert content_of(outside) == "x"
 
 
 async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(walled: Ground, outside: Path) -> None:
     """S-16: the model reads what was refused, and the turn goes on."""
-    script = f"import pathlib; pathlib.Path({str(outside)!r}).write_text('x')"
+    script = f"import pathlib; print('tried', flush=True); pathlib.Path({str(outside)!r}).write_text('x')"
     async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
         await s.begin(Denied(message="stay inside"))
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.state == "failed"
         assert "stay inside" in finished.result.content
+        assert "It was not run outside the sandbox" in finished.result.content
+        assert "".join(event.text for event in s.rx.all(ev.ToolOutputDelta)).count("tried") == 1
         assert "Read-only file system" in finished.result.content
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
         assert content_of(outside) is None

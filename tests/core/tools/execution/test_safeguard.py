@@ -1,7 +1,6 @@
 """Destructive commands through the whole tool path, and the recovery that gives back files, refs and stash."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -30,10 +29,7 @@ def run(command: str) -> Call:
 
 
 @pytest.fixture
-def git(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Git:
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-
+def git(ground: Ground) -> Git:
     def call(*arguments: str) -> str:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
         return subprocess.check_output(
