@@ -49,7 +49,7 @@ class Inbox(Controller):
         self._popup: InboxPopup | None = None
         self.items: list[InboxItem] = []
         self.came.connect(self._announce)
-        listed.follow(self._on_listed)
+        listed.listed.connect(self._on_listed)
         navigator.session_opened.connect(self._follow)
         self._panels.window.actions_.open_inbox.triggered.connect(self.toggle)
 

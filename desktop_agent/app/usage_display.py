@@ -21,13 +21,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.usage.usage_window import UsageWindow
 
 _CORE = ("core.usage.journal_usage", "core.usage.report")
-_WIDGETS = (
-    "ui.usage.usage_figures",
-    "ui.usage.usage_report",
-    "ui.usage.usage_plots",
-    "ui.usage.usage_window",
-    "ui.usage.usage_window",
-)
+_WIDGETS = ("ui.usage.usage_figures", "ui.usage.usage_report", "ui.usage.usage_plots", "ui.usage.usage_window")
 """Imported one after another, so that none takes a frame."""
 
 

@@ -1,11 +1,12 @@
 """The list of sessions: all of them from the journals, what the open ones are doing, and which one is shown."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
 
 from msgspec.structs import replace
+from PySide6.QtCore import Signal
 
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.sessions.open_sessions import LiveSessions
@@ -33,19 +34,20 @@ _MOST_RECENT = 8
 
 
 class SessionListUpdater(Controller):
-    """Keeps the panel up to date. There may be thousands of sessions: an event reads only its own."""
+    """Keeps the panel up to date. There may be thousands of sessions: an event reads only its own.
+
+    Signals:
+        listed: the list was shown again (all `SessionSummary`s).
+    """
+
+    listed = Signal(object)
 
     def __init__(self, context: WindowContext, live: LiveSessions) -> None:
         super().__init__(context)
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
-        self._followers: list[Callable[[Iterable[SessionSummary]], None]] = []
         self._reading = asyncio.Lock()
         """One reading after another: a later result must not be replaced by an earlier one."""
-
-    def follow(self, tell: Callable[[Iterable[SessionSummary]], None]) -> None:
-        """Call `tell` with all sessions whenever the list shows one of them differently."""
-        self._followers.append(tell)
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
         return self._summaries
@@ -79,8 +81,7 @@ class SessionListUpdater(Controller):
         self._panels.window.top_bar.folder_menu.show_recent(self._recent_folders())
         if (shown := self._panels.session.handle) is not None:
             self._panels.sessions.set_current(shown.transcript.session.session_id or None)
-        for tell in self._followers:
-            tell(self._summaries.values())
+        self.listed.emit(self._summaries.values())
 
     def _recent_folders(self) -> list[str]:
         """Return the folders last used, without those of archived sessions and of the demo."""

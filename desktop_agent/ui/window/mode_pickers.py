@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
+from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words, short_words
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -102,11 +103,7 @@ class ModePickers(QObject):
             self.sandbox_button.setAccessibleDescription(self._sandbox_obstacle)
         else:
             self.sandbox_button.setAccessibleDescription("")
-        variant = "" if is_wanted and self._sandbox_obstacle is None else "warning"
-        if variant != self.sandbox_button.property("variant"):
-            self.sandbox_button.setProperty("variant", variant)
-            self.sandbox_button.style().unpolish(self.sandbox_button)
-            self.sandbox_button.style().polish(self.sandbox_button)
+        restyle(self.sandbox_button, "variant", "" if is_wanted and self._sandbox_obstacle is None else "warning")
 
     def _build_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
         button = PickerButton(parent)

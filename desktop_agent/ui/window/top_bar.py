@@ -24,7 +24,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import MenuButton
 from desktop_agent.ui.widgets.icons import Icons
-from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.labels import ElidedLabel, restyle
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -55,11 +55,7 @@ class InboxButton(QToolButton):
         spoken = self._spoken(items, waiting)
         self.setAccessibleName(spoken)
         self.setToolTip(spoken)
-        variant = "warning" if waiting else "flat"
-        if self.property("variant") != variant:
-            self.setProperty("variant", variant)
-            self.style().unpolish(self)
-            self.style().polish(self)
+        restyle(self, "variant", "warning" if waiting else "flat")
 
     def _spoken(self, items: int, waiting: int) -> str:
         if not items:
