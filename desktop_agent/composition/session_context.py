@@ -5,30 +5,40 @@ The settings in force are read at each use, because they may have changed.
 
 import asyncio
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from functools import lru_cache, partial
+from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from desktop_agent.composition.application import Application
-from desktop_agent.core.approvals import RuleBook
+from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.mount_stand_ins import sweep
+from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.git_objects import BASELINES
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.context.guidance import GuidanceReader
+from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
+from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.mcp.trust import ToolTrust
+from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
+from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
+from desktop_agent.core.mentions.prompts import PromptMentions
+from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
+from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol import events as ev
@@ -37,18 +47,27 @@ from desktop_agent.core.protocol.model import (
     FileImage,
     FolderIdentity,
     ModelRef,
+    ModelRequest,
     SandboxMode,
     SessionPurpose,
 )
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
+from desktop_agent.core.session.aside_requests import Retries, SessionModel, Titling
 from desktop_agent.core.session.recorder import Recorder, Sink
+from desktop_agent.core.session.resume import close_with_snapshot, read_whole_history
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending import TurnLimits
+from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.prompt_commands import prompts_of, read_own_commands
+from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.store.session_upkeep import discard_session
 from desktop_agent.core.system.environment import child_environment, kept_back_from
@@ -57,19 +76,23 @@ from desktop_agent.core.system.processes.cgroup import CommandLimits
 from desktop_agent.core.system.processes.process_tree import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
-from desktop_agent.core.tools.access import ROLES, Access, CallRules
+from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
+from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.executor import Toolbox
+from desktop_agent.core.tools.execution.executor import Toolbox, ToolExecutor
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
-from desktop_agent.core.tools.judging import Policies
+from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging
+from desktop_agent.core.tools.judging import Judge, Policies
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
+from desktop_agent.core.tools.servers.asking_back import AsideModel, ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
-from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 ALL_SERVERS = "mcp://local"
@@ -213,15 +236,187 @@ class SessionContext:
         )
         app.tools.take()
 
-    async def aclose(self) -> None:
-        """End background commands and processes. An error in one does not keep the others from ending."""
-        async with AsyncExitStack() as ends:
-            ends.push_async_callback(asyncio.to_thread, self._capture.close)
-            ends.push_async_callback(self._processes.aclose)
-            ends.push_async_callback(self.app.tools.give_back)
-            ends.callback(self.servers.close)
-            ends.push_async_callback(self.jobs.aclose)
-            ends.push_async_callback(self._reports.aclose)
+    def session(self) -> Session:
+        """Make the session, which releases all of this when it has closed."""
+        app, recorder, state, settings = self.app, self.recorder, self.state, self.settings
+        approvals = Approvals(recorder)
+        retries = Retries(app.retry, recorder, app.clock)
+        spending = SpendingGuard(
+            state=state,
+            limits=self.limits,
+            settings=settings,
+            approvals=approvals,
+            is_attended=self.is_attended,
+            others=partial(app.catalog.summaries, without=(self.id,)),
+            log=recorder,
+            clock=app.clock,
+            before=state.transcript.turns.usage,
+        )
+        model = SessionModel(
+            state=state,
+            provider_source=app.provider_source,
+            known=app.known_model,
+            retries=retries,
+            spending=spending,
+            log=recorder,
+        )
+        context_manager = self._make_context_manager(retries)
+        judge = Judge(self.policies, self.safeguard)
+        gate = ApprovalGate(approvals, self.policies, judge)
+        facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
+        return Session(
+            SessionParts(
+                session_id=self.id,
+                opening=self.opening,
+                is_attended=self.is_attended,
+                state=state,
+                recorder=recorder,
+                approvals=approvals,
+                judging=LiveJudging(gate, approvals, judge, recorder),
+                rulebook=self.rulebook,
+                runtime=self._make_runtime(gate, approvals, model),
+                jobs=self.jobs,
+                ledger=self.ledger,
+                effects=self.effects,
+                context_manager=context_manager,
+                commands=self._make_commands(context_manager),
+                mentions=self._make_mentions(),
+                titling=Titling(
+                    state.transcript,
+                    recorder,
+                    app.provider_source,
+                    app.clock,
+                    lambda: app.makes_titles and settings.current.model.generates_titles,
+                ),
+                settings=settings,
+                limits=self.limits,
+                spending=spending,
+                retries=retries,
+                telemetry=SessionTelemetry(app.telemetry, lambda: settings.current.telemetry, recorder.observe, facts),
+                clock=app.clock,
+                provider_source=app.provider_source,
+                model_meant=app.model_meant,
+                known=app.known_model,
+                accounts=app.accounts,
+                read_history=self._read_history,
+                release=self._release,
+            )
+        )
+
+    def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, model: AsideModel) -> ToolRuntime:
+        """Return what runs the calls; `model` answers the requests of servers to a model."""
+        recorder, policies, clock = self.recorder, self.policies, self.app.clock
+        questions = ServerQuestions(approvals, policies)
+        sampling = ServerSampling(model, recorder, policies)
+        return ToolRuntime(
+            registry=self.registry,
+            access=self.access,
+            executor=ToolExecutor(self.toolbox, gate, questions, sampling, self.effects, recorder, clock),
+            servers=self.servers,
+            log=recorder,
+            clock=clock,
+        )
+
+    def _make_context_manager(self, retries: Retries) -> ContextManager:
+        app, settings, access = self.app, self.settings, self.access
+        secrets = finder_of_secrets(self.root, app.environ)
+
+        def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
+            return access.offer(DefinitionBudget(window, settings.current.mcp.tools_share), loaded)
+
+        def secret_at(path: Path, status: os.stat_result) -> str:
+            return secrets().secret_at(path, status)
+
+        async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
+            if not image_digests(request.messages):
+                return request
+            known = await app.known_model(model)
+            if known is not None and known.takes_images is False:
+                return replace(request, messages=without_pictures(request.messages))
+            return await with_pictures(request, app.blobs)
+
+        return ContextManager(
+            history=self.state.history,
+            transcript=self.state.transcript,
+            log=self.recorder,
+            clock=app.clock,
+            wait=retries.wait,
+            settings=lambda: settings.current,
+            reader=GuidanceReader(self.root, app.paths.config, secret_at),
+            calibration=app.calibration,
+            system=self.system,
+            offer=offer,
+            make_definitions=access.make_definitions,
+            with_pictures=pictured,
+            read_history=self._read_history,
+            max_tokens=lambda: self.limits.max_tokens or settings.current.model.max_tokens,
+            known=app.known_model,
+            # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
+            conversation=blake2b(self.id.encode(), digest_size=16).hexdigest(),
+        )
+
+    def _make_commands(self, context_manager: ContextManager) -> CommandParts:
+        app = self.app
+        return CommandParts(
+            transcript=self.state.transcript,
+            context_manager=context_manager,
+            workspace=self.root,
+            config_folder=app.paths.config,
+            secrets=finder_of_secrets(self.root, app.environ),
+            contents=app.blobs.of_file,
+            services=app.services,
+            provider_ids=PROVIDER_IDS,
+            model_meant=app.model_meant,
+            accounts=app.accounts,
+            servers=self.servers.connections,
+        )
+
+    def _make_mentions(self) -> PromptMentions:
+        app = self.app
+
+        async def takes_pictures() -> bool | None:
+            model = self.state.transcript.session.model
+            known = await app.known_model(model) if model is not None else None
+            return known.takes_images if known is not None else None
+
+        files = FileMentions(self.toolbox, self.policies)
+        return PromptMentions(
+            ResourceMentions(self.servers.connections, app.blobs.put_ref),
+            files,
+            SymbolMentions(files, self.toolbox),
+            SessionMentions(app.catalog, app.blobs),
+            PastedMentions(PastedContents.of(app.paths), app.blobs.put_ref),
+            takes_pictures,
+        )
+
+    async def _read_history(self) -> None:
+        """Read the part of the history that was left out because a compaction had summarised it."""
+        app, journal = self.app, self.app.journal_path(self.id)
+        await asyncio.to_thread(read_whole_history, self.state, journal, app.blobs, yield_gil=Yielder())
+
+    async def _release(self) -> None:
+        """End what the calls started, then release the rest; the lock comes last. A failure ends none of it early."""
+        app = self.app
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(asyncio.to_thread, self._release_storage)
+            stack.callback(self.workspace.close)
+            # So that no caller has to wait for it later.
+            stack.push_async_callback(asyncio.to_thread, app.catalog.summary, self.id)
+            stack.push_async_callback(asyncio.to_thread, close_with_snapshot, app.journal_path(self.id), app.blobs)
+            stack.push_async_callback(asyncio.to_thread, _remove_temp, self.temp_folder)
+            stack.push_async_callback(asyncio.to_thread, self._capture.close)
+            stack.push_async_callback(self._processes.aclose)
+            stack.push_async_callback(app.tools.give_back)
+            stack.callback(self.servers.close)
+            stack.push_async_callback(self.jobs.aclose)
+            stack.push_async_callback(self._reports.aclose)
+
+    def _release_storage(self) -> None:
+        """Release the lock of a session; remove it if it could never be written. Blocks."""
+        if self.state.transcript.session.last_seq == 0:
+            self.storage.discard(self.app.catalog)
+        else:
+            self.storage.lock.release()
 
     # -- what the settings say --
 
@@ -357,6 +552,20 @@ class SessionContext:
         return lambda: build(self._allowed_folders())
 
 
+def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
+    """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
+    secrets = finder_of_secrets(root, app.environ)
+    own = read_own_commands(app.paths.config, root, secrets().secret_at)
+    theirs = prompts_of(app.tools.servers.connections(root))
+    return (*app.services.commands, *(each.declaration for each in (*own, *theirs)))
+
+
 def sweep_folders(settings: WorkspaceSettings) -> None:
     """Remove what the sandbox of a killed process left in the folders of a session. Blocks."""
     sweep(places_of_stand_ins((settings.root, *map(Path, settings.current.execution.allowed_paths))))
+
+
+def _remove_temp(folder: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(place_of_spare_cache(folder), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from desktop_agent.composition.application import Application
-from desktop_agent.composition.assembly import assemble
 from desktop_agent.composition.session_context import SessionContext, SessionOptions, SessionStorage, sweep_folders
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, StorageError, UsageError
@@ -127,7 +126,7 @@ class SessionOpener:
                 sink=sink,
                 is_attended=is_attended,
             )
-            return assemble(context)
+            return context.session()
         except BaseException:
             storage.discard(app.catalog)
             raise
@@ -168,7 +167,7 @@ class SessionOpener:
                 sink=sink,
                 is_attended=is_attended,
             )
-            return OpenedSession(assemble(context), transcript)
+            return OpenedSession(context.session(), transcript)
         except BaseException:
             storage.close()
             raise

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Unpack
 
 from desktop_agent.composition.application import Application, OwnParts
-from desktop_agent.composition.assembly import declared_commands
-from desktop_agent.composition.session_context import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions, declared_commands
 from desktop_agent.composition.session_opener import SessionOpener
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.ids import SessionId

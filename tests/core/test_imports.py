@@ -85,7 +85,7 @@ def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[s
     program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
     machinery = (
         "desktop_agent.composition.workbench",
-        "desktop_agent.composition.assembly",
+        "desktop_agent.composition.session_context",
         "desktop_agent.core.policy",
     )
     assert loaded_after(program, *QT, "pygit2", "httpx2", "rapidfuzz", "keyring", *machinery) == []

@@ -91,8 +91,8 @@ class Readiness:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._log = parts.recorder
-        self._ledger = parts.tools.ledger
-        self._effects = parts.tools.effects
+        self._ledger = parts.ledger
+        self._effects = parts.effects
         self._opening = list(parts.opening)
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it continues with their answer."""
@@ -111,10 +111,10 @@ class Readiness:
         while self._opening:
             await self._log.record(self._opening[0])
             del self._opening[0]
-        await self._parts.tools.rulebook.refresh()
+        await self._parts.rulebook.refresh()
         if self.is_held:
             await self._settle_begun()
-            self._parts.tools.approvals.hold(self.unfinished.asked.values())
+            self._parts.approvals.hold(self.unfinished.asked.values())
         elif not self.unfinished.is_clean:
             await self._conclude()
         unfinished, jobs = self.unfinished, self._effects.jobs
@@ -124,8 +124,8 @@ class Readiness:
 
     async def look_for_faults(self) -> UnsafeSettingsError | None:
         await self._parts.settings.refresh()
-        await self._parts.tools.rulebook.refresh()
-        faults = (*self._parts.settings.faults, *self._parts.tools.rulebook.faults)
+        await self._parts.rulebook.refresh()
+        faults = (*self._parts.settings.faults, *self._parts.rulebook.faults)
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:

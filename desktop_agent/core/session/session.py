@@ -77,9 +77,9 @@ class ChangeOps:
         self._log = parts.recorder
         self._turns = turns
         self._read_history = parts.read_history
-        tools, transcript = parts.tools, parts.state.transcript
-        self._undoing = Undoing(transcript, tools.ledger, tools.effects, parts.recorder)
-        self._renaming = Renaming(transcript, tools.ledger, tools.effects, parts.recorder)
+        transcript = parts.state.transcript
+        self._undoing = Undoing(transcript, parts.ledger, parts.effects, parts.recorder)
+        self._renaming = Renaming(transcript, parts.ledger, parts.effects, parts.recorder)
 
     async def carry_out(self, op: ChangeOp) -> None:
         match op:
@@ -276,7 +276,7 @@ class Session:
             case ops.AnswerApproval(call_id=call_id, decision=decision) if self._turns.is_left_waiting:
                 await self._turns.continue_left(call_id, decision)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
-                self._parts.tools.approvals.answer(call_id, decision)
+                self._parts.approvals.answer(call_id, decision)
             case ops.Interrupt():
                 self._arriving.stop()
                 await self._turns.interrupt()
@@ -287,14 +287,14 @@ class Session:
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.JudgeCommand(call_id=call_id, command=command):
-                self._parts.tools.judging.want(call_id, command)
+                self._parts.judging.want(call_id, command)
             case ops.LookAtChanges():
-                await self._parts.tools.effects.jobs.look()
+                await self._parts.effects.jobs.look()
             case ops.StopJob(job_id=job_id):
                 with suppress(KeyError):  # a job of an earlier process
-                    self._parts.tools.jobs.ask_to_stop(job_id)
+                    self._parts.jobs.ask_to_stop(job_id)
             case ops.RevokeRule(rule_id=rule_id):
-                await self._parts.tools.rulebook.revoke(rule_id)
+                await self._parts.rulebook.revoke(rule_id)
             case ops.RunCommand(text=text):
                 await self._run_command(text)
             case _TurnDone():
@@ -407,17 +407,17 @@ class Session:
             ends.push_async_callback(parts.telemetry.aclose)
             ends.push_async_callback(parts.recorder.aclose)
             # Record what programs of ours changed at the end, too.
-            ends.push_async_callback(parts.tools.effects.jobs.aclose)
-            ends.push_async_callback(parts.tools.jobs.aclose)
+            ends.push_async_callback(parts.effects.jobs.aclose)
+            ends.push_async_callback(parts.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(parts.context_manager.aclose)
-            ends.push_async_callback(parts.tools.judging.aclose)
+            ends.push_async_callback(parts.judging.aclose)
             await self._arriving.aclose()
             while not self._mailbox.empty():
                 if isinstance(op := self._mailbox.get_nowait(), ArrivedPrompt):
                     parts.recorder.emit(ev.PromptRejected(text=op.text))
-            parts.tools.approvals.abort_all("The application was closed.")
+            parts.approvals.abort_all("The application was closed.")
             await self._turns.aclose()

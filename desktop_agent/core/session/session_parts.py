@@ -1,4 +1,4 @@
-"""The parts that a session works with, assembled by `desktop_agent.composition.assembly`."""
+"""The parts that a session works with, made by `desktop_agent.composition.session_context`."""
 
 from collections.abc import Awaitable, Callable
 
@@ -29,16 +29,6 @@ from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.tools.gate import LiveJudging
 
 
-class SessionTools(Struct, frozen=True, kw_only=True):
-    approvals: Approvals
-    judging: LiveJudging
-    rulebook: RuleBook
-    runtime: ToolRuntime
-    jobs: Jobs
-    ledger: Ledger
-    effects: Effects
-
-
 class SessionParts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     opening: tuple[ev.KnownEvent, ...]
@@ -47,7 +37,13 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn ends."""
     state: SessionState
     recorder: Recorder
-    tools: SessionTools
+    approvals: Approvals
+    judging: LiveJudging
+    rulebook: RuleBook
+    runtime: ToolRuntime
+    jobs: Jobs
+    ledger: Ledger
+    effects: Effects
     context_manager: ContextManager
     commands: CommandParts
     mentions: PromptMentions

@@ -85,8 +85,8 @@ class Turn:
         """
         if left is not None:
             self.answers = left.requests
-            await self.parts.tools.runtime.servers.refresh(self.number)
-            outcomes = await self.parts.tools.runtime.run(self.number, left.calls, started=left.started)
+            await self.parts.runtime.servers.refresh(self.number)
+            outcomes = await self.parts.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
         limit = self.parts.limits.max_requests
@@ -108,7 +108,7 @@ class Turn:
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
         """Run the calls of the message; return how the turn ends, or None if it continues."""
         calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
-        outcomes = await self.parts.tools.runtime.run(self.number, calls) if calls else []
+        outcomes = await self.parts.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
             return reason
         self._is_paused = completion.stop_reason == "pause_turn"
@@ -152,7 +152,7 @@ class Turn:
     async def _ask(self) -> Completion:
         """Get one answer, retrying while that makes sense, and record it."""
         await self.parts.settings.refresh()
-        await self.parts.tools.runtime.servers.refresh(self.number)
+        await self.parts.runtime.servers.refresh(self.number)
         request = await self._next_request()
         attempt = 1
         while True:

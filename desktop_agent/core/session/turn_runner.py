@@ -181,7 +181,7 @@ class TurnRunner:
         await self.get_ready()  # it may not have come through at the start
         if call_id not in unfinished.asked or not await self._can_go_on():
             return
-        if not self._parts.tools.approvals.answer(call_id, decision):
+        if not self._parts.approvals.answer(call_id, decision):
             return
         number, model = unfinished.turn, unfinished.model
         assert number is not None
@@ -241,7 +241,7 @@ class TurnRunner:
             if notice is not None:
                 await self._record(notice)
             await self._readiness.settle(number)
-            await self._parts.tools.effects.jobs.look()
+            await self._parts.effects.jobs.look()
             if (problem := self._parts.telemetry.problem()) is not None:
                 await self._record(problem)
             duration_s = round(self._parts.clock.monotonic() - started, 3)
@@ -267,7 +267,7 @@ class TurnRunner:
         time = time_of_turn(self._parts.limits, now - self._first_began)
         try:
             async with time.limit(self._parts.clock, self._cancel):
-                await asyncio.to_thread(self._parts.tools.ledger.require_root)
+                await asyncio.to_thread(self._parts.ledger.require_root)
                 provider = await self._providers.get(model)
                 usual = TurnRequests(context_manager=self._parts.context_manager, model=model, provider=provider)
                 turn = Turn(
