@@ -193,7 +193,7 @@ class ModelPage(Page):
 
     def _show_unchosen(self, chosen: str) -> None:
         self._which.setHidden(bool(self._connecting))
-        text = self.tr("Add a key to choose its models in any conversation. New conversations begin with {0}.")
+        text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
         self._unchosen.say(text.format(words(PROVIDER_LABELS[chosen])))
         self._unchosen.setVisible(bool(self._connecting))
 

@@ -66,28 +66,6 @@ def test_the_counts_of_the_ledger_are_the_counts_of_the_diff(before: bytes | Non
     assert count_lines(before, after) == (diff.added, diff.removed)
 
 
-def test_one_edited_line_in_a_crlf_file_is_one_changed_line() -> None:
-    before = b"".join(b"line %d\r\n" % number for number in range(100))
-    diff = make_diff(before, before.replace(b"line 50\r\n", b"line fifty\r\n"))
-    assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
-
-
-def test_lines_end_at_newlines_and_nowhere_else() -> None:
-    text = "a\x0bb\x0cc\x85d\u2028e\rf\n".encode()
-    assert len(make_diff(None, text).new_lines) == 1
-
-
-def test_a_created_file_is_all_added_and_a_deleted_one_all_removed() -> None:
-    created, deleted = make_diff(None, b"a\nb\n"), make_diff(b"a\nb\n", None)
-    assert (created.added, created.removed) == (2, 0)
-    assert (deleted.added, deleted.removed) == (0, 2)
-
-
-def test_an_empty_created_file_has_no_lines_and_no_edits() -> None:
-    diff = make_diff(None, b"")
-    assert (diff.edits, diff.new_lines, diff.notes, diff.is_binary) == ((), (), (), False)
-
-
 def test_unchanged_lines_are_kept_once_in_memory() -> None:
     diff = make_diff("é1\né2\né3\n".encode(), "é1\nnew\né3\n".encode())
     assert diff.old_lines[0] is diff.new_lines[0]
@@ -114,35 +92,40 @@ def test_the_one_real_edit_stands_out_of_a_conversion_of_line_endings() -> None:
     assert diff.notes == ("line endings changed (CRLF → LF)",)
 
 
-def test_one_stray_line_ending_is_one_changed_line() -> None:
-    diff = make_diff(b"a\nb\nc\n", b"a\nb\r\nc\n")
-    assert (diff.added, diff.removed) == (1, 1)
-    assert diff.notes == ("only line endings changed (LF → mixed)",)
-
-
 # --- notes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "facts", "notes"),
-    [
-        (b"a\n", b"a", {}, ("no newline at the end of the file",)),
-        (None, b"a", {}, ("no newline at the end of the file",)),
-        (b"a", b"a\n", {}, ("newline added at the end of the file",)),
-        (b"a\nb", b"A\nb", {}, ()),
-        (b"a\n", b"\xef\xbb\xbfa\n", {}, ("byte order mark added",)),
-        (b"\xef\xbb\xbfa\n", b"a\n", {}, ("byte order mark removed",)),
-        (b"a\n", b"a\xff\n", {}, ("not all of it is UTF-8: other bytes are shown by their number",)),
-        ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, ("encoding UTF-16-LE → UTF-8",)),
-        (None, "\ufeffa\n".encode("utf-16-be"), {}, ("encoding UTF-16-BE",)),
-        (None, b"#!/bin/sh\n", {"modes": (0, 0o755)}, ("executable (mode 755)",)),
-        (b"text\n", b"target", {"kinds": ("file", "symlink")}, ("file → symbolic link",)),
-    ],
-)
-def test_what_lines_do_not_show_is_said_in_words(
-    before: bytes | None, after: bytes, facts: dict[str, Any], notes: tuple[str, ...]
-) -> None:
-    assert make_diff(before, after, **facts).notes == notes
+HUNDRED = b"".join(b"line %d\r\n" % number for number in range(100))
+SEPARATORS = "a\x0bb\x0cc\x85d\u2028e\rf\n".encode()
+NO_NEWLINE = "no newline at the end of the file"
+COMPARED: dict[str, tuple[bytes | None, bytes | None, dict[str, Any], tuple[int, int], tuple[str, ...]]] = {
+    "a line of CRLF": (HUNDRED, HUNDRED.replace(b"line 50\r", b"line fifty\r"), {}, (1, 1), ()),
+    "created": (None, b"a\nb\n", {}, (2, 0), ()),
+    "deleted": (b"a\nb\n", None, {}, (0, 2), ()),
+    "created without lines": (None, b"", {}, (0, 0), ()),
+    "lines end at newlines": (None, SEPARATORS, {}, (1, 0), ()),
+    "a stray ending": (b"a\nb\nc\n", b"a\nb\r\nc\n", {}, (1, 1), ("only line endings changed (LF → mixed)",)),
+    "five megabytes in a line": (b"x" * 5_000_000, b"x" * 4_999_999 + b"y", {}, (1, 1), ()),
+    "one in a million": (b"a\n" * 1_000_000, b"a\n" * 400_000 + b"b\n" + b"a\n" * 600_000, {}, (1, 0), ()),
+    "no newline any more": (b"a\n", b"a", {}, (1, 1), (NO_NEWLINE,)),
+    "created without a newline": (None, b"a", {}, (1, 0), (NO_NEWLINE,)),
+    "a newline": (b"a", b"a\n", {}, (1, 1), ("newline added at the end of the file",)),
+    "still no newline": (b"a\nb", b"A\nb", {}, (1, 1), ()),
+    "a mark": (b"a\n", b"\xef\xbb\xbfa\n", {}, (1, 1), ("byte order mark added",)),
+    "no mark any more": (b"\xef\xbb\xbfa\n", b"a\n", {}, (1, 1), ("byte order mark removed",)),
+    "no UTF-8": (b"a\n", b"a\xff\n", {}, (1, 1), ("not all of it is UTF-8: other bytes are shown by their number",)),
+    "another encoding": ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, (1, 1), ("encoding UTF-16-LE → UTF-8",)),
+    "an encoding": (None, "\ufeffa\n".encode("utf-16-be"), {}, (1, 0), ("encoding UTF-16-BE",)),
+    "a program": (None, b"#!/bin/sh\n", {"modes": (0, 0o755)}, (1, 0), ("executable (mode 755)",)),
+    "a link": (b"text\n", b"target", {"kinds": ("file", "symlink")}, (1, 1), ("file → symbolic link",)),
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_lines_are_counted_and_what_they_do_not_show_is_said_in_words(name: str) -> None:
+    before, after, facts, counts, notes = COMPARED[name]
+    diff = make_diff(before, after, **facts)
+    assert ((diff.added, diff.removed), diff.notes, diff.is_binary) == (counts, notes, False)
 
 
 def test_a_changed_mode_is_said_in_words() -> None:
@@ -220,22 +203,12 @@ def test_a_conversion_of_a_big_file_keeps_its_one_edit_apart() -> None:
     assert (diff.added, diff.removed, len(diff.edits)) == (100_000, 100_000, 3)
 
 
-def test_a_line_of_five_megabytes_is_one_changed_line() -> None:
-    diff = make_diff(b"x" * 5_000_000, b"x" * 4_999_999 + b"y")
-    assert (diff.added, diff.removed) == (1, 1)
-
-
 def test_every_other_line_of_a_big_file_is_an_edit_of_its_own() -> None:
     lines = [b"line %d\n" % number for number in range(20_000)]
     diff = make_diff(
         b"".join(lines), b"".join(b"# " + line if number % 2 else line for number, line in enumerate(lines))
     )
     assert (len(diff.edits), diff.added, diff.removed) == (10_000, 10_000, 10_000)
-
-
-def test_one_line_in_a_million_tiny_ones_is_found() -> None:
-    diff = make_diff(b"a\n" * 1_000_000, b"a\n" * 400_000 + b"b\n" + b"a\n" * 600_000)
-    assert (diff.added, diff.removed) == (1, 0)
 
 
 def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are() -> None:

@@ -64,31 +64,38 @@ def test_the_language_of_the_notebook_says_how_comments_look() -> None:
     assert (diff.path, diff.new_lines) == ("a.ipynb.ts", ("// %% [markdown]\n", "// Hi\n"))
 
 
-def test_only_what_was_written_counts_as_a_change() -> None:
-    before = notebook(code("a = 1"), code("b = 2"))
-    after = notebook(code("a = 1", count=7), code("b = 3", count=8), kernelspec="other")
+def counted(count: int) -> object:
+    return printed("\n".join(map(str, range(count))))
+
+
+CHANGES: dict[str, tuple[bytes, bytes | None, tuple[int, int], tuple[str, ...]]] = {
+    "only what was written counts": (
+        notebook(code("a = 1"), code("b = 2")),
+        notebook(code("a = 1", count=7), code("b = 3", count=8), kernelspec="other"),
+        (1, 1), ("cell: 1 changed", "metadata and execution counts changed (not shown)"),
+    ),
+    "a new picture is a change": (
+        notebook(code("plot()", image("AAAA"))), notebook(code("plot()", image("BBBB"), image("CCCC"))),
+        (2, 1), ("output changed in 1 cell (2 images)",),
+    ),
+    "cells are followed by their ids": (
+        notebook(code("a", cell_id="1"), code("b", cell_id="2")),
+        notebook(code("b2", cell_id="2"), code("c", cell_id="3")),
+        (2, 2), ("cells: 1 added, 1 removed, 1 changed",),
+    ),
+    "outputs that are cut are told apart": (
+        notebook(code("x", counted(99))), notebook(code("x", counted(98))), (1, 1), ("output changed in 1 cell",)
+    ),
+    "a deleted notebook has one side": (notebook(code("a")), None, (0, 2), ("cell: 1 removed",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_counted_in_lines_and_said_in_cells(name: str) -> None:
+    before, after, counts, notes = CHANGES[name]
     diff = compared(before, after)
-    assert (diff.added, diff.removed) == (1, 1)
-    assert diff.notes == ("cell: 1 changed", "metadata and execution counts changed (not shown)")
-
-
-def test_a_new_picture_is_a_change_although_nothing_else_is() -> None:
-    diff = compared(notebook(code("plot()", image("AAAA"))), notebook(code("plot()", image("BBBB"), image("CCCC"))))
-    assert diff.notes == ("output changed in 1 cell (2 images)",)
-    assert (diff.added, diff.removed) == (2, 1)
-
-
-def test_cells_are_followed_by_their_ids() -> None:
-    before = notebook(code("a", cell_id="1"), code("b", cell_id="2"))
-    after = notebook(code("b2", cell_id="2"), code("c", cell_id="3"))
-    assert compared(before, after).notes == ("cells: 1 added, 1 removed, 1 changed",)
-
-
-def test_long_outputs_are_cut_and_still_told_apart() -> None:
-    before, after = "\n".join(map(str, range(99))), "\n".join(map(str, range(98)))
-    diff = compared(notebook(code("x", printed(before))), notebook(code("x", printed(after))))
-    assert len(diff.new_lines) == 11
-    assert diff.notes == ("output changed in 1 cell",)
+    assert ((diff.added, diff.removed), diff.notes) == (counts, notes)
+    assert max(len(diff.old_lines), len(diff.new_lines)) <= 11, "long outputs are cut"
 
 
 def test_errors_and_results_are_outputs_too() -> None:
@@ -96,11 +103,6 @@ def test_errors_and_results_are_outputs_too() -> None:
     result = {"output_type": "execute_result", "data": {"text/plain": ["4", "2"]}}
     diff = compared(None, notebook(code("x", error, result)))
     assert diff.new_lines[2:] == ("# → error: ValueError: no way\n", "# → result: 42\n")
-
-
-def test_a_deleted_notebook_has_one_side() -> None:
-    diff = compared(notebook(code("a")), None)
-    assert (len(diff.old_lines), diff.new_lines) == (2, ())
 
 
 @pytest.mark.parametrize(

@@ -103,14 +103,6 @@ def test_unchanged_lines_far_from_a_change_are_folded() -> None:
     assert (first.size, last.size) == (30 - CONTEXT_LINES, 60 - 31 - CONTEXT_LINES)
 
 
-def test_a_gap_opens_alone() -> None:
-    before = b"".join(numbered)
-    diff = make_diff(before, before.replace(b"line 30\n", b"changed\n"))
-    rows = DiffRows(diff, "side_by_side", opened=frozenset({0}))
-    assert [rows[index].kind for index in range(28)] == ["context"] * 27 + ["hunk"]
-    assert rows[len(rows) - 1].kind == "gap"
-
-
 @pytest.mark.parametrize(("distance", "is_folded"), [(2 * CONTEXT_LINES + 3, False), (2 * CONTEXT_LINES + 4, True)])
 def test_a_gap_hides_at_least_four_lines(distance: int, is_folded: bool) -> None:
     assert MIN_FOLDED_LINES == 4

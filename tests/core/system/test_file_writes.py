@@ -20,39 +20,6 @@ def test_a_new_file_gets_the_mode_the_umask_leaves(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
-def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
-    path = tmp_path / "run.sh"
-    path.write_bytes(b"old")
-    path.chmod(0o755)
-    write_atomically(path, b"new")
-    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o755)
-
-
-def test_a_symlink_stays_and_its_target_is_written(tmp_path: Path) -> None:
-    (tmp_path / "real").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("real")
-    write_atomically(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new"
-
-
-def test_other_hard_links_see_the_new_content(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"long old content")
-    os.link(tmp_path / "a", tmp_path / "b")
-    write_atomically(tmp_path / "a", b"new")
-    assert (tmp_path / "b").read_bytes() == b"new"
-    assert (tmp_path / "a").stat().st_ino == (tmp_path / "b").stat().st_ino
-
-
-@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="this platform has no extended attributes")
-def test_extended_attributes_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"old")
-    os.setxattr(path, "user.note", b"mine")
-    write_atomically(path, b"new")
-    assert os.getxattr(path, "user.note") == b"mine"
-
-
 def test_a_state_comes_back_exactly_for_files_links_and_absence(tmp_path: Path) -> None:
     states: dict[str, FileState | None] = {
         "plain": FileState(content=b"a\r\nb\x00\xff", mode=0o600),
@@ -101,14 +68,6 @@ def test_files_and_folders_take_each_others_place(tmp_path: Path) -> None:
         assert read_state(tmp_path / "a", with_special=True) == state
     write_state(tmp_path / "a", FileState(content=b"file"))
     assert read_state(tmp_path / "a") == FileState(content=b"file")
-
-
-def test_a_file_that_replaces_a_link_takes_its_place_in_one_step(tmp_path: Path) -> None:
-    """The link is never gone without the file being there."""
-    (tmp_path / "a").symlink_to("nowhere")
-    write_state(tmp_path / "a", FileState(content=b"own", mode=0o640))
-    assert read_state(tmp_path / "a") == FileState(content=b"own", mode=0o640)
-    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
 
 
 def test_a_long_name_in_another_script_can_be_written(tmp_path: Path) -> None:

@@ -185,17 +185,6 @@ async def test_reading_the_status_takes_no_lock_and_writes_nothing(folder: Path,
     assert (folder / ".git" / "index").read_bytes() == before
 
 
-async def test_a_monitor_program_named_by_the_repository_is_not_run(folder: Path, git: Git, tmp_path: Path) -> None:
-    witness = tmp_path / "witness"
-    monitor = tmp_path / "monitor"
-    monitor.write_text(f"#!/bin/sh\ntouch {witness}\n", encoding="utf-8")
-    monitor.chmod(0o755)
-    commit(git, folder, a="x\n")
-    git("config", "core.fsmonitor", str(monitor))
-    await status_of(folder)
-    assert not witness.exists()
-
-
 async def test_the_environment_of_a_calling_hook_does_not_mislead(
     folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -37,41 +37,6 @@ def everything(git: Git) -> str:
     return refs + git("rev-parse", "HEAD") + git("rev-parse", "--abbrev-ref", "HEAD") + git("stash", "list")
 
 
-@pytest.mark.parametrize(
-    "commands",
-    [
-        ["branch -D topic"],
-        ["branch -D topic", "tag -d v1"],
-        ["tag -d v2"],
-        ["update-ref -d refs/heads/topic"],
-        ["reset --hard HEAD~2"],
-        ["commit --amend -q -m other"],
-        ["stash drop"],
-        ["stash clear"],
-        ["stash pop -q"],
-        ["checkout -q topic", "branch -D main"],
-        ["checkout -q --detach", "branch -D main topic", "stash clear", "tag -d v1 v2"],
-        ["branch -f topic main"],
-    ],
-    ids=" && ".join,
-)
-async def test_what_a_command_lost_is_put_back(folder: Path, git: Git, commands: list[str]) -> None:
-    git("branch", "topic", "HEAD~1")
-    git("tag", "v1", "HEAD~1")
-    git("tag", "-a", "-m", "a tag", "v2")
-    stash(git, folder, "first", "second", "third")
-    told, before = everything(git), await refs_of(folder)
-    for command in commands:
-        git(*command.split())
-    changes = changed_refs(before, await refs_of(folder))
-    assert changes
-    recovery = await restore_refs(folder, changes)
-    assert recovery.problems == ()
-    assert everything(git) == told
-    assert (await restore_refs(folder, changes)).problems == (), "once more changes nothing"
-    assert everything(git) == told
-
-
 async def test_nothing_changed_is_no_change(folder: Path, git: Git) -> None:
     stash(git, folder, "first")
     before = await refs_of(folder)
@@ -85,8 +50,9 @@ async def test_a_detached_head_is_put_back(folder: Path, git: Git) -> None:
     git("checkout", "-q", "-f", "main")
     [change] = changed_refs(before, await refs_of(folder))
     assert (change.name, change.after) == ("HEAD", "refs/heads/main")
-    assert (await restore_refs(folder, [change])).problems == ()
-    assert await refs_of(folder) == before
+    for _ in range(2):
+        assert (await restore_refs(folder, [change])).problems == ()
+        assert await refs_of(folder) == before, "once more changes nothing"
 
 
 async def test_what_somebody_moved_since_is_left_alone(folder: Path, git: Git) -> None:
@@ -149,20 +115,6 @@ async def test_a_commit_that_git_deleted_is_said_to_be_gone(folder: Path, git: G
     dropped = RefChange(name="stash:" + "1" * 40, before="1" * 40, after=None)
     recovery = await restore_refs(folder, [gone, dropped])
     assert {problem.reason for problem in recovery.problems} == {"git does not have its commit any more."}
-
-
-async def test_no_hook_of_the_repository_runs(folder: Path, git: Git, tmp_path: Path) -> None:
-    git("branch", "topic")
-    before = await refs_of(folder)
-    git("branch", "-D", "topic")
-    changes = changed_refs(before, await refs_of(folder))
-    hook = folder / ".git" / "hooks" / "reference-transaction"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    hook.chmod(0o755)
-    await keep_objects(folder, changes)
-    assert (await restore_refs(folder, changes)).problems == ()
-    assert not (tmp_path / "ran").exists()
 
 
 async def test_no_repository_has_no_refs(tmp_path: Path) -> None:

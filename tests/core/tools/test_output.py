@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.diff.text import line_count
@@ -55,15 +55,6 @@ def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:
     assert (omitted, total) == (748, 1000)
 
 
-def test_few_long_lines_keep_a_tail() -> None:
-    """Z-110: 100 lines of 200 bytes lost their whole tail."""
-    head, omitted, total, tail = parts(fit("".join(f"{n:03}{'x' * 196}\n" for n in range(100))).text)
-    assert head.splitlines()[-1].startswith("024")
-    assert tail.splitlines()[-1].startswith("099")
-    assert omitted == 100 - len(head.splitlines()) - len(tail.splitlines())
-    assert total == 100
-
-
 def test_the_limit_holds_with_header_and_mark() -> None:
     """Z-110: the header was added after trimming, which made 10,265 bytes."""
     for text in ("x" * 50_000, ("y" * 79 + "\n") * 5_000, "€" * 20_000):
@@ -71,32 +62,13 @@ def test_the_limit_holds_with_header_and_mark() -> None:
     assert line_count(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
 
 
-def test_lines_cut_by_bytes_are_counted() -> None:
-    """Z-110: `omitted 0 of 200 lines` although 46 were missing."""
-    head, omitted, total, tail = parts(fit("".join(f"{n:03}{'x' * 60}\n" for n in range(200))).text)
-    assert total == 200
-    assert omitted == 200 - len(head.splitlines()) - len(tail.splitlines())
-    assert omitted > 0
-
-
-def test_one_endless_line_shows_its_beginning_and_its_end() -> None:
-    head, omitted, total, tail = parts(fit("a" * 20_000 + "b" * 20_000).text)
-    assert set(head.strip()) == {"a"}
-    assert set(tail) == {"b"}
-    assert (omitted, total) == (1, 1)
-
-
-def test_a_long_first_and_last_line_are_cut_between_characters() -> None:
-    """O-04."""
-    head, omitted, total, tail = parts(fit("€" * 9_000 + "\nmiddle\n" + "ü" * 9_000 + "\n").text)
-    assert set(head.strip()) == {"€"}
-    assert set(tail.strip()) == {"ü"}
-    assert tail.endswith("ü\n")
-    assert (omitted, total) == (3, 3)
-
-
 @given(texts)
+@example("".join(f"{number:03}{'x' * 196}\n" for number in range(100)))  # Z-110: lost its whole tail
+@example("".join(f"{number:03}{'x' * 60}\n" for number in range(200)))  # Z-110: `omitted 0 of 200 lines`
+@example("a" * 20_000 + "b" * 20_000)
+@example("€" * 9_000 + "\nmiddle\n" + "ü" * 9_000 + "\n")
 def test_the_limits_always_hold_and_nothing_is_invented(text: str) -> None:
+    """O-04: what is cut is cut between characters, and counted."""
     fitted = fit(text, limits=SMALL)
     content = text.encode()
     if not fitted.is_truncated:

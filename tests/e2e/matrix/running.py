@@ -73,7 +73,7 @@ PLAN: tuple[str, JsonObject] = (
     {"todos": [{"id": "1", "content": "look"}, {"id": "2", "content": "do", "status": "in_progress"}]},
 )
 
-TODO_WRITE: tuple[Row, ...] = (  # T-99, Z-84: no row changes a file
+TODO_WRITE: tuple[Row, ...] = (  # T-98, T-99, Z-84: no row changes a file
     ok("todo_write", {"todos": [{"id": "1", "content": "look", "status": "pending"}]},
        has={"todos": [{"id": "1", "content": "look", "status": "pending"}]}, says=("updated_at",)),
     ok("todo_write", {"merge": True, "todos": [{"id": "2", "status": "completed"}, {"id": "3", "content": "show"}]},

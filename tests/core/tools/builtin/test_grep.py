@@ -119,12 +119,6 @@ async def test_what_git_ignores_stays_ignored_whatever_is_included(project: "Wor
         assert not [line for line in await grep(project, pattern="find", include=include) if line.startswith("build")]
 
 
-async def test_lookaround_and_backreferences_work(work: "Workspace") -> None:
-    work.write("a.txt", "foobar\nfoobaz\nxyxy\n")
-    assert await grep(work, pattern="foo(?!bar)") == ["a.txt:2:foobaz"]
-    assert await grep(work, pattern=r"(xy)\1") == ["a.txt:3:xyxy"]
-
-
 @pytest.mark.parametrize("pattern", ["-x", "--help", "a b", "'", "$(touch evil)", "ü+"])
 async def test_a_pattern_is_never_taken_for_an_option_or_a_command(work: "Workspace", pattern: str) -> None:
     work.write("a.txt", f"{pattern}\nüü\n")
@@ -132,11 +126,6 @@ async def test_a_pattern_is_never_taken_for_an_option_or_a_command(work: "Worksp
     lines = await grep(work, pattern=escaped)
     assert lines
     assert not (work.root / "evil").exists()
-
-
-async def test_a_path_that_looks_like_an_option_is_searched(work: "Workspace") -> None:
-    work.write("-v/a.txt", "x\n")
-    assert await grep(work, pattern="x", path="-v") == ["-v/a.txt:1:x"]
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "*a", "(?<=x"])
@@ -155,9 +144,33 @@ def test_a_newline_in_a_pattern_asks_for_multiline(pattern: str) -> None:
     assert TOOL.parse({"pattern": pattern, "multiline": True})
 
 
-async def test_a_backslash_before_an_n_is_no_newline(work: "Workspace") -> None:
-    work.write("a.txt", "C:\\new\n")
-    assert await grep(work, pattern=r"C:\\new") == ["a.txt:1:C:\\new"]
+WORDS = {"a.txt": "foobar\nfoobaz\nxyxy\n"}
+ODD = {"a\nb.txt": "hit\n", "c.txt": "hit\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "expected"),
+    [
+        (WORDS, {"pattern": "foo(?!bar)"}, ["a.txt:2:foobaz"]),
+        (WORDS, {"pattern": r"(xy)\1"}, ["a.txt:3:xyxy"]),
+        ({"-v/a.txt": "x\n"}, {"pattern": "x", "path": "-v"}, ["-v/a.txt:1:x"]),
+        ({"a.txt": "C:\\new\n"}, {"pattern": r"C:\\new"}, ["a.txt:1:C:\\new"]),
+        ({"a.txt": b"caf\xe9 hit\r\n"}, {"pattern": "hit"}, ["a.txt:1:caf\ufffd hit"]),
+        (
+            {"a.txt": "hit\n", "min.js": "hit" + "x" * 5_000_000 + "\n"},
+            {"pattern": "hit"},
+            ["a.txt:1:hit", "[1 matching lines are too long to show]"],
+        ),
+        (ODD, {"pattern": "hit", "output_mode": "count"}, {"b.txt": 1, "c.txt": 1}),  # ripgrep ends no name
+        (ODD, {"pattern": "hit", "output_mode": "files_with_matches"}, ["a\nb.txt", "c.txt"]),
+    ],
+)
+async def test_odd_patterns_names_and_texts_are_searched(
+    work: "Workspace", files: dict[str, str | bytes], arguments: dict[str, Any], expected: object
+) -> None:
+    for path, content in files.items():
+        work.write(path, content)
+    assert await grep(work, **arguments) == expected
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -220,13 +233,6 @@ async def test_long_lines_show_the_part_around_the_match(work: "Workspace") -> N
     assert line.endswith("b…")
 
 
-async def test_a_line_of_megabytes_is_counted_instead_of_shown(work: "Workspace") -> None:
-    work.write("a.txt", "hit\n")
-    work.write("min.js", "hit" + "x" * 5_000_000 + "\n")
-    lines = await grep(work, pattern="hit")
-    assert lines == ["a.txt:1:hit", "[1 matching lines are too long to show]"]
-
-
 async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
     work.write("a.txt", "".join(f"hit {'y' * 390}{number}\n" for number in range(900)))
     result = await work.call(TOOL, pattern="hit", max_results=1000)
@@ -240,11 +246,6 @@ async def test_wide_context_has_a_limit_too(work: "Workspace", monkeypatch: pyte
     work.write("a.txt", "x\n" * 500_000 + "hit\n" + "x\n" * 500_000)
     result = await work.call(TOOL, pattern="hit", around=1_000_000)
     assert len(result.content.encode()) < 102_400
-
-
-async def test_text_that_is_not_utf_8_is_shown_with_replacements(work: "Workspace") -> None:
-    work.write("a.txt", b"caf\xe9 hit\r\n")
-    assert await grep(work, pattern="hit") == ["a.txt:1:caf\ufffd hit"]
 
 
 def found(program: Path, environ: Mapping[str, str], workspace: Path) -> str:
@@ -315,10 +316,3 @@ async def test_at_most_200_places_are_kept(work: "Workspace") -> None:
     result = await work.call(TOOL, pattern="hit", max_results=400)
     matches: Any = result.metadata["matches"]
     assert (len(matches), result.metadata["total_matches"]) == (200, 400)
-
-
-async def test_a_name_with_a_newline_does_no_harm(work: "Workspace") -> None:
-    work.write("a\nb.txt", "hit\n")
-    work.write("c.txt", "hit\n")
-    assert (await grep(work, pattern="hit", output_mode="count"))["c.txt"] == 1
-    assert await grep(work, pattern="hit", output_mode="files_with_matches") == ["a\nb.txt", "c.txt"]

@@ -43,60 +43,74 @@ async def test_a_file_comes_as_plain_text_with_its_size(work: "Workspace") -> No
     assert result.metadata == {"path": "src/a.txt", "bytes": 17, "lines": 3, "truncated": False, "digest": digest}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ({"byte_offset": 4, "byte_limit": 2}, "se"),
-        ({"byte_limit": 3}, "one"),
-        ({"byte_offset": 11}, "third\n"),
-        ({"offset": 2, "limit": 1}, "second"),
-        ({"limit": 2}, "one\nsecond"),
-        ({"offset": 2}, "second\nthird"),
-        ({"offset": 3, "limit": 99}, "third"),
-        ({"tail_lines": 2}, "second\nthird"),
-        ({"tail_lines": 99}, "one\nsecond\nthird"),
-        ({"byte_offset": 4, "byte_limit": 2, "tail_lines": 1, "offset": 1}, "se"),
-        ({"tail_lines": 1, "offset": 1, "limit": 1}, "third"),
-    ],
-)
-async def test_a_part_can_be_read(work: "Workspace", arguments: dict[str, int], expected: str) -> None:
-    """T-10, T-11, T-12: bytes take precedence over the last lines, those over a range."""
-    work.write("a.txt", "one\nsecond\nthird\n")
+THREE = b"one\nsecond\nthird\n"
+OPEN = b"one\ntwo"
+MARKED = codecs.BOM_UTF8 + b"one\r\ntwo\r\n"
+WIDE, WIDEST = "größe\nzwei\n".encode("utf-16"), "größe\nzwei\n".encode("utf-32")
+PARTS: list[tuple[bytes, dict[str, object], str]] = [
+    # T-10, T-11, T-12: bytes take precedence over the last lines, those over a range
+    (THREE, {"byte_offset": 4, "byte_limit": 2}, "se"),
+    (THREE, {"byte_limit": 3}, "one"),
+    (THREE, {"byte_offset": 11}, "third\n"),
+    (THREE, {"offset": 2, "limit": 1}, "second"),
+    (THREE, {"limit": 2}, "one\nsecond"),
+    (THREE, {"offset": 2}, "second\nthird"),
+    (THREE, {"offset": 3, "limit": 99}, "third"),
+    (THREE, {"tail_lines": 2}, "second\nthird"),
+    (THREE, {"tail_lines": 99}, "one\nsecond\nthird"),
+    (THREE, {"byte_offset": 4, "byte_limit": 2, "tail_lines": 1, "offset": 1}, "se"),
+    (THREE, {"tail_lines": 1, "offset": 1, "limit": 1}, "third"),
+    # a missing newline at the end is no missing line
+    (OPEN, {}, "one\ntwo"),
+    (OPEN, {"tail_lines": 1}, "two"),
+    (OPEN, {"offset": 2, "limit": 1}, "two"),
+    # line endings and marks are not shown, and a mark decides
+    (MARKED, {}, "one\ntwo\n"),
+    (MARKED, {"tail_lines": 1}, "two"),
+    (MARKED, {"offset": 1, "limit": 1}, "one"),
+    *((content, {}, "größe\nzwei\n") for content in (WIDE, WIDEST)),
+    *((content, {"tail_lines": 1}, "zwei") for content in (WIDE, WIDEST)),
+    *((content, {"offset": 2}, "zwei") for content in (WIDE, WIDEST)),
+    ("größe\n".encode("latin-1"), {"encoding": "latin-1"}, "größe\n"),
+    ("größe\n".encode("utf-16-le"), {"encoding": "utf-16-le"}, "größe\n"),
+]
+
+
+@pytest.mark.parametrize(("content", "arguments", "expected"), PARTS)
+async def test_a_file_or_a_part_of_it_is_read(
+    work: "Workspace", content: bytes, arguments: dict[str, object], expected: str
+) -> None:
+    work.write("a.txt", content)
     assert await read(work, path="a.txt", **arguments) == expected
 
 
-async def test_a_missing_final_newline_is_no_missing_line(work: "Workspace") -> None:
-    work.write("a.txt", "one\ntwo")
-    assert await read(work, path="a.txt") == "one\ntwo"
-    assert await read(work, path="a.txt", tail_lines=1) == "two"
-    assert await read(work, path="a.txt", offset=2, limit=1) == "two"
-
-
-async def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
-    """T-14, E-08, Z-68."""
-    work.write("src/settings.py")
-    with pytest.raises(ToolError, match=r"src/setings\.py does not exist.*src/settings\.py") as caught:
-        await read(work, path="src/setings.py")
-    assert caught.value.error_type == "not_found"
-    with pytest.raises(ToolError, match=r"Did you mean src/settings\.py"):
-        await read(work, path="elsewhere/settings.py")
-    with pytest.raises(ToolError, match="Use list_files"):
-        await read(work, path="nowhere/0.txt")
-
-
-async def test_a_named_pipe_is_refused_instead_of_waited_for(work: "Workspace") -> None:
+@pytest.mark.parametrize(
+    ("arguments", "error_type", "message"),
+    [
+        # T-14, E-08, Z-68
+        ({"path": "src/setings.py"}, "not_found", r"src/setings\.py does not exist.*src/settings\.py"),
+        ({"path": "elsewhere/settings.py"}, "not_found", r"Did you mean src/settings\.py"),
+        ({"path": "nowhere/0.txt"}, "not_found", "Use list_files"),
+        ({"path": "pipe"}, "recoverable", "pipe"),
+        ({"path": "link"}, "permission", "outside the workspace"),  # Z-90
+        ({"path": "a.txt", "offset": 4}, "recoverable", "past the end: the file has 3 lines"),
+        ({"path": "a.txt", "offset": 99}, "recoverable", "past the end: the file has 3 lines"),
+        ({"path": "open.txt", "offset": 4, "limit": 2}, "recoverable", "past the end: the file has 3 lines"),
+        ({"path": "open.txt", "offset": 99, "limit": 2}, "recoverable", "past the end: the file has 3 lines"),
+        ({"path": "open.txt", "byte_offset": 5}, "recoverable", "past the end: the file has 5 bytes"),
+    ],
+)
+async def test_what_cannot_be_read_is_named_and_never_waited_for(
+    work: "Workspace", arguments: dict[str, object], error_type: str, message: str
+) -> None:
+    for path, content in (("src/settings.py", ""), ("a.txt", "1\n2\n3\n"), ("open.txt", "1\n2\n3")):
+        work.write(path, content)
     os.mkfifo(work.root / "pipe")
-    with pytest.raises(ToolError, match="pipe"):
-        await read(work, path="pipe")
-
-
-async def test_a_link_that_leads_outside_the_workspace_is_not_read(work: "Workspace") -> None:
-    """Z-90."""
     (work.root.parent / "outside.txt").write_text("secret")
     (work.root / "link").symlink_to(work.root.parent / "outside.txt")
-    with pytest.raises(ToolError, match="outside the workspace") as caught:
-        await read(work, path="link")
-    assert caught.value.error_type == "permission"
+    with pytest.raises(ToolError, match=message) as caught:
+        await read(work, **arguments)
+    assert caught.value.error_type == error_type
 
 
 async def test_a_file_that_may_not_be_read_is_a_permission_error(
@@ -113,18 +127,6 @@ async def test_a_file_that_may_not_be_read_is_a_permission_error(
     assert caught.value.error_type == "permission"
 
 
-@pytest.mark.parametrize(("offset", "lines"), [(4, 3), (99, 3)])
-async def test_reading_past_the_last_line_says_how_many_there_are(work: "Workspace", offset: int, lines: int) -> None:
-    work.write("a.txt", "1\n2\n3\n")
-    with pytest.raises(ToolError, match=f"past the end: the file has {lines} lines"):
-        await read(work, path="a.txt", offset=offset)
-    work.write("a.txt", "1\n2\n3")
-    with pytest.raises(ToolError, match=f"past the end: the file has {lines} lines"):
-        await read(work, path="a.txt", offset=offset, limit=2)
-    with pytest.raises(ToolError, match="past the end: the file has 5 bytes"):
-        await read(work, path="a.txt", byte_offset=5)
-
-
 async def test_an_empty_file_says_so(work: "Workspace") -> None:
     work.write("a.txt")
     result = await work.call(TOOL, path="a.txt")
@@ -133,28 +135,6 @@ async def test_an_empty_file_says_so(work: "Workspace") -> None:
 
 
 # --- encodings --------------------------------------------------------------------------------------------------------
-
-
-async def test_line_endings_and_marks_are_not_shown(work: "Workspace") -> None:
-    work.write("a.txt", codecs.BOM_UTF8 + b"one\r\ntwo\r\n")
-    assert await read(work, path="a.txt") == "one\ntwo\n"
-    assert await read(work, path="a.txt", tail_lines=1) == "two"
-    assert await read(work, path="a.txt", offset=1, limit=1) == "one"
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-async def test_a_byte_order_mark_decides(work: "Workspace", encoding: str) -> None:
-    work.write("a.txt", "größe\nzwei\n".encode(encoding))
-    assert await read(work, path="a.txt") == "größe\nzwei\n"
-    assert await read(work, path="a.txt", tail_lines=1) == "zwei"
-    assert await read(work, path="a.txt", offset=2) == "zwei"
-
-
-async def test_the_encoding_can_be_named(work: "Workspace") -> None:
-    work.write("a.txt", "größe\n".encode("latin-1"))
-    assert await read(work, path="a.txt", encoding="latin-1") == "größe\n"
-    work.write("b.txt", "größe\n".encode("utf-16-le"))
-    assert await read(work, path="b.txt", encoding="utf-16-le") == "größe\n"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ async def test_a_no_comes_with_the_persons_word_and_the_agent_goes_on_without(gr
     """S-16: the agent reads that it was denied, and may do something else."""
     asking = Call(TOOL.name, {"action": "Delete the old migrations", "reason": "They fail."})
     async with ground.session([[asking], [Say("Then not.")]], approval="always") as s:
-        await s.begin(Denied(message="keep them"))
+        asked = (await s.begin(Denied(message="keep them"))).request
+        assert (asked.title, asked.reason) == ("Delete the old migrations", "The agent says: They fail.")
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
         (result,) = s.results()
         assert result.is_error

@@ -196,18 +196,6 @@ async def test_an_edited_command_is_held_to_the_rules_and_settings_too(walled: G
     assert walled.read("a.txt") == "kept\n"
 
 
-@pytest.mark.parametrize("command", ["echo forbidden", 'e""cho x', "true && env X=1 echo hi", "bash -c 'echo x'"])
-async def test_a_blocked_command_is_refused_however_it_is_written(ground: Ground, command: str) -> None:
-    """S-18, Z-92"""
-    ground.settings = replace(ground.settings, execution=ExecutionSettings(blocked_commands=("echo",)))
-    async with ground.session([[run(command)], [Say("ok")]], approval="on_request") as s:
-        await s.prompt()
-        [result] = s.results()
-        assert result.is_error
-        assert "blocked" in result.content
-        assert s.rx.all(ev.ApprovalRequested) == []
-
-
 async def test_a_file_that_often_holds_secrets_is_read_only_after_a_yes(ground: Ground) -> None:
     ground.write(".env", "TOKEN=1\n")
     read = Call("read_file", {"path": ".env"})
@@ -240,24 +228,6 @@ async def test_a_background_command_is_reported_and_stopped_from_the_front(groun
         s.submit(ops.StopJob(job_id=running.jobs[0].id))
         stopped = await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state != "running")
         assert stopped.jobs[0].state == "stopped"
-
-
-async def test_the_agents_own_question_is_asked_under_a_policy_that_asks_little(ground: Ground) -> None:
-    """T-109, Z-27"""
-    question = Call("request_approval", {"action": "Drop the table", "reason": "It is empty."})
-    async with ground.session([[question], [Say("ok")]], approval="on_request") as s:
-        request = (await s.begin()).request
-        assert request.title == "Drop the table"
-        assert request.reason == "The agent says: It is empty."
-        finished = await s.rx.expect(ev.ToolCallFinished)
-        assert '"approved": true' in finished.result.content
-
-
-async def test_under_never_the_agents_question_is_refused(ground: Ground) -> None:
-    question = Call("request_approval", {"action": "Drop the table", "reason": "It is empty."})
-    async with ground.session([[question], [Say("ok")]], approval="never") as s:
-        await s.prompt()
-        assert s.results()[0].is_error
 
 
 @pytest.mark.parametrize("command", ["cat .e*", "grep -r TOKEN .", "cat deep/er/x.pem | head"])

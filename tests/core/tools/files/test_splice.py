@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice, split_block
+from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice
 
 
 @pytest.mark.parametrize(
@@ -36,30 +36,6 @@ def test_new_lines_end_as_their_neighbours_do(
     """Z-81."""
     file = TextFile(before)
     assert file.encoded(splice(file.lines, [Splice(start=start, end=end, added=tuple(added))])) == after
-
-
-def test_several_places_are_changed_at_once() -> None:
-    lines = ["a\r\n", "b\n", "c"]
-    changes = [
-        Splice(start=0, end=1, added=("A",)),
-        Splice(start=2, end=2, added=("x",)),
-        Splice(start=3, end=3, added=("d",)),
-    ]
-    assert splice(lines, changes) == ["A\r\n", "b\n", "x\n", "c\n", "d"]
-
-
-def test_the_end_of_the_file_can_be_said() -> None:
-    assert splice(["a\n"], [Splice(start=0, end=1, added=("b",), ends_with_newline=False)]) == ["b"]
-    assert splice(["a"], [Splice(start=0, end=1, added=("b",), ends_with_newline=True)]) == ["b\n"]
-    verbatim = Splice(start=0, end=1, added=("b\r", "c\r"), is_verbatim=True, ends_with_newline=False)
-    assert splice(["a\n"], [verbatim]) == ["b\r\n", "c\r"]
-
-
-def test_a_block_is_its_lines() -> None:
-    assert split_block("a\r\nb\n") == ("a", "b")
-    assert split_block("a") == ("a",)
-    assert split_block("\n") == ("",)
-    assert split_block("a\n\n") == ("a", "")
 
 
 def test_what_the_encoding_cannot_hold_is_refused() -> None:

@@ -92,11 +92,6 @@ def test_every_occurrence_is_replaced_and_named() -> None:
     assert result.lines == (1, 3, 3)
 
 
-def test_overlapping_places_are_all_found() -> None:
-    assert TextFile(b"aaa").places("aa") == [0, 1]
-    assert TextFile(b"aaa").replace("aa", "b").content == b"ba"
-
-
 def test_lines_are_counted_at_newlines_only() -> None:
     """Z-81: form feeds and Unicode separators are not line ends."""
     assert TextFile("a\x0cb\u2028c\x85d\n".encode()).total_lines == 1

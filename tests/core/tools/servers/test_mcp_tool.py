@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import LONGEST_NAME, ArgumentCheck, offered_schema, wire_name
 
 SERVERS = st.from_regex(r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,14}[A-Za-z0-9])?\Z")
@@ -26,16 +25,6 @@ def test_every_name_is_one_that_providers_take(server: str, tool: str) -> None:
 @given(st.lists(st.tuples(SERVERS, TOOLS), unique=True, max_size=20))
 def test_no_two_tools_get_the_same_name(tools: list[tuple[str, str]]) -> None:
     assert len({wire_name(server, tool) for server, tool in tools}) == len(tools)
-
-
-def test_a_plain_name_stays_readable() -> None:
-    assert wire_name("git", "git_status") == "git__git_status"
-
-
-def test_a_registry_without_servers_is_as_before() -> None:
-    registry = ToolRegistry(())
-    registry.put("git", ())
-    assert list(registry) == []
 
 
 JSON = st.recursive(
@@ -64,31 +53,35 @@ def test_no_schema_makes_the_check_fail(schema: JsonObject, values: JsonObject) 
     ArgumentCheck(schema).mistake_in(values)
 
 
-def test_a_schema_that_apis_take_is_passed_on_as_it_is() -> None:
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {
-            "count": {"type": "integer", "minimum": 1},
-            "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "kind": {"const": 3},
-            "at": {"$ref": "#/$defs/place"},
-        },
-        "required": ["count"],
-        "$defs": {"place": {"type": "array", "items": {"type": "number"}}},
-        "additionalProperties": False,
-    }
-
-    assert offered_schema(schema).schema == schema
+ACCEPTED: JsonObject = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer", "minimum": 1},
+        "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "kind": {"const": 3},
+        "at": {"$ref": "#/$defs/place"},
+    },
+    "required": ["count"],
+    "$defs": {"place": {"type": "array", "items": {"type": "number"}}},
+    "additionalProperties": False,
+}
+LIST: JsonObject = {"type": ["array", "null"]}
 
 
-def test_an_empty_schema_becomes_an_object_without_properties() -> None:
-    assert offered_schema({}).schema == {"type": "object", "properties": {}}
-
-
-def test_an_array_that_does_not_say_what_is_in_it_may_hold_anything() -> None:
-    schema: JsonObject = {"type": "object", "properties": {"list": {"type": ["array", "null"]}}}
-
-    assert offered_schema(schema).schema["properties"] == {"list": {"type": ["array", "null"], "items": {}}}
+@pytest.mark.parametrize(
+    ("schema", "offered"),
+    [
+        (ACCEPTED, ACCEPTED),
+        ({}, {"type": "object", "properties": {}}),
+        (
+            {"type": "object", "properties": {"list": LIST}},
+            {"type": "object", "properties": {"list": {**LIST, "items": {}}}},
+        ),
+    ],
+    ids=["one that APIs take", "an empty one", "an array of anything"],
+)
+def test_a_schema_is_passed_on_with_what_apis_want_besides(schema: JsonObject, offered: JsonObject) -> None:
+    assert offered_schema(schema).schema == offered
 
 
 def test_alternatives_at_the_root_become_one_object_with_what_any_of_them_has() -> None:
