@@ -25,6 +25,7 @@ from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (
     Stretch,
+    discard,
     hairline,
     hbox,
     resize_within_screen,
@@ -219,8 +220,7 @@ class PinList(QWidget):
     def show_pins(self, pins: Sequence[Pin]) -> None:
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+                discard(widget)
         for pin in pins:
             self._rows.addWidget(self._row(pin))
         rows = min(len(pins), _SHOWN_ROWS)
@@ -310,7 +310,7 @@ class _Row(RowDelegate):
         painter.setBrush(colour(COLOURS[section.kind]))
         dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
         painter.drawEllipse(dot)
-        painter.setFont(self.fonts.text)
+        painter.setFont(self.text_font)
         inner = area.adjusted(Space.S + _DOT + Space.S, 0, -Space.S, 0)
         tokens = counted(section.tokens)
         metrics = painter.fontMetrics()
@@ -320,9 +320,6 @@ class _Row(RowDelegate):
         room = int(inner.width()) - metrics.horizontalAdvance(tokens) - Space.S
         name = metrics.elidedText(section_name(section), Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, name)
-
-
-_LEAST_TEXT_HEIGHT = 40
 
 
 class ContextInspector(QDialog):
@@ -347,7 +344,7 @@ class ContextInspector(QDialog):
         self._text = LongText()
         set_names(self._text, "contextText", self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
-        self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
+        self._text.setMinimumHeight(40)
         self._text.textChanged.connect(self._on_text)
         self._save = make_button(self.tr("Save summary"), object_name="saveSummaryButton", clicked=self._save_summary)
         again = self.tr("The agent sees the older turns in full again")

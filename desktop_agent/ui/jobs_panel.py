@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -155,7 +155,6 @@ class _Mark(QWidget):
         painter.end()
 
 
-TICK_MS = 1_000
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
 """As wide as the composer with its margins."""
@@ -182,7 +181,7 @@ class JobsPanel(QWidget):
         self._empty = make_label(none, role="secondary", object_name="jobsEmpty", wraps=True)
         self._scroll = QScrollArea()
         self._list = vbox(margins=(0, 0, Space.XS, 0))
-        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick = QTimer(self, interval=1_000)
         self._tick.timeout.connect(self._show_ages)
         self._lay_out()
         self.show_jobs(())
@@ -202,8 +201,7 @@ class JobsPanel(QWidget):
         wanted = {job.id for job in self._jobs}
         for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
             row = self._rows.pop(job_id)
-            row.hide()
-            row.deleteLater()
+            discard(row)
         for position, job in enumerate(_in_order(self._jobs)):
             row = self._rows.get(job.id)
             if row is None:

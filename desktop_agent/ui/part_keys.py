@@ -155,7 +155,10 @@ class PartKeys(QObject):
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Use these keys, given by `part.action`; entries of other parts are ignored."""
         self._begun = ""
-        mine = {action: _alike(keys.get(f"{self._part}.{action}", now)) for action, now in self._keys.items()}
+        mine = {
+            action: tuple(each.replace("Return", "Enter") for each in keys.get(f"{self._part}.{action}", now))
+            for action, now in self._keys.items()
+        }
         if mine != self._keys:
             self._keys = mine
             for action, shortcut in self._bound:
@@ -214,10 +217,6 @@ def _stroke(event: QKeyEvent) -> str:
     held = combination.keyboardModifiers() & ~Qt.KeyboardModifier.KeypadModifier
     keys = QKeySequence(held | combination.key()).toString(QKeySequence.SequenceFormat.PortableText)
     return keys.replace("Return", "Enter").replace("Backtab", "Tab")
-
-
-def _alike(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(each.replace("Return", "Enter") for each in keys)
 
 
 def _is_no_writing(keys: str) -> bool:

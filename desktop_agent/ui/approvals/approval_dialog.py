@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -30,8 +30,6 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
-LOADING_DELAY_MS = 150
-_MAX_LIST_ROWS = 4
 _HEIGHT = 420
 _TOOL_HEIGHT = 320
 """For a changed tool, which has more text above it than files have."""
@@ -56,7 +54,7 @@ class ChangePreview(QWidget):
         self.setMinimumHeight(_COMPACT_HEIGHT)
         self._list = FileList(theme, "kind")
         set_names(self._list, "approvalFileList", self.tr("Files that would change"))
-        self._list.set_max_rows(_MAX_LIST_ROWS)
+        self._list.set_max_rows(4)
         changes = shown_changes(request)
         self._list.set_files(
             [ChangedFile.of(each.path, [ChangeRecord(each, 0, request.call_id, UNSTAMPED)]) for each in changes]
@@ -70,7 +68,7 @@ class ChangePreview(QWidget):
         listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))
         vbox(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
-        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
+        self._patience = QTimer(self, interval=150, singleShot=True)
         self._patience.timeout.connect(partial(self.view.show_message, self.tr("Loading…")))
         self._patience.start()
         spawn(self._fetch())
@@ -122,9 +120,6 @@ _MAX_ALLOW_WIDTH = 320
 _PATTERN_STEP = 20
 
 
-_MOST_CHARS = 60
-
-
 class ScopeChoice(QWidget):
     """Offers the scopes of a request. Where rules are possible, the rule editor unfolds for all but *once*."""
 
@@ -141,8 +136,22 @@ class ScopeChoice(QWidget):
         self._picker = Picker(object_name="approvalScopePicker", accessible_name=self.tr("What to allow"))
         self._can_make_rules = _has_rules(request)
         self._editor: RuleEditor | None = None
-        self._fill()
-        self._lay_out()
+        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
+        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else core_words(once))
+        for offer in self._request.scopes:
+            if offer.scope != "once":
+                self._scopes.append(offer.scope)
+                # What is allowed is said by the rules and the button, where the user makes them.
+                words = scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label))
+                self._picker.addItem(words)
+        self._picker.fit(most_chars=60)
+        name = make_label(self.tr("If you allow:"), role="secondary")
+        name.setBuddy(self._picker)
+        scopes = hbox(name, self._picker, STRETCH, spacing=Space.S)
+        self._layout = vbox(scopes, on=self, spacing=Space.S)
+        if self._can_make_rules:
+            self._layout.addSpacing(Space.XS)
+        self.setVisible(len(self._scopes) > 1)
         self._picker.currentIndexChanged.connect(self._on_picked)
 
     @property
@@ -181,26 +190,6 @@ class ScopeChoice(QWidget):
         self._picker.setEnabled(not is_only_once)
         self._picker.setToolTip(self.tr("A modified command can only be allowed once") if is_only_once else "")
 
-    def _fill(self) -> None:
-        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
-        self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else core_words(once))
-        for offer in self._request.scopes:
-            if offer.scope != "once":
-                self._scopes.append(offer.scope)
-                # What is allowed is said by the rules and the button, where the user makes them.
-                words = scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label))
-                self._picker.addItem(words)
-        self._picker.fit(most_chars=_MOST_CHARS)
-
-    def _lay_out(self) -> None:
-        name = make_label(self.tr("If you allow:"), role="secondary")
-        name.setBuddy(self._picker)
-        scopes = hbox(name, self._picker, STRETCH, spacing=Space.S)
-        self._layout = vbox(scopes, on=self, spacing=Space.S)
-        if self._can_make_rules:
-            self._layout.addSpacing(Space.XS)
-        self.setVisible(len(self._scopes) > 1)
-
     def _build_editor(self) -> RuleEditor:
         editor = self._editor = RuleEditor(self._theme, self._request, self._rules, self.changed.emit)
         editor.hide()
@@ -235,16 +224,6 @@ class ApprovalDialog(QDialog):
 
     decided = Signal(str, object)  # the call's id and a Decision, at most once
     edited = Signal(str, str)  # the call's id and the command, which is to be judged
-
-    _head: QuestionHead
-    _preview: ChangePreview | None
-    _scope: ScopeChoice
-    _message: QLineEdit
-    _allow: ShortcutButton
-    _deny: ShortcutButton
-    _quiet: QLabel
-    _answers: QWidget
-    _body: QWidget
 
     def __init__(
         self,

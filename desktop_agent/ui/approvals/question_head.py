@@ -17,11 +17,10 @@ from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, set_names, vbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
-_MOST_LINES = 10
 _MEASURED_CHARS = 4_000
 """More would fill the tallest field at any width."""
 _FRAME = 14
@@ -76,12 +75,10 @@ class _CommandField(ExactField):
 
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
-        self.most_lines = _MOST_LINES
+        self.most_lines = 10
         set_names(self, "approvalCommandEdit", self.tr("Command"))
         self.setFont(theme.code_font(theme.sizes.code, grows=False))
-        self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QFrame.Shape.NoFrame)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -213,8 +210,7 @@ class IconNote(QFrame):
             return
         self._lines, self._ground = tuple(lines), ground
         for drawn in self._rows:
-            drawn.hide()
-            drawn.deleteLater()
+            discard(drawn)
         self._rows = [self._draw(line) for line in lines]
         for drawn in self._rows:
             self._column.addWidget(drawn)
@@ -270,7 +266,6 @@ def quoted(text: str) -> str:
     return "".join(in_quotes(part) if index % 2 else part for index, part in enumerate(parts))
 
 
-_MOST_DETAIL_LINES = 12
 _DETAILS_WIDTH = 700
 _DETAILS_FRAME = 12
 """Border and padding together: a clipped last line would not count as seen."""
@@ -308,10 +303,16 @@ class QuestionHead(QWidget):
         why = visible(core_words(request.reason))
         self._reason.setText(quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
-        confinement = _confinement_line(request, is_unconfined=self._maths.runs_unconfined(request))
+        confinement = IconLine("confined", confinement_words(request), "secondary")
+        if request.is_escalation:
+            confinement = confinement._replace(sign="escaping", role="error")
+        elif self._maths.runs_unconfined(request):
+            confinement = confinement._replace(sign="unconfined", role="warning")
         ground = "danger" if request.is_escalation else "none"
         self._confinement.show_lines([confinement] if confinement.text else [], ground)
-        self._safety.show_lines(_safety_lines(request))
+        copied, gaps = IconLine("confined", "", "secondary"), IconLine("warning", "", "warning")
+        safety = [(gaps if at else copied)._replace(text=visible(text)) for at, text in enumerate(request.safety)]
+        self._safety.show_lines(safety)
         if self.command:
             self.command.mark(request.cause)
 
@@ -346,28 +347,12 @@ class QuestionHead(QWidget):
         field = ExactField(self._theme, text)
         set_names(field, name, accessible_name)
         field.setReadOnly(True)
-        field.setTabChangesFocus(True)
-        field.setFrameShape(QFrame.Shape.NoFrame)
-        field.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         field.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         field.setFont(self._theme.code_font())
         field.setProperty("role", "secondary")
-        field.most_lines = _MOST_DETAIL_LINES
+        field.most_lines = 12
         _fit(field)
         return field
-
-
-def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:
-    words = confinement_words(request)
-    if request.is_escalation:
-        return IconLine("escaping", words, "error")
-    return IconLine("unconfined", words, "warning") if is_unconfined else IconLine("confined", words, "secondary")
-
-
-def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
-    copied, gaps = request.safety[:1], request.safety[1:]
-    quiet = [IconLine("confined", visible(sentence), "secondary") for sentence in copied]
-    return quiet + [IconLine("warning", visible(sentence), "warning") for sentence in gaps]
 
 
 def _fit(field: ExactField) -> None:

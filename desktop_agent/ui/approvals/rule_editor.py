@@ -36,18 +36,11 @@ ALL_FILES = "**"
 
 def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
     """Return when a rule made `now` expires; `today` ends at midnight in the user's time zone."""
-    match expiry:
-        case "never":
-            return None
-        case "hour":
-            return now + timedelta(hours=1)
-        case "today":
-            tomorrow = now.astimezone().date() + timedelta(days=1)
-            return datetime.combine(tomorrow, time.min).astimezone().astimezone(UTC)
-        case "week":
-            return now + timedelta(days=7)
-        case "month":
-            return now + timedelta(days=30)
+    if expiry == "today":
+        tomorrow = now.astimezone().date() + timedelta(days=1)
+        return datetime.combine(tomorrow, time.min).astimezone().astimezone(UTC)
+    after = {"hour": timedelta(hours=1), "week": timedelta(days=7), "month": timedelta(days=30)}.get(expiry)
+    return now + after if after is not None else None
 
 
 def expiry_choices() -> list[tuple[str, Expiry]]:
@@ -149,7 +142,7 @@ class RulePreview(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._would_allow: Callable[[str], Verdict] = _nothing
+        self._would_allow: Callable[[str], Verdict] = lambda _subject: False
         self._waiting: list[str] = []
         self._is_allowed: dict[str, Verdict] = {}
         self._next = QTimer(self, interval=0, singleShot=True)
@@ -223,10 +216,6 @@ class _Half(QFrame):
             item = QListWidgetItem(one_line(subject[:_MAX_CHARS]))
             item.setToolTip(plain_tooltip(subject[:_MAX_CHARS]))
             self._list.addItem(item)
-
-
-def _nothing(_subject: str) -> bool:
-    return False
 
 
 TYPING_MS = 120

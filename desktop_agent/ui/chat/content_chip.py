@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.theme import Radius, Space, TypeSize
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.rows import draw_box
 
 FORMATS = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
 """The formats that are read, with Qt's names. Not SVG, which could refer to other files."""
@@ -106,9 +107,8 @@ class ContentChip(DrawnButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        painter.setPen(QPen(self._colour("control_border" if self.underMouse() else "border"), 1))
-        painter.setBrush(self._colour("surface"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CONTROL, Radius.CONTROL)
+        edge = self._colour("control_border" if self.underMouse() else "border")
+        draw_box(painter, QRectF(self.rect()), edge, self._colour("surface"), Radius.CONTROL)
         self._paint_square(painter, QRectF(Space.XS, Space.XS, _SIDE, _SIDE))
         left = _SIDE + Space.XS + Space.S
         room = self.width() - left - Space.S - self.reserved

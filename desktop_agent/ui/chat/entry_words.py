@@ -112,7 +112,9 @@ def summary(entry: ToolEntry) -> str:
     """Return the outcome of a finished call: `84 lines · 6 ms`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
-        return _plan_progress(entry)
+        wanted = [step for step in _steps(entry) if step.status != "cancelled"]
+        done = sum(step.status == "completed" for step in wanted)
+        return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
     parts = [say("at the provider") if metadata.get("at_provider") is True else _confinement(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "%n file", "%n files"))
@@ -208,12 +210,6 @@ _SCOPES = {
 }
 
 _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
-
-
-def _plan_progress(entry: ToolEntry) -> str:
-    wanted = [step for step in _steps(entry) if step.status != "cancelled"]
-    done = sum(step.status == "completed" for step in wanted)
-    return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
 
 
 def spoken_steps(entry: ToolEntry) -> str:

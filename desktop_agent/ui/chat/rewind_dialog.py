@@ -60,7 +60,9 @@ class RewindDialog(QDialog):
         self._picker = Picker(self)
         self._picker.setObjectName("rewindPicker")
         self._picker.setAccessibleName(self.tr("Message to go back to before"))
-        self._picker.addItems([self._title(choice) for choice in choices])
+        self._picker.addItems(
+            [self.tr("{0}: {1}").format(choice.turn, first_line(choice.prompt, _MAX_TITLE_CHARS)) for choice in choices]
+        )
         self._picker.setMinimumWidth(_WIDTH - 2 * Space.XL)
         turns = [choice.turn for choice in choices]
         self._picker.setCurrentIndex(turns.index(turn) if turn in turns else 0)
@@ -68,7 +70,14 @@ class RewindDialog(QDialog):
         self._cards: dict[RewindScope, ChoiceCard] = {}
         self._column = vbox(spacing=Space.S)
         self._files = make_label(role="secondary", object_name="rewindFiles", wraps=True, is_plain=True)
-        self._lay_out()
+        heading = make_label(self.tr("Go back to before this message?"), role="title")
+        go = make_button(self.tr("Go back"), object_name="rewindButton", clicked=self._choose, variant="primary")
+        go.setDefault(True)
+        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
+        buttons = hbox(STRETCH, cancel, go, spacing=Space.S)
+        vbox(
+            heading, self._picker, self._column, self._files, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.M
+        )
         self._show_choice()
 
     def _show_choice(self) -> None:
@@ -118,9 +127,6 @@ class RewindDialog(QDialog):
 
     # -- words --
 
-    def _title(self, choice: RewindChoice) -> str:
-        return self.tr("{0}: {1}").format(choice.turn, first_line(choice.prompt, _MAX_TITLE_CHARS))
-
     def _conversation_words(self, choice: RewindChoice) -> str:
         if choice.turns == 1:
             return self.tr("The agent no longer sees this message and its answer.")
@@ -134,13 +140,3 @@ class RewindDialog(QDialog):
             lines.append(plural("RewindDialog", rest, "and %n more", "and %n more"))
         kept = self.tr("What you changed since is kept; where it clashes, you are asked.")
         return "\n".join([*lines, "", kept])
-
-    def _lay_out(self) -> None:
-        heading = make_label(self.tr("Go back to before this message?"), role="title")
-        go = make_button(self.tr("Go back"), object_name="rewindButton", clicked=self._choose, variant="primary")
-        go.setDefault(True)
-        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
-        buttons = hbox(STRETCH, cancel, go, spacing=Space.S)
-        vbox(
-            heading, self._picker, self._column, self._files, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.M
-        )

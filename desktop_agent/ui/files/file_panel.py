@@ -94,7 +94,18 @@ class FileTree(QWidget):
         self._reader = TreeReader(self._model, spawn, self)
         self._watch = FolderWatch(self)
         self._build(theme)
-        self._connect()
+        self._filter.textChanged.connect(self._on_filter_changed)
+        self.file_actions = PathActions(self._rows, self, lambda: self._reader.workspace)
+        self._filter.returnPressed.connect(self.file_actions.choose)
+        self._rows.typed.connect(self._on_typed)
+        self._model.folders_changed.connect(self._watch_folders)
+        self._model.was_read.connect(self._update_message)
+        self._reader.repository_read.connect(self._on_repository_read)
+        self._reader.repository_moved.connect(self._watch.poll_often)
+        self._reader.matches_found.connect(self._on_matches_found)
+        self._watch.folder_changed.connect(self._on_folder_changed)
+        self._watch.repository_changed.connect(self._reader.read_repository)
+        self._watch.due.connect(self._reader.poll_repository)
         self._update_message()
 
     def set_workspace(self, path: Path | None) -> None:
@@ -150,20 +161,6 @@ class FileTree(QWidget):
 
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(top, self._filter, (self._pages, 1), self._note, self.done, on=self, margins=margins, spacing=Space.S)
-
-    def _connect(self) -> None:
-        self._filter.textChanged.connect(self._on_filter_changed)
-        self.file_actions = PathActions(self._rows, self, lambda: self._reader.workspace)
-        self._filter.returnPressed.connect(self.file_actions.choose)
-        self._rows.typed.connect(self._on_typed)
-        self._model.folders_changed.connect(self._watch_folders)
-        self._model.was_read.connect(self._update_message)
-        self._reader.repository_read.connect(self._on_repository_read)
-        self._reader.repository_moved.connect(self._watch.poll_often)
-        self._reader.matches_found.connect(self._on_matches_found)
-        self._watch.folder_changed.connect(self._on_folder_changed)
-        self._watch.repository_changed.connect(self._reader.read_repository)
-        self._watch.due.connect(self._reader.poll_repository)
 
     def _on_typed(self, text: str) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -41,8 +41,8 @@ class FileDelegate(ModelDelegate[Model]):
         right = rect.right()
         change = (mark.below or mark.state) if is_folder else mark.state
         if change is not None and change in LETTERS:
-            width = QFontMetricsF(self.fonts.small_strong).horizontalAdvance("M")
-            painter.setFont(self.fonts.small if is_folder else self.fonts.small_strong)
+            width = QFontMetricsF(self.small_strong_font).horizontalAdvance("M")
+            painter.setFont(self.small_font if is_folder else self.small_strong_font)
             painter.setPen(self.theme.colour(COLOUR_OF_STATE[change]))
             column = QRectF(right - width, rect.top(), width, rect.height())
             painter.drawText(column, Qt.AlignmentFlag.AlignCenter, LETTERS[change])
@@ -72,14 +72,14 @@ class TreeDelegate(FileDelegate[FileTreeModel]):
         rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
         rect = self._draw_note(painter, rect, row.problem)
         name = f"{named(row.name)} →" if row.is_symlink else named(row.name)
-        draw_line(painter, rect, name, self.fonts.text, colour)
+        draw_line(painter, rect, name, self.text_font, colour)
 
     def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
         if not note:
             return rect
-        width = min(QFontMetricsF(self.fonts.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
+        width = min(QFontMetricsF(self.small_font).horizontalAdvance(note) + 1, rect.width() * 0.6)
         column = QRectF(rect.right() - width, rect.top(), width, rect.height())
-        draw_line(painter, column, note, self.fonts.small, self.theme.colour("danger_text"))
+        draw_line(painter, column, note, self.small_font, self.theme.colour("danger_text"))
         return rect.adjusted(0, 0, -width - Space.S, 0)
 
 
@@ -128,11 +128,11 @@ class MatchDelegate(FileDelegate[MatchesModel]):
         found = [(len(named(match.text[:start])), len(named(match.text[:end]))) for start, end in match.spans]
         name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
         folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
-        used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.fonts.text)
+        used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.text_font)
         rect.setLeft(rect.left() + used + Space.S)
-        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.fonts.small), rect.width())
+        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.small_font), rect.width())
         spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
-        draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
+        draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.small_font)
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:

@@ -178,7 +178,11 @@ class FileTreeModel(QAbstractListModel):
         if (folder.problem, folder.links) != (listing.problem, listing.links):
             folder.problem, folder.links = listing.problem, listing.links
             self._redraw()
-        self._reopen(folder)
+        names = {path.rpartition("/")[2] for path in self._open_paths if path.rpartition("/")[0] == folder.path}
+        for name in names.intersection(folder.names[: folder.folder_count]):
+            position = folder.names.index(name)
+            if folder.open_at(position) is None:
+                self.open(folder.row(position))
         self.was_read.emit(folder.path)
 
     @property
@@ -279,13 +283,6 @@ class FileTreeModel(QAbstractListModel):
         folder.parent.grow(-span)
         if span:
             self.endRemoveRows()
-
-    def _reopen(self, folder: Folder) -> None:
-        names = {path.rpartition("/")[2] for path in self._open_paths if path.rpartition("/")[0] == folder.path}
-        for name in names.intersection(folder.names[: folder.folder_count]):
-            position = folder.names.index(name)
-            if folder.open_at(position) is None:
-                self.open(folder.row(position))
 
     def _redraw(self, row: int | None = None) -> None:
         if self.root.span:

@@ -16,8 +16,6 @@ from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_up_dialog
 
-_WIDTH = 420
-
 
 class RenameDialog(QDialog):
     """Asks for the new path of a file or folder. Show it with `open()`."""
@@ -41,7 +39,7 @@ class RenameDialog(QDialog):
         note = make_label(words, role="secondary", wraps=True)
         title = make_label(self.windowTitle(), role="title", is_plain=True)
         lay_out_dialog(self, title, self._field, note, answers=(cancel, self._rename), spacing=Space.M)
-        self.setMinimumWidth(_WIDTH)
+        self.setMinimumWidth(420)
         name_at = path.rfind("/") + 1
         name = path[name_at:]
         stem = name if is_folder else name.rpartition(".")[0] or name

@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.widgets.rows import draw_focus_ring
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
@@ -242,7 +242,11 @@ class InboxPopup(Popup):
         self._note_focus()
         wanted = items[:_MOST_ROWS]
         for row in [row for row in self._rows if row.item not in wanted]:
-            self._remove(row)
+            at = self._rows.index(row)
+            self._rows.remove(row)
+            self._list_layout.removeWidget(row)
+            discard(row)
+            self._hold_off_from(at)
         more = len(items) - len(wanted)
         self._more.setText(self.tr("And {0} more: answer some of these first.").format(more))
         self._more.setVisible(more > 0)
@@ -285,14 +289,6 @@ class InboxPopup(Popup):
         row.stepped.connect(partial(self._on_stepped, row))
         row.half_seen.connect(partial(self._scroll.ensureWidgetVisible, row, 0, Space.S))
         return row
-
-    def _remove(self, row: InboxRow) -> None:
-        at = self._rows.index(row)
-        self._rows.remove(row)
-        self._list_layout.removeWidget(row)
-        row.hide()
-        row.deleteLater()
-        self._hold_off_from(at)
 
     def _hold_off_from(self, at: int) -> None:
         for row in self._rows[at:]:

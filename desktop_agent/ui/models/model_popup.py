@@ -161,41 +161,46 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
                 self._draw_model(painter, rect, row, colour, is_near=is_near)
             else:
                 colour = colour if row.kind == "named" else self.theme.colour("muted")
-                draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.fonts.text, colour)
+                draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.text_font, colour)
         else:
             self._draw_words(painter, rect, row)
 
     def _draw_words(self, painter: QPainter, rect: QRectF, row: ChoiceRow) -> None:
         if row.kind == "heading":
             at = rect.adjusted(Space.S, Space.XS, -Space.S, 0)
-            draw_line(painter, at, row.text, self.fonts.small_strong, self.theme.colour("muted"))
+            draw_line(painter, at, row.text, self.small_strong_font, self.theme.colour("muted"))
             return
         is_problem = row.account is not None and bool(row.account.models)  # else it is one that may never have run
         colour = self.theme.colour("warning_text" if is_problem else "muted")
-        draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.fonts.small, colour)
+        draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.small_font, colour)
 
     def _draw_model(self, painter: QPainter, rect: QRectF, row: ChoiceRow, colour: QColor, *, is_near: bool) -> None:
         offer = row.offer
         assert offer is not None
         if self.model.is_current(row):
             self._icons.paint(painter, "tick", QPointF(rect.left() - _TICK / 2 - 1, rect.center().y()), "accent")
-        self._draw_star(painter, rect, row, is_near=is_near)
+        is_favourite = self.model.is_favourite(row)
+        at = QPointF(rect.right() - _STAR / 2, rect.center().y())
+        if is_favourite:
+            self._icons.paint(painter, "favourite", at, "accent")
+        elif is_near:
+            self._icons.paint(painter, "no favourite", at, "muted")
         muted = self.theme.colour("muted")
         right = rect.right() - _STAR
         price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
-        painter.setFont(self.fonts.small)
+        painter.setFont(self.small_font)
         painter.setPen(muted)
         painter.drawText(price, _TO_THE_RIGHT, cost_words(offer.known.price, row.account))
         size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
         painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
         right = self._draw_signs(painter, size, row) - Space.S
         room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
-        used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.fonts.text)
+        used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.text_font)
         if row.tells_account and row.account is not None and not row.account.is_fixed:
             label = row.account.label
             room.setLeft(room.left() + used + Space.S)
-            if room.width() > QFontMetricsF(self.fonts.small).horizontalAdvance(label[:4]):
-                draw_line(painter, room, label, self.fonts.small, muted)
+            if room.width() > QFontMetricsF(self.small_font).horizontalAdvance(label[:4]):
+                draw_line(painter, room, label, self.small_font, muted)
 
     def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
         """Draw what the model supports beyond text, each sign in its own column, and return where they begin."""
@@ -210,14 +215,6 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
             if is_there:
                 self._icons.paint(painter, name, QPointF(left + _SIGN / 2, before.center().y()), "muted")
         return left
-
-    def _draw_star(self, painter: QPainter, rect: QRectF, row: ChoiceRow, *, is_near: bool) -> None:
-        is_favourite = self.model.is_favourite(row)
-        at = QPointF(rect.right() - _STAR / 2, rect.center().y())
-        if is_favourite:
-            self._icons.paint(painter, "favourite", at, "accent")
-        elif is_near:
-            self._icons.paint(painter, "no favourite", at, "muted")
 
 
 class ModelList(QListView):

@@ -36,10 +36,6 @@ _foot_tr = partial(QCoreApplication.translate, "OnboardingFoot")
 _FOLDER_WIDTH = 220
 
 
-_SIZE = QSize(540, 552)
-_MINIMUM_SIZE = QSize(360, 280)
-
-
 class OnboardingDialog(QDialog):
     """Offers the demo and every way to a model. Show it with `open()`."""
 
@@ -85,7 +81,7 @@ class OnboardingDialog(QDialog):
         for step in self._steps.values():
             step.changed.connect(self._on_changed)
             step.leads_on.connect(self._on_leads_on)
-        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+        resize_within_screen(self, QSize(540, 552), QSize(360, 280))
         self._show()
 
     def set_folder(self, folder: Path | None) -> None:

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, 
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox
 
 
 class Step(QWidget):
@@ -100,8 +100,7 @@ class CardsStep(Step):
             self._cards.append((card, value))
         for card in kept.values():
             self._card_column.removeWidget(card)
-            card.hide()
-            card.deleteLater()
+            discard(card)
         chosen = next((card for card, value in self._cards if value == before), None)
         if self._cards:
             (chosen or self._cards[0][0]).setChecked(True)

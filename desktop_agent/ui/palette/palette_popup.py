@@ -42,7 +42,7 @@ class PaletteDelegate(ModelDelegate[ChoiceModel[PaletteRow]]):
         if row.entry is not None:
             self._draw_entry(painter, rect, row, row.entry, option)
         else:
-            font = self.fonts.text if row.is_note else self.fonts.small_strong
+            font = self.text_font if row.is_note else self.small_strong_font
             at = rect.adjusted(Space.S, 0 if row.is_note else Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, font, self.theme.colour("muted"))
 
@@ -60,14 +60,14 @@ class PaletteDelegate(ModelDelegate[ChoiceModel[PaletteRow]]):
             area.setRight(area.right() - QFontMetricsF(font).horizontalAdvance(entry.keys) - Space.M)
         area.setLeft(
             area.left()
-            + draw_emphasised(painter, self.theme, area, entry.title, row.title_spans, colour, self.fonts.text)
+            + draw_emphasised(painter, self.theme, area, entry.title, row.title_spans, colour, self.text_font)
             + Space.S
         )
         if row.has_group and area.width() > _LEAST_GROUP:
             mode = Qt.TextElideMode.ElideMiddle if entry.kind == "file" else Qt.TextElideMode.ElideRight
-            shown = QFontMetricsF(self.fonts.small).elidedText(entry.group, mode, area.width())
+            shown = QFontMetricsF(self.small_font).elidedText(entry.group, mode, area.width())
             spans = row.group_spans if shown == entry.group else ()
-            draw_emphasised(painter, self.theme, area, shown, spans, muted, self.fonts.small)
+            draw_emphasised(painter, self.theme, area, shown, spans, muted, self.small_font)
 
 
 _WIDTH = 640

@@ -145,9 +145,6 @@ def _shortened(prompt: str) -> str:
     return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 
 
-_MIN_CHARS = 12
-_POPUP_WIDTH = 300
-_MAX_POPUP_ROWS = 18
 _FEW_TURNS = 100
 """Up to this many turns, each row of the popup is as high as its text."""
 
@@ -159,12 +156,12 @@ class BaselinePicker(Picker):
     opened = Signal()  # the user is about to choose
 
     def __init__(self) -> None:
-        super().__init__(min_chars=_MIN_CHARS)
+        super().__init__(min_chars=12)
         set_names(self, "baselinePicker", self.tr("Changes to review"))
         self._baselines = BaselineModel(self)
         self.setModel(self._baselines)
-        self.view().setMinimumWidth(_POPUP_WIDTH)
-        self.setMaxVisibleItems(_MAX_POPUP_ROWS)
+        self.view().setMinimumWidth(300)
+        self.setMaxVisibleItems(18)
         # Else the list shows few rows, and is scrolled by hovering.
         self.setStyleSheet("QComboBox { combobox-popup: 0; }")
         self.activated.connect(self._on_activated)
@@ -316,7 +313,12 @@ class ChangeListing(QWidget):
         )
         self._added, self._removed = QLabel(), QLabel()
         self._note = make_label(role="secondary", object_name="reviewNote", wraps=True)
-        self._lay_out()
+        self._field.hide()
+        self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        totals = hbox(self._added, self._removed, spacing=Space.S)
+        header = header_row(self.picker, self._button, STRETCH, totals)
+        margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
+        vbox(header, vbox(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
         button.changed.connect(self._list)
         button.text_requested.connect(self._ask_for_text)
         self._field.textChanged.connect(self._list)
@@ -347,20 +349,17 @@ class ChangeListing(QWidget):
     def _list(self) -> None:
         files = self._filter.select(self._reviewed.files)
         self.files.set_files(files)
-        self._show_totals(files)
-        show_text(self._note, "" if files else self._empty_words())
-        self.files.setVisible(bool(files))
-        is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
-        self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
-        self.listed.emit()
-
-    def _show_totals(self, files: list[ChangedFile]) -> None:
         counts = [file.counts for file in files if file.mark != "undone"]
         added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
         self._added.setText(f"+{added}" if added else "")
         self._added.setAccessibleName(plural("ChangeListing", added, "%n line added", "%n lines added"))
         self._removed.setText(f"−{removed}" if removed else "")
         self._removed.setAccessibleName(plural("ChangeListing", removed, "%n line removed", "%n lines removed"))
+        show_text(self._note, "" if files else self._empty_words())
+        self.files.setVisible(bool(files))
+        is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
+        self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
+        self.listed.emit()
 
     def _empty_words(self) -> str:
         if self._reviewed.files:
@@ -374,14 +373,6 @@ class ChangeListing(QWidget):
     def _ask_for_text(self) -> None:
         self._field.show()
         self._field.setFocus()
-
-    def _lay_out(self) -> None:
-        self._field.hide()
-        self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        totals = hbox(self._added, self._removed, spacing=Space.S)
-        header = header_row(self.picker, self._button, STRETCH, totals)
-        margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
-        vbox(header, vbox(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
 
     def _on_theme_changed(self) -> None:
         for total, role in ((self._added, "added_text"), (self._removed, "removed_text")):

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
-from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.layouts import set_names
 from desktop_agent.ui.widgets.popup import ChoiceModel
-from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area, draw_focus_ring
 
 Tags = Literal["author", "kind"]
 """What is shown beside a path: who changed the file, or the kind of change."""
@@ -158,10 +158,7 @@ class ChangeDelegate(QStyledItemDelegate):
         if is_selected or state & QStyle.StateFlag.State_MouseOver:
             draw_area(painter, self._theme, QRectF(rect), is_selected=is_selected)
         if is_selected and state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QPen(self._theme.colour("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            inner = QRectF(rect).adjusted(1, 1, -1, -1)
-            painter.drawRoundedRect(inner, Radius.CONTROL, Radius.CONTROL)
+            draw_focus_ring(painter, QRectF(rect), self._theme.colour("accent"))
 
     def _paint_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
         role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")

@@ -131,7 +131,6 @@ def _indented(code: str, line: str) -> str:
 Answer = TypeVar("Answer")
 
 _SIZE = (760, 560)
-_TYPING_MS = 200
 
 
 class ApplyDialog(QDialog):
@@ -148,23 +147,6 @@ class ApplyDialog(QDialog):
         self._target: ApplyTarget | None = None
         self._new = ""
         self._asked = 0
-        self._file = self._make_field(paths)
-        what = self.tr("What the code replaces")
-        self._place = Picker(self, object_name="applyPlacePicker", accessible_name=what, min_chars=18)
-        self._place.currentIndexChanged.connect(self._compare)
-        self._note = make_label(role="secondary", object_name="applyNote", is_plain=True, wraps=True)
-        self._view = DiffView(theme)
-        self._view.setObjectName("applyDiffView")
-        self._apply = make_button(self.tr("Write file"), "applyButton", clicked=self._on_apply, variant="primary")
-        self._lay_out()
-        self._typing = QTimer(self, interval=_TYPING_MS, singleShot=True)
-        self._typing.timeout.connect(self._read)
-        answer_with_ctrl_enter(self, self._apply)
-        self.resize(*(min(wanted, room) for wanted, room in zip(_SIZE, parent.size().toTuple(), strict=True)))
-        self._file.setFocus()
-        self._read()
-
-    def _make_field(self, paths: Sequence[str]) -> Picker:
         name = self.tr("File, relative to the folder of the conversation")
         field = Picker(self, object_name="applyFileField", accessible_name=name, is_editable=True)
         field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -177,9 +159,14 @@ class ApplyDialog(QDialog):
         field.edit.textEdited.connect(self._on_edited)
         completer.activated.connect(self._on_typed)
         field.activated.connect(self._on_typed)
-        return field
-
-    def _lay_out(self) -> None:
+        self._file = field
+        what = self.tr("What the code replaces")
+        self._place = Picker(self, object_name="applyPlacePicker", accessible_name=what, min_chars=18)
+        self._place.currentIndexChanged.connect(self._compare)
+        self._note = make_label(role="secondary", object_name="applyNote", is_plain=True, wraps=True)
+        self._view = DiffView(theme)
+        self._view.setObjectName("applyDiffView")
+        self._apply = make_button(self.tr("Write file"), "applyButton", clicked=self._on_apply, variant="primary")
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         label = make_label(self.tr("File"))
         label.setBuddy(self._file)
@@ -190,6 +177,12 @@ class ApplyDialog(QDialog):
             (self._view, 1),
         )
         lay_out_dialog(self, *parts, answers=(cancel, self._apply), spacing=Space.M)
+        self._typing = QTimer(self, interval=200, singleShot=True)
+        self._typing.timeout.connect(self._read)
+        answer_with_ctrl_enter(self, self._apply)
+        self.resize(*(min(wanted, room) for wanted, room in zip(_SIZE, parent.size().toTuple(), strict=True)))
+        self._file.setFocus()
+        self._read()
 
     def _on_edited(self, typed: str) -> None:
         self._on_typed()

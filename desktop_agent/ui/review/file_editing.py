@@ -24,17 +24,11 @@ from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.reviewed_changes import Reviewed
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import discard
 
 _tr = partial(QCoreApplication.translate, "FileSaving")
 
 MAX_EDITED_BYTES = 2_000_000
-
-
-class _Draft(NamedTuple):
-    """A user's unsaved text of a file, and the lines it was based on."""
-
-    lines: Sequence[str]
-    content: str
 
 
 class FileEditing(DiffOverlay):
@@ -56,7 +50,8 @@ class FileEditing(DiffOverlay):
         self._diff: FileDiff | None = None
         self._saved: bytes | None = None
         self._is_stale = False
-        self._drafts: dict[str, _Draft] = {}
+        self._drafts: dict[str, tuple[Sequence[str], str]] = {}
+        """The user's unsaved text of a file, by path, after the lines it was based on."""
         self._path = ""
         self._known_obstacle: str | None = None
         """Why the file cannot be edited in any view; None as long as that is not known."""
@@ -109,8 +104,8 @@ class FileEditing(DiffOverlay):
         self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
         self._editor.save_pressed.connect(self.save)
         self._editor.cancel_pressed.connect(self.cancel)
-        draft = self._drafts.pop(diff.path, None)
-        content = draft.content if draft and draft.lines == diff.new_lines else None
+        lines, draft = self._drafts.pop(diff.path, (None, ""))
+        content = draft if lines == diff.new_lines else None
         self._saved, self._is_stale = None, False
         review.hunks.set_covered(is_covered=True)
         self.place()
@@ -158,7 +153,7 @@ class FileEditing(DiffOverlay):
         """Stop editing, and keep the draft until the file is edited again."""
         if self._editor and self._diff:
             if self._editor.is_changed and self._saved is None:
-                self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
+                self._drafts[self._diff.path] = (self._diff.new_lines, self._editor.content())
             self._close()
 
     def _keep_editing(self) -> None:
@@ -174,8 +169,7 @@ class FileEditing(DiffOverlay):
             if editor.hasFocus():
                 self._review.view.setFocus()
             self._review.hunks.set_covered(is_covered=False)
-            editor.hide()
-            editor.deleteLater()
+            discard(editor)
         self._bar.show_editing("reading")
 
     def place(self) -> None:
@@ -287,7 +281,10 @@ class FileSaving:
         if file := self._list.current_file:
             transcript = self._reviewed.transcript
             self._saving = _Saving(
-                file.path, len(transcript.changes), _last_notice(transcript), transcript.session.last_seq
+                file.path,
+                len(transcript.changes),
+                next((entry for entry in reversed(transcript.entries) if isinstance(entry, NoticeEntry)), None),
+                transcript.session.last_seq,
             )
             expected = _newest_digest(transcript, file)
             self._decisions.submit(WriteFile(path=file.path, expected=expected, content=content))
@@ -317,10 +314,6 @@ def _newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
         if records and records[-1].is_undone:
             after = records[-1].change.before
     return after.digest if after is not None else None
-
-
-def _last_notice(transcript: Transcript) -> NoticeEntry | None:
-    return next((entry for entry in reversed(transcript.entries) if isinstance(entry, NoticeEntry)), None)
 
 
 def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | None:

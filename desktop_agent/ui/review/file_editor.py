@@ -83,13 +83,14 @@ class FileEditor(QPlainTextEdit):
     def event(self, event: QEvent) -> bool:
         # Ctrl+S and Esc belong to the editor while it has the focus, also where the window has shortcuts for them.
         is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and self._is_own(event):
+        if (
+            is_override
+            and isinstance(event, QKeyEvent)
+            and (event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape)
+        ):
             event.accept()
             return True
         return super().event(event)
-
-    def _is_own(self, event: QKeyEvent) -> bool:
-        return event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape
 
     def _insert_chunk(self) -> None:
         chunk = next(self._chunks, None)

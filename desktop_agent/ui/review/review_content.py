@@ -116,10 +116,6 @@ class ReviewContent(QWidget):
         self._git.changed.connect(self._redraw.trigger)
         self._listing.listed.connect(self._on_listed)
         self._decisions.problem.connect(self._bar.set_problem)
-        self._connect_file()
-        self._connect_bar()
-
-    def _connect_file(self) -> None:
         files, pane = self._listing.files, self._pane
         files.current_changed.connect(self._show_file)
         files.clicked.connect(self._pane.try_again)
@@ -130,6 +126,13 @@ class ReviewContent(QWidget):
         pane.bar.decided.connect(self._decide_all)
         pane.made.connect(self._on_review_made)
         pane.editing.saved.connect(self._saving.save)
+        bar = self._bar
+        bar.undo.clicked.connect(partial(self._undo, ""))
+        bar.undo_with_word.triggered.connect(self._undo_with_word)
+        bar.redo.clicked.connect(self._redo)
+        bar.keep.clicked.connect(self.keep_all)
+        bar.comments.clicked.connect(self.open_comments)
+        bar.next.clicked.connect(self.go_to_undecided)
 
     def _on_review_made(self, review: DiffReview) -> None:
         review.hunks.requested.connect(self._decide)
@@ -139,15 +142,6 @@ class ReviewContent(QWidget):
         for action, slot in (("next_change", navigation.next_change), ("previous_change", navigation.previous_change)):
             shortcut = self._keys.bind(action, slot, self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-
-    def _connect_bar(self) -> None:
-        bar = self._bar
-        bar.undo.clicked.connect(partial(self._undo, ""))
-        bar.undo_with_word.triggered.connect(self._undo_with_word)
-        bar.redo.clicked.connect(self._redo)
-        bar.keep.clicked.connect(self.keep_all)
-        bar.comments.clicked.connect(self.open_comments)
-        bar.next.clicked.connect(self.go_to_undecided)
 
     # -- what it shows --
 

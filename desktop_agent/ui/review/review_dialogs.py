@@ -33,7 +33,6 @@ from desktop_agent.ui.widgets.layouts import (
 
 _WIDTH = 520
 _COMMENTS_HEIGHT = 320
-_INTRO_HEIGHT = 64
 _MAX_QUOTED_LINES = 3
 
 
@@ -59,7 +58,7 @@ class CommentsDialog(QDialog):
         self._area.viewport().setAutoFillBackground(False)
         self._field = QPlainTextEdit(placeholderText=self.tr("Introduction (optional)"), tabChangesFocus=True)
         set_names(self._field, "commentsIntroEdit", self.tr("Introduction to the comments"))
-        self._field.setFixedHeight(_INTRO_HEIGHT)
+        self._field.setFixedHeight(64)
         cancel = make_button(self.tr("Not yet"), clicked=self.reject)
         self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
         answer_with_ctrl_enter(self, self._send)
@@ -117,10 +116,6 @@ def _shortened(quote: str) -> str:
     return "\n".join(lines[:_MAX_QUOTED_LINES]) + ("\n…" if len(lines) > _MAX_QUOTED_LINES else "")
 
 
-_MESSAGE_WIDTH = 440
-_MESSAGE_HEIGHT = 84
-
-
 class WordDialog(QDialog):
     """Asks for a message to the agent about an undo. Open it with `open()`."""
 
@@ -130,13 +125,13 @@ class WordDialog(QDialog):
         """`what` names what is undone, such as `Undo turn` or a path."""
         super().__init__(parent)
         set_up_dialog(self, "undoWordDialog", what)
-        self.setMinimumWidth(_MESSAGE_WIDTH)
+        self.setMinimumWidth(440)
         heading = make_label(what, role="title", wraps=True, is_plain=True)
         why = self.tr("The agent reads this with your next message, so that it does not try the same again.")
         hint = make_label(why, role="secondary", wraps=True)
         self._field = QPlainTextEdit(placeholderText=self.tr("Why are you undoing this?"), tabChangesFocus=True)
         set_names(self._field, "undoWordEdit", self.tr("Message to the agent"))
-        self._field.setFixedHeight(_MESSAGE_HEIGHT)
+        self._field.setFixedHeight(84)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         undo = make_button(self.tr("Undo"), "undoWithWordButton", clicked=self._give, variant="primary")
         answer_with_ctrl_enter(self, undo)
@@ -146,9 +141,6 @@ class WordDialog(QDialog):
     def _give(self) -> None:
         self.given.emit(self._field.toPlainText().strip())
         self.accept()
-
-
-_OUTCOMES_HEIGHT = 240
 
 
 class UndoConflictDialog(QDialog):
@@ -196,7 +188,7 @@ def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
     vbox(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
     area = QScrollArea()
     scroll_down(area, content)
-    area.setMaximumHeight(_OUTCOMES_HEIGHT)
+    area.setMaximumHeight(240)
     area.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
     area.setAccessibleName(name)
     return area

@@ -16,7 +16,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 
-_BAR_SIZE = QSize(64, 4)
 _ROOM_FOR_BAR = 480
 
 
@@ -61,7 +60,11 @@ class UndoBar(QWidget):
         self.undo_with_word = menu.addAction("")
         self._more.setMenu(menu)
         self.keep = make_button(object_name="keepAllButton", variant="primary")
-        self._lay_out()
+        notice = hbox(self._notice, self.redo, STRETCH, self.comments, spacing=Space.S)
+        undo = hbox(self.undo, self._more)
+        buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, spacing=Space.S)
+        margins = (Space.M, Space.S, Space.M, Space.S)
+        vbox(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
 
     def set_state(self, state: BarState) -> None:
         decided = self.tr("{0} of {1} decided").format(state.decided, state.total)
@@ -139,13 +142,6 @@ class UndoBar(QWidget):
         files = plural("UndoBar", count, "%n file", "%n files")
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
-    def _lay_out(self) -> None:
-        notice = hbox(self._notice, self.redo, STRETCH, self.comments, spacing=Space.S)
-        undo = hbox(self.undo, self._more)
-        buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, spacing=Space.S)
-        margins = (Space.M, Space.S, Space.M, Space.S)
-        vbox(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
-
 
 class _Progress(QWidget):
     """A thin progress line. The label beside it says the same in words."""
@@ -154,7 +150,7 @@ class _Progress(QWidget):
         super().__init__()
         self._theme = theme
         self._share = 0.0
-        self.setFixedSize(_BAR_SIZE)
+        self.setFixedSize(QSize(64, 4))
         theme.changed.connect(self.update)
 
     def set_share(self, share: float) -> None:

@@ -240,13 +240,6 @@ class SessionListModel(QAbstractListModel):
         cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
         return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
 
-    def _spoken(self, row: SessionRow, session: SessionSummary) -> str:
-        selected = _words_tr("selected") if session.id in self._selected else ""
-        pinned = _words_tr("pinned") if session.is_pinned else ""
-        archived = _words_tr("archived") if session.is_archived else ""
-        said = [self.title(session), self._spoken_state(session), self.details(row), pinned, archived, selected]
-        return ", ".join(filter(None, said))
-
     def _tooltip(self, session: SessionSummary) -> str:
         facts = [
             self._turns(session),
@@ -305,7 +298,18 @@ class SessionListModel(QAbstractListModel):
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                return self._spoken(row, row.session)
+                selected = _words_tr("selected") if row.session.id in self._selected else ""
+                pinned = _words_tr("pinned") if row.session.is_pinned else ""
+                archived = _words_tr("archived") if row.session.is_archived else ""
+                said = [
+                    self.title(row.session),
+                    self._spoken_state(row.session),
+                    self.details(row),
+                    pinned,
+                    archived,
+                    selected,
+                ]
+                return ", ".join(filter(None, said))
             case Qt.ItemDataRole.ToolTipRole:
                 return self._tooltip(row.session)
             case _:

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.session_list_model import SessionListModel, SessionRow
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
@@ -25,7 +24,6 @@ _TITLE_AT = 23
 
 _TWO_LINES = 42
 _HEADING = 32
-_MAX_TITLE = 200
 
 
 class SessionDelegate(ModelDelegate[SessionListModel]):
@@ -48,18 +46,29 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
         line = _first_line(rect)
         centre = QPointF(line.left() + Space.S + _MARK / 2, line.center().y())
         if row.session.id in self.model.selected:
-            self._draw_tick(painter, centre)
+            box = QRectF(centre.x() - _TICK / 2, centre.y() - _TICK / 2, _TICK, _TICK)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self.theme.colour("accent"))
+            painter.drawRoundedRect(box, 3, 3)
+            painter.setPen(QPen(self.theme.colour("on_accent"), 1.75))
+            steps = ((0.22, 0.52), (0.43, 0.72), (0.78, 0.3))
+            painter.drawPolyline([QPointF(box.left() + x * _TICK, box.top() + y * _TICK) for x, y in steps])
         else:
-            self._draw_mark(painter, centre, row.session)
+            is_idle = row.session.state == "idle"
+            painter.setPen(QPen(self.theme.colour("faint"), 1.5) if is_idle else Qt.PenStyle.NoPen)
+            fill = self.theme.colour("warning_text" if row.session.state == "waiting" else "accent")
+            painter.setBrush(Qt.BrushStyle.NoBrush if is_idle else fill)
+            radius = _MARK / 2 - (0.75 if is_idle else 0)
+            painter.drawEllipse(centre, radius, radius)
         status = self.model.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
         ink = self.theme.colour("warning_text") if row.session.state == "waiting" else muted
-        draw_line(painter, line, status, self.fonts.small, ink, RIGHT)
-        line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self.model.title(row.session), self.fonts.text, colour)
+        draw_line(painter, line, status, self.small_font, ink, RIGHT)
+        line.setRight(line.right() - QFontMetricsF(self.small_font).horizontalAdvance(status) - Space.S)
+        draw_line(painter, line, self.model.title(row.session), self.text_font, colour)
         if details := self.model.details(row):
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
-            draw_line(painter, below, details, self.fonts.small, muted)
+            draw_line(painter, below, details, self.small_font, muted)
 
     def _draw_heading(self, painter: QPainter, option: QStyleOptionViewItem, rect: QRectF, text: str) -> None:
         colour = self.theme.colour("muted")
@@ -68,29 +77,12 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
         if self.ring.is_shown and option.state & QStyle.StateFlag.State_HasFocus:
             draw_ground(painter, self.theme, option, self.ring)
         at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
-        draw_line(painter, at, text, self.fonts.small_strong, colour, _BOTTOM_LEFT)
-
-    def _draw_tick(self, painter: QPainter, centre: QPointF) -> None:
-        box = QRectF(centre.x() - _TICK / 2, centre.y() - _TICK / 2, _TICK, _TICK)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self.theme.colour("accent"))
-        painter.drawRoundedRect(box, 3, 3)
-        painter.setPen(QPen(self.theme.colour("on_accent"), 1.75))
-        steps = ((0.22, 0.52), (0.43, 0.72), (0.78, 0.3))
-        painter.drawPolyline([QPointF(box.left() + x * _TICK, box.top() + y * _TICK) for x, y in steps])
-
-    def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:
-        is_idle = session.state == "idle"
-        painter.setPen(QPen(self.theme.colour("faint"), 1.5) if is_idle else Qt.PenStyle.NoPen)
-        fill = self.theme.colour("warning_text" if session.state == "waiting" else "accent")
-        painter.setBrush(Qt.BrushStyle.NoBrush if is_idle else fill)
-        radius = _MARK / 2 - (0.75 if is_idle else 0)
-        painter.drawEllipse(centre, radius, radius)
+        draw_line(painter, at, text, self.small_strong_font, colour, _BOTTOM_LEFT)
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> QWidget:
         editor = QLineEdit(parent)
         editor.setAccessibleName(self.tr("Title of the session"))
-        editor.setMaxLength(_MAX_TITLE)
+        editor.setMaxLength(200)
         editor.setPlaceholderText(str(index.data()))
         return editor
 

@@ -109,36 +109,33 @@ class FoundDelegate(ModelDelegate[FoundModel]):
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
-            draw_line(painter, line, row.title, self.fonts.strong, self.theme.colour("text"))
+            draw_line(painter, line, row.title, self.strong_font, self.theme.colour("text"))
         else:
             colour = draw_ground(painter, self.theme, option, self.ring)
             line = rect.adjusted(Space.S, 0, -Space.S, 0)
             self._draw_detail(painter, line, row)
             kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
-            draw_line(painter, kind, row.kind, self.fonts.small, self.theme.colour("muted"))
+            draw_line(painter, kind, row.kind, self.small_font, self.theme.colour("muted"))
             line.setLeft(kind.right())
-            self._draw_snippet(painter, line, row, colour)
+            assert row.hit is not None
+            painter.setClipRect(line)
+            left, done = line.left(), 0
+            for begin, end in (*row.hit.marks, (len(row.hit.snippet), len(row.hit.snippet))):
+                left = self._draw_part(painter, line, left, row.hit.snippet[done:begin], colour, is_match=False)
+                left = self._draw_part(painter, line, left, row.hit.snippet[begin:end], colour, is_match=True)
+                done = end
+                if left >= line.right():
+                    break
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
-        draw_line(painter, line, row.detail, self.fonts.small, self.theme.colour("muted"), RIGHT)
-        taken = QFontMetricsF(self.fonts.small).horizontalAdvance(row.detail)
+        draw_line(painter, line, row.detail, self.small_font, self.theme.colour("muted"), RIGHT)
+        taken = QFontMetricsF(self.small_font).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
-
-    def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
-        assert row.hit is not None
-        painter.setClipRect(line)
-        left, done = line.left(), 0
-        for begin, end in (*row.hit.marks, (len(row.hit.snippet), len(row.hit.snippet))):
-            left = self._draw_part(painter, line, left, row.hit.snippet[done:begin], colour, is_match=False)
-            left = self._draw_part(painter, line, left, row.hit.snippet[begin:end], colour, is_match=True)
-            done = end
-            if left >= line.right():
-                break
 
     def _draw_part(
         self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
     ) -> float:
-        font = self.fonts.strong if is_match else self.fonts.text
+        font = self.strong_font if is_match else self.text_font
         width = QFontMetricsF(font).horizontalAdvance(text)
         rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
         if is_match and text:

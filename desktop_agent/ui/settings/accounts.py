@@ -363,11 +363,6 @@ class AccountChooser(QWidget):
             self.form.hide()
             self._removal.ask(is_asking=False)
         self._view, self._provider, self._name = view, provider, name
-        self._fill()
-        self._say_purpose()
-        self._update()
-
-    def _fill(self) -> None:
         accounts = self._view.of(self._provider)
         self._box.blockSignals(True)
         self._box.clear()
@@ -379,6 +374,8 @@ class AccountChooser(QWidget):
             self._box.addItem(self._name, self._name)
         self._box.setCurrentIndex(place)
         self._box.blockSignals(False)
+        self._say_purpose()
+        self._update()
 
     def _destination(self, account: Account) -> Destination:
         assert self._settings is not None

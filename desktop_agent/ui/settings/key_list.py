@@ -143,7 +143,6 @@ def _is_held_tab(event: QKeyEvent) -> bool:
 _NAME, _KEYS, _STATE = range(3)
 _ACTION = Qt.ItemDataRole.UserRole
 _PORTABLE = Qt.ItemDataRole.UserRole + 1
-_LEAST_HEIGHT = 160
 _KEYS_WIDTH = 190
 _STATE_WIDTH = 76
 
@@ -161,7 +160,7 @@ class KeyList(QTreeWidget):
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
         self.setIndentation(0)
-        self.setMinimumHeight(_LEAST_HEIGHT)
+        self.setMinimumHeight(160)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.header().setStretchLastSection(False)
         for column, width in ((_KEYS, _KEYS_WIDTH), (_STATE, _STATE_WIDTH)):

@@ -28,7 +28,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names
 
 _tr = partial(QCoreApplication.translate, "ShortcutRecorder")
 
-_FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3
 """Keys after the first: Qt supports no more."""
 
@@ -48,7 +47,7 @@ class ShortcutRecorder(QFrame):
         self._title = make_label(role="strong", wraps=True)
         self.field = ShortcutField()
         self.field.setObjectName("newKeysField")
-        self.field.setFixedWidth(_FIELD_WIDTH)
+        self.field.setFixedWidth(180)
         self._note = Note(object_name="newKeysNote")
         self._more = make_button(self.tr("Then another key…"), "moreKeysButton", clicked=self._on_more)
         self._use = make_button(self.tr("Use them"), "useKeysButton", clicked=self._on_use, variant="primary")
@@ -147,13 +146,9 @@ def _use_words(action: str) -> str:
 _question_tr = partial(QCoreApplication.translate, "ResetQuestion")
 _search_tr = partial(QCoreApplication.translate, "KeySearch")
 
-_PRESSED_WIDTH = 150
-
 
 class KeysPage(Page):
     """Lets the user change keys, and shows the result."""
-
-    _list: KeyList
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
@@ -174,7 +169,7 @@ class KeysPage(Page):
         self._pressed = ShortcutField()
         set_names(self._pressed, "keysPressed", _search_tr("Search by pressing keys"))
         self._pressed.setPlaceholderText(_search_tr("Or press keys here"))
-        self._pressed.setFixedWidth(_PRESSED_WIDTH)
+        self._pressed.setFixedWidth(150)
         yield
         self._list = KeyList()
         yield

@@ -174,7 +174,10 @@ class ModelPage(Page):
         self._provider.pick(self._connecting or settings.provider)
         self._asked.setVisible(vendor is not None)
         self._demo.setVisible(vendor is None)
-        self._show_unchosen(settings.provider)
+        self._which.setHidden(bool(self._connecting))
+        text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
+        self._unchosen.say(text.format(words(PROVIDER_LABELS[settings.provider])))
+        self._unchosen.setVisible(bool(self._connecting))
         if vendor is None:
             self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name, view)
             return
@@ -191,12 +194,6 @@ class ModelPage(Page):
         self._address.show_address(view, account)
         self._server.show_account(account, self._address.text)
 
-    def _show_unchosen(self, chosen: str) -> None:
-        self._which.setHidden(bool(self._connecting))
-        text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
-        self._unchosen.say(text.format(words(PROVIDER_LABELS[chosen])))
-        self._unchosen.setVisible(bool(self._connecting))
-
     def _show_name(self, view: SettingsView) -> None:
         settings = view.settings.model
         models = vendor_of(settings.provider).models
@@ -211,7 +208,14 @@ class ModelPage(Page):
         self._name.setEnabled(not view.variable_of("model.name"))
 
     def _build(self) -> Iterator[None]:
-        self._build_provider()
+        choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
+        self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, min_chars=24)
+        if self.view is not None:
+            self._provider.pick(self._connecting or self.view.settings.model.provider)
+        self._provider.currentIndexChanged.connect(self._on_provider)
+        who = form()
+        self.column.addLayout(who)
+        who.addRow(name_of(self.tr("Provider")), self._provider)
         yield
         self._asked = QWidget(self.widget())
         self._asked.setVisible(self.view is not None and self.view.settings.model.provider != DEMO)
@@ -234,17 +238,10 @@ class ModelPage(Page):
         add_parts(self.column, self._demo, hairline())
         yield from self.add_rows(settings_of("model", _HAND_MADE))
         self.column.addStretch()
-        self._connect()
-
-    def _build_provider(self) -> None:
-        choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
-        self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, min_chars=24)
-        if self.view is not None:
-            self._provider.pick(self._connecting or self.view.settings.model.provider)
-        self._provider.currentIndexChanged.connect(self._on_provider)
-        who = form()
-        self.column.addLayout(who)
-        who.addRow(name_of(self.tr("Provider")), self._provider)
+        self._chooser.chosen.connect(self._on_account)
+        self.sign_in.grown.connect(self._on_grown)
+        self._name.currentIndexChanged.connect(self._on_name)
+        self._name.edit.editingFinished.connect(self._on_name)
 
     def _build_which(self) -> Iterator[None]:
         which = form()
@@ -267,12 +264,6 @@ class ModelPage(Page):
         self._address = AddressEditor(self.settings_actions, self._which)
         which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), self._address)
         yield
-
-    def _connect(self) -> None:
-        self._chooser.chosen.connect(self._on_account)
-        self.sign_in.grown.connect(self._on_grown)
-        self._name.currentIndexChanged.connect(self._on_name)
-        self._name.edit.editingFinished.connect(self._on_name)
 
     def _on_provider(self) -> None:
         provider = self._provider.currentData()

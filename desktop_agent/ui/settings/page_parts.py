@@ -173,9 +173,6 @@ class Page(QScrollArea):
         """Show the settings beside those in rows; called only once the page is built."""
 
 
-_NAME_WIDTH = 92
-
-
 def form() -> QFormLayout:
     layout = QFormLayout()
     layout.setContentsMargins(0, 0, 0, 0)
@@ -189,7 +186,7 @@ def form() -> QFormLayout:
 def name_of(text: str) -> QLabel:
     """Return the name at the left of a field; all have one width, so that forms line up."""
     name = QLabel(text)
-    name.setMinimumWidth(_NAME_WIDTH)
+    name.setMinimumWidth(92)
     return name
 
 

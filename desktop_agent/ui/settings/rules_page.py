@@ -13,7 +13,7 @@ from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
@@ -115,8 +115,7 @@ class RulesPage(Page):
         focused = next((index for index, row in enumerate(self._rules) if row.button.hasFocus()), None)
         for row in self._rules:
             self._list.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+            discard(row)
         now, locale = self._now(), QLocale()
         self._rules = [RuleRow(self.theme, rule, now, locale) for rule in rules]
         for row in self._rules:

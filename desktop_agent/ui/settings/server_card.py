@@ -21,7 +21,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
 from desktop_agent.ui.wording.phrases import long_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -92,7 +92,6 @@ def cut(text: str, longest: int = _LONGEST) -> str:
 _sign_in_tr = partial(QCoreApplication.translate, "SignInWait")
 _log_tr = partial(QCoreApplication.translate, "LogView")
 
-_LOG_HEIGHT = 132
 _MOST = 10
 _LONGEST_CALL = 400
 
@@ -252,8 +251,7 @@ class ServerToolList(UnfoldedRows):
         names = {tool.name for tool in self._tools}
         for name in [name for name in self._rows if name not in names]:
             row = self._rows.pop(name)
-            row.hide()
-            row.deleteLater()
+            discard(row)
             yield
         last: QWidget | None = None
         for place, tool in enumerate(self._tools):
@@ -297,7 +295,14 @@ class ServerCard(QFrame):
         self._sign_in_wait: QWidget | None = None
         self._log: QPlainTextEdit | None = None
         self._build_buttons()
-        self._lay_out()
+        head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
+        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log)
+        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
+        row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
+        words = (self._state, self._facts, self._problem, self._confinement)
+        margins = (0, Space.S, 0, Space.S)
+        unfolded = (self._tools, self._calls)
+        self._column = vbox(head, *words, Space.XS, row, *unfolded, on=self, spacing=Space.XS, margins=margins)
         self._removal.ask(is_asking=False)
         self.show_server(server)
 
@@ -353,16 +358,6 @@ class ServerCard(QFrame):
             accessible_name=self.tr("Remove the server {0}").format(name),
             is_compact=True,
         )
-
-    def _lay_out(self) -> None:
-        head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
-        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log)
-        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
-        row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
-        words = (self._state, self._facts, self._problem, self._confinement)
-        margins = (0, Space.S, 0, Space.S)
-        unfolded = (self._tools, self._calls)
-        self._column = vbox(head, *words, Space.XS, row, *unfolded, on=self, spacing=Space.XS, margins=margins)
 
     @property
     def _is_log_unfolded(self) -> bool:
@@ -441,7 +436,7 @@ class ServerCard(QFrame):
             log = self._log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
             set_names(log, "serverLog", _log_tr("Recent output of {0}").format(self._server.name))
             log.setFont(self._theme.code_font())
-            log.setFixedHeight(_LOG_HEIGHT)
+            log.setFixedHeight(132)
             self._column.addWidget(log)
         else:
             self._log.setVisible(not self._is_log_unfolded)

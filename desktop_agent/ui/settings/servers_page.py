@@ -17,7 +17,7 @@ from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_HEADERS = 8
@@ -329,8 +329,7 @@ class ServersPage(Page):
             if focused is not None and card.isAncestorOf(focused):
                 self._add.setFocus()
             self._list.removeWidget(card)
-            card.hide()
-            card.deleteLater()
+            discard(card)
         self._work.begin(self._show_cards(view))
         self._empty.setVisible(not view.servers)
         show_text(self._problems, "\n".join(view.problems))

@@ -159,11 +159,6 @@ class TextsControl(SettingControl):
         self._list.setFixedHeight(rows * Height.LIST_ROW + 2 * Space.XS + 2)
 
 
-_NUMBER_WIDTH = 112
-_UNIT_WIDTH = 58
-_TEXT_WIDTH = 220
-
-
 def words(text: str) -> str:
     return quoted(QCoreApplication.translate("Settings", text))
 
@@ -221,7 +216,7 @@ class TextControl(SettingControl):
         self._setting = setting
         self._shown = ""
         self._line = make_line("", "", words(setting.about.unset))
-        self._line.setFixedWidth(_TEXT_WIDTH)
+        self._line.setFixedWidth(220)
         self._line.editingFinished.connect(self._on_finished)
         self._row = self._hold(self._line, setting)
 
@@ -252,10 +247,10 @@ class NumberControl(TextControl):
         if about.unit:
             self._line.setAccessibleName(f"{words(about.title)}, {words(about.unit)}")
         self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._line.setFixedWidth(_NUMBER_WIDTH)
+        self._line.setFixedWidth(112)
         self._line.installEventFilter(self)
         unit = make_label(words(about.unit), role="secondary")
-        unit.setMinimumWidth(_UNIT_WIDTH)
+        unit.setMinimumWidth(58)
         self._row.addWidget(unit)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

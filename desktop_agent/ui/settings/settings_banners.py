@@ -31,9 +31,6 @@ class HoldBanner(BannerFrame):
         self.show()
 
 
-_LONGEST_LINE = 160
-
-
 class ProjectBanner(BannerFrame):
     """Says what the project would change, and takes the answer."""
 
@@ -56,7 +53,7 @@ class ProjectBanner(BannerFrame):
         starts = self.tr("It would start the MCP server {0}")
         servers = [starts.format(line) for line in server_lines(found)]
         lines = servers + change_lines(proposal.changes) + problem_lines((*proposal.problems, *found.problems))
-        shown = few_lines(lines, longest=_LONGEST_LINE)
+        shown = few_lines(lines, longest=160)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
         self.say(title, "\n".join(shown))
         is_whole = shown[: len(servers)] == servers  # what starts programs is trusted only where all of it can be read

@@ -121,7 +121,7 @@ class Pages(QStackedWidget):
 class _Delegate(RowDelegate):
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         painter.setPen(draw_ground(painter, self.theme, option, self.ring))
-        painter.setFont(self.fonts.text)
+        painter.setFont(self.text_font)
         painter.drawText(option.rect.adjusted(Space.S, 0, -Space.S, 0), LEFT, str(index.data()))
 
 
@@ -185,8 +185,6 @@ class SettingsFoot(QWidget):
 
 
 _NAVIGATION_WIDTH = 184
-_SIZE = QSize(820, 600)
-_MINIMUM_SIZE = QSize(640, 320)
 
 
 class SettingsDialog(QDialog):
@@ -225,7 +223,12 @@ class SettingsDialog(QDialog):
         self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()
-        self._connect()
+        self._sections.currentRowChanged.connect(self._on_section)
+        self._sections.setCurrentRow(0)
+        self._search.textChanged.connect(self._on_search)
+        self.finished.connect(self.key.field.forget)
+        self.finished.connect(self.settings_actions.cancel_sign_in)
+        QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
         self.fit_screen()
 
     @property
@@ -233,7 +236,7 @@ class SettingsDialog(QDialog):
         return self.pages.page
 
     def fit_screen(self) -> None:
-        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+        resize_within_screen(self, QSize(820, 600), QSize(640, 320))
 
     def show_view(self, view: SettingsView) -> None:
         self.pages.show_view(view)
@@ -265,7 +268,7 @@ class SettingsDialog(QDialog):
     def _lay_out(self) -> None:
         navigation = QWidget(self)
         navigation.setAutoFillBackground(True)
-        metrics = QFontMetrics(self._delegate.fonts.text)
+        metrics = QFontMetrics(self._delegate.text_font)
         widest = max(metrics.horizontalAdvance(section_title(section)) for section in SECTIONS)
         navigation.setFixedWidth(max(_NAVIGATION_WIDTH, widest + 4 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
@@ -275,14 +278,6 @@ class SettingsDialog(QDialog):
         self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
         self._problems.hide()
         vbox(self._problems, (upper, 1), hairline(), self.foot, on=self)
-
-    def _connect(self) -> None:
-        self._sections.currentRowChanged.connect(self._on_section)
-        self._sections.setCurrentRow(0)
-        self._search.textChanged.connect(self._on_search)
-        self.finished.connect(self.key.field.forget)
-        self.finished.connect(self.settings_actions.cancel_sign_in)
-        QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
 
     def _row_of(self, section: Section) -> int:
         return list(SECTIONS).index(section)

@@ -161,16 +161,12 @@ def _line_at(screen: Screen, row: int) -> _Line | None:
         return None
     while row > first and screen.row(row - 1).is_continued:
         row -= 1
-    return _line_from(screen, row, end)
-
-
-def _line_from(screen: Screen, first: int, end: int) -> _Line:
-    rows = [screen.row(first)]
+    rows = [screen.row(row)]
     cells = len(rows[0].cells)
-    while rows[-1].is_continued and first + len(rows) < end and cells < _MOST_CELLS:
-        rows.append(screen.row(first + len(rows)))
+    while rows[-1].is_continued and row + len(rows) < end and cells < _MOST_CELLS:
+        rows.append(screen.row(row + len(rows)))
         cells += len(rows[-1].cells)
-    return _Line(first, tuple(rows), "".join(map(_text_of, rows)))
+    return _Line(row, tuple(rows), "".join(map(_text_of, rows)))
 
 
 def _first_row(screen: Screen) -> int:

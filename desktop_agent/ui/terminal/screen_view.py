@@ -184,7 +184,13 @@ class PointerSelection(QObject):
         place, is_left = self._view.place_at(event.position()), event.button() == Qt.MouseButton.LeftButton
         match event.type():
             case QEvent.Type.MouseButtonPress if is_left:
-                self._press(event, place)
+                since_word, self._word_at_ms = self._word_at_ms, None
+                if since_word is not None and event.timestamp() - since_word < QApplication.doubleClickInterval():
+                    self.select(Selection(CellPosition(place.row, 0), CellPosition(place.row + 1, 0)))
+                elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
+                    self.select(Selection(self.selection.anchor, place))
+                else:
+                    self.select(Selection(place, place))
             case QEvent.Type.MouseButtonPress if event.button() == Qt.MouseButton.MiddleButton:
                 self.pasted.emit()
             case QEvent.Type.MouseButtonDblClick if is_left:
@@ -193,7 +199,9 @@ class PointerSelection(QObject):
             case QEvent.Type.MouseMove if event.buttons() & Qt.MouseButton.LeftButton and self.selection is not None:
                 self.select(Selection(self.selection.anchor, place))
             case QEvent.Type.MouseButtonRelease if is_left:
-                self._offer()
+                clipboard = QGuiApplication.clipboard()
+                if clipboard.supportsSelection() and (text := self.text):
+                    clipboard.setText(text, QClipboard.Mode.Selection)
             case _:
                 pass
         return False
@@ -226,24 +234,10 @@ class PointerSelection(QObject):
         has_left = bool(event.buttons() & Qt.MouseButton.LeftButton)
         return has_left and self._pressed_link is None and event.type() == QEvent.Type.MouseMove
 
-    def _press(self, event: QMouseEvent, place: CellPosition) -> None:
-        since_word, self._word_at_ms = self._word_at_ms, None
-        if since_word is not None and event.timestamp() - since_word < QApplication.doubleClickInterval():
-            self.select(Selection(CellPosition(place.row, 0), CellPosition(place.row + 1, 0)))
-        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
-            self.select(Selection(self.selection.anchor, place))
-        else:
-            self.select(Selection(place, place))
-
     def select(self, selection: Selection | None) -> None:
         if selection != self.selection:
             self.selection = selection
             self.changed.emit()
-
-    def _offer(self) -> None:
-        clipboard = QGuiApplication.clipboard()
-        if clipboard.supportsSelection() and (text := self.text):
-            clipboard.setText(text, QClipboard.Mode.Selection)
 
 
 _PAUSE_MS = 400

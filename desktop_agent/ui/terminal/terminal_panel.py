@@ -112,7 +112,17 @@ class TerminalPanel(QWidget):
         set_names(self._preview, "terminalPastePreview", self.tr("Text to paste"))
         self._preview.setFont(theme.code_font())
         self._build_buttons()
-        self._lay_out()
+        heading = make_label(self.tr("Terminal"), role="heading")
+        parts = (heading, (self._place, 1), STRETCH, self._state, self._again, self._attach, self._close)
+        head = hbox(*parts, margins=(Space.M, Space.S, Space.M, Space.XS), spacing=Space.S)
+        margins = (Space.M, Space.XS, Space.M, Space.XS)
+        question = hbox((self._question, 1), self._asking_no, self._asking_yes, spacing=Space.S)
+        vbox(question, self._preview, on=self._asking, margins=margins, spacing=Space.XS)
+        self._asking.hide()
+        self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
+        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._why.hide()
+        vbox(hairline(), head, self._find_bar, self._asking, (self.view, 1), (self._why, 1), on=self)
         self.view.typed.connect(self.typed)
         self.view.pasted.connect(self._on_pasted)
         self.view.find_requested.connect(self.open_find)
@@ -250,19 +260,6 @@ class TerminalPanel(QWidget):
         )
         self._asking_no = compact_button(self.tr("Do not paste"), "terminalPasteNo", clicked=self._forget_paste)
         self._asking_yes = compact_button(self.tr("Paste"), "terminalPasteYes", clicked=self._paste_all_the_same)
-
-    def _lay_out(self) -> None:
-        heading = make_label(self.tr("Terminal"), role="heading")
-        parts = (heading, (self._place, 1), STRETCH, self._state, self._again, self._attach, self._close)
-        head = hbox(*parts, margins=(Space.M, Space.S, Space.M, Space.XS), spacing=Space.S)
-        margins = (Space.M, Space.XS, Space.M, Space.XS)
-        question = hbox((self._question, 1), self._asking_no, self._asking_yes, spacing=Space.S)
-        vbox(question, self._preview, on=self._asking, margins=margins, spacing=Space.XS)
-        self._asking.hide()
-        self._why.setContentsMargins(Space.M, Space.S, Space.M, Space.M)
-        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._why.hide()
-        vbox(hairline(), head, self._find_bar, self._asking, (self.view, 1), (self._why, 1), on=self)
 
 
 class TerminalDock(QDockWidget):

@@ -184,10 +184,13 @@ class ColumnPlot(Plot[ColumnData]):
             every = max(1, math.ceil(_TICK_WIDTH / step))
             for number, column in enumerate(data.columns):
                 place = QRectF(area.left() + number * step, area.top(), step, area.height())
-                self._draw_column(painter, place, column, data, is_current=number == self.current)
+                is_current = number == self.current
+                self._draw_column(painter, place, column, data, is_current=is_current)
                 # The last one is today: it is named, and those before it in even steps.
                 if (len(data.columns) - 1 - number) % every == 0:
-                    self._draw_tick(painter, place, column.tick, is_current=number == self.current)
+                    middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
+                    label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
+                    self.draw_text(painter, label, column.tick, "text" if is_current else "muted", _CENTRE)
         self.draw_ring(painter)
         painter.end()
 
@@ -220,11 +223,6 @@ class ColumnPlot(Plot[ColumnData]):
         if column.unknown:
             end = QRectF(left, bottom - _UNKNOWN_HEIGHT, width, _UNKNOWN_HEIGHT)
             draw_unknown(painter, end, self.theme)
-
-    def _draw_tick(self, painter: QPainter, place: QRectF, text: str, *, is_current: bool) -> None:
-        middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
-        label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
-        self.draw_text(painter, label, text, "text" if is_current else "muted", _CENTRE)
 
 
 def draw_unknown(painter: QPainter, area: QRectF, theme: Theme) -> None:

@@ -37,18 +37,15 @@ _MOST_COLUMNS = 100
 _MOST_WEEKS = 105
 
 
-class Span(Struct, frozen=True):
-    """The days of one column, from `first` to `last` inclusive."""
-
-    first: date
-    last: date
+Span = tuple[date, date]
+"""The days of one column, from the first to the last inclusive."""
 
 
 def spans(first: date, last: date) -> tuple[Span, ...]:
     """Return the days from `first` to `last`, as weeks or months if there are too many."""
     days = (last - first).days + 1
     if days <= _MOST_COLUMNS:
-        return tuple(Span(day, day) for day in (first + timedelta(days=number) for number in range(days)))
+        return tuple((day, day) for day in (first + timedelta(days=number) for number in range(days)))
     is_weekly = days <= 7 * _MOST_WEEKS
     found: list[Span] = []
     while first <= last:
@@ -57,80 +54,48 @@ def spans(first: date, last: date) -> tuple[Span, ...]:
             if is_weekly
             else date(first.year + first.month // 12, first.month % 12 + 1, 1)
         )
-        found.append(Span(first, min(last, following - timedelta(days=1))))
+        found.append((first, min(last, following - timedelta(days=1))))
         first = following
     return tuple(found)
 
 
-def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
-    first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
-    last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
-    parts = _Parts(report, spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last))
-    return parts.costs(), parts.tokens()
-
-
-_NOTHING = Usage()
 _LONGEST_DAYS = 20 * 366
 """A journal with an ancient date must not make a plot of centuries."""
 
 
-class _Parts:
-    """The use of each model in each span."""
+def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
+    """Return the plots of cost and of tokens: the use of each model in each span."""
+    first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
+    last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
+    columns = spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last)
+    asked = [key for key, figures in report.models.items() if figures.requests]
+    named = asked if len(asked) <= len(COLOURS) + 1 else asked[: len(COLOURS)]
+    names = [*map(model_name, named), *([say("other models")] if len(named) < len(asked) else [])]
+    used = [[Usage()] * len(names) for _ in columns]
+    sums = [Usage()] * len(names)
+    firsts = [span[0] for span in columns]
+    for spent in report.spending:
+        number = bisect_right(firsts, spent.day) - 1
+        if number >= 0:
+            key = (spent.provider, spent.model)
+            series = named.index(key) if key in named else len(named)
+            used[number][series] += spent.usage
+            sums[series] += spent.usage
 
-    def __init__(self, report: UsageReport, spans_: Sequence[Span]) -> None:
-        asked = [key for key, figures in report.models.items() if figures.requests]
-        self._named = asked if len(asked) <= len(COLOURS) + 1 else asked[: len(COLOURS)]
-        names = [model_name(key) for key in self._named]
-        if len(self._named) < len(asked):
-            names.append(say("other models"))
-        self._names = names
-        self._total = report.total
-        self._spans = spans_
-        firsts = [span.first for span in spans_]
-        self._parts = [[_NOTHING] * len(names) for _ in spans_]
-        self._sums = [_NOTHING] * len(names)
-        for spent in report.spending:
-            number = bisect_right(firsts, spent.day) - 1
-            if number >= 0:
-                key = (spent.provider, spent.model)
-                series = self._named.index(key) if key in self._named else len(self._named)
-                self._parts[number][series] += spent.usage
-                self._sums[series] += spent.usage
-
-    def costs(self) -> ColumnData:
-        total = cost(self._total.usage, self._total.requests)
-        return self._columns(
-            _dollars, lambda usage: cost(usage, usage.context_tokens), money_ticks, total=total, unknown=_unknown
-        )
-
-    def tokens(self) -> ColumnData:
-        total = say("{0} tokens").format(counted(self._total.usage.context_tokens))
-        return self._columns(
-            _tokens,
-            lambda usage: tokens(_tokens(usage)),
-            lambda ticks: short_count,
-            total=total,
-            unknown=lambda usage: "",
-            least_step=1.0,
-        )
-
-    def _columns(
-        self,
+    def plot(
         value: Callable[[Usage], float],
         text: Callable[[Usage], str],
-        tick_texts: Callable[[Sequence[float]], Callable[[float], str]],
-        *,
         total: str,
         unknown: Callable[[Usage], str],
+        *,
         least_step: float = 0.0,
     ) -> ColumnData:
-        colours = [*COLOURS, OTHER]
-        greatest = max((sum(map(value, parts)) for parts in self._parts), default=0.0)
+        greatest = max((sum(map(value, parts)) for parts in used), default=0.0)
         scale = scale_to(greatest, least_step=least_step)
         return ColumnData(
             series=tuple(
                 Series(name=name, colour=colour, total=text(usage))
-                for name, colour, usage in zip(self._names, colours, self._sums, strict=False)
+                for name, colour, usage in zip(names, [*COLOURS, OTHER], sums, strict=False)
             ),
             columns=tuple(
                 PlotColumn(
@@ -141,21 +106,29 @@ class _Parts:
                     total=text(sum(parts, Usage())) if any(map(_tokens, parts)) else say("no requests"),
                     unknown=unknown(sum(parts, Usage())),
                 )
-                for span, parts in zip(self._spans, self._parts, strict=True)
+                for span, parts in zip(columns, used, strict=True)
             ),
             scale=scale,
-            tick_text=tick_texts(scale.ticks),
+            tick_text=short_count if least_step else money_ticks(scale.ticks),
             total=total,
-            unknown=unknown(self._total.usage),
+            unknown=unknown(report.total.usage),
         )
+
+    whole = report.total
+    in_all = say("{0} tokens").format(counted(whole.usage.context_tokens))
+    return (
+        plot(
+            lambda usage: usage.cost_usd or 0.0,
+            lambda usage: cost(usage, usage.context_tokens),
+            cost(whole.usage, whole.requests),
+            _unknown,
+        ),
+        plot(_tokens, lambda usage: tokens(_tokens(usage)), in_all, lambda usage: "", least_step=1.0),
+    )
 
 
 def _tokens(usage: Usage) -> int:
     return usage.context_tokens
-
-
-def _dollars(usage: Usage) -> float:
-    return usage.cost_usd or 0.0
 
 
 def _unknown(usage: Usage) -> str:
@@ -167,14 +140,15 @@ def _unpriced(usage: Usage) -> int:
 
 
 def _tick(span: Span) -> str:
-    days = (span.last - span.first).days
-    return _written(span.first, say("d MMM") if days < 8 else say("MMM yyyy"))
+    first, last = span
+    return _written(first, say("d MMM") if (last - first).days < 8 else say("MMM yyyy"))
 
 
 def _name(span: Span) -> str:
-    if span.first == span.last:
-        return _written(span.first, say("ddd d MMM yyyy"))
-    return f"{_written(span.first, say('d MMM'))} – {_written(span.last, say('d MMM yyyy'))}"
+    first, last = span
+    if first == last:
+        return _written(first, say("ddd d MMM yyyy"))
+    return f"{_written(first, say('d MMM'))} – {_written(last, say('d MMM yyyy'))}"
 
 
 def _written(day: date, form: str) -> str:
@@ -292,16 +266,12 @@ def _time_tick(seconds: float) -> str:
     return f"{seconds / unit:g} {_UNITS[unit]}"
 
 
-class TableCell(NamedTuple):
-    text: str
-    order: float | str
-
-
 class Table(NamedTuple):
     """Rows of figures; the first column says what each is about."""
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
+    rows: tuple[tuple[tuple[str, float | str], ...], ...]
+    """The text of each cell, and what sorts it."""
     texts: tuple[int, ...] = (0,)
     """The indices of the columns with text, not numbers."""
 
@@ -323,7 +293,7 @@ def table_of(report: UsageReport, by: Grouping) -> Table:
     return Table(
         (heading, *(column.heading for column in columns)),
         tuple(
-            (TableCell(name(key), name(key)), *(TableCell(one.text(figures), one.order(figures)) for one in columns))
+            ((name(key), name(key)), *((one.text(figures), one.order(figures)) for one in columns))
             for key, figures in listed
         ),
         (0, len(columns)) if by == "tool" else (0,),
@@ -390,18 +360,12 @@ def _cost_order(figures: Figures) -> float:
     return -1.0 if known is None else known
 
 
-class Total(Struct, frozen=True):
-    """One of the totals at the top: its value and its name."""
-
-    value: str
-    name: str
-
-
 class Shown(Struct, frozen=True, kw_only=True):
     """A report in words and plots."""
 
     report: UsageReport
-    totals: tuple[Total, ...]
+    totals: tuple[tuple[str, str], ...]
+    """The values at the top, each with its name."""
     warning: str
     """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
@@ -434,7 +398,7 @@ def shown_of(report: UsageReport) -> Shown:
     )
 
 
-def _totals(report: UsageReport) -> tuple[Total, ...]:
+def _totals(report: UsageReport) -> tuple[tuple[str, str], ...]:
     total, usage = report.total, report.total.usage
     cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) if total.requests else "$0.00"
     written = say("tokens, {0} written").format(words.short_count(usage.output_tokens))
@@ -444,10 +408,10 @@ def _totals(report: UsageReport) -> tuple[Total, ...]:
         share = words.share(total.failed_call_count, total.calls)
         calls = say("tool calls, {0} failed ({1})").format(counted(total.failed_call_count), share)
     return (
-        Total(cost or say("not known"), say("for {0} requests").format(counted(total.requests))),
-        Total(words.short_count(usage.context_tokens), written),
-        Total(duration_text(total.turn_s) if total.turn_s else "0 s", say("in {0}").format(failed_turns)),
-        Total(counted(total.calls), calls),
+        (cost or say("not known"), say("for {0} requests").format(counted(total.requests))),
+        (words.short_count(usage.context_tokens), written),
+        (duration_text(total.turn_s) if total.turn_s else "0 s", say("in {0}").format(failed_turns)),
+        (counted(total.calls), calls),
     )
 
 

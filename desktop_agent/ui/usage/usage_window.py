@@ -29,7 +29,7 @@ from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.usage.usage_plots import BarPlot, ColumnPlot, PlotCard
-from desktop_agent.ui.usage.usage_report import Shown, Table, Total
+from desktop_agent.ui.usage.usage_report import Shown, Table
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import make_label
@@ -65,7 +65,7 @@ class CellDelegate(RowDelegate):
             painter.fillRect(rect, self._chosen)
         painter.setPen(self._line)
         painter.drawLine(rect.bottomLeft() - QPointF(0, 1), rect.bottomRight() - QPointF(0, 1))
-        painter.setFont(self.fonts.text)
+        painter.setFont(self.text_font)
         painter.setPen(self._chosen_text if is_selected else self._text)
         text, room = str(index.data()), rect.adjusted(PADDING, 0, -PADDING, 0)
         if self._metrics.horizontalAdvance(text) > room.width():
@@ -77,7 +77,7 @@ class CellDelegate(RowDelegate):
 
     def _take_look(self) -> None:
         theme = self.theme
-        self._metrics = QFontMetrics(self.fonts.text)
+        self._metrics = QFontMetrics(self.text_font)
         self._line = QPen(theme.colour("border"), 1)
         self._focus = QPen(theme.colour("accent"), 2)
         self._text, self._chosen_text = theme.colour("text"), theme.colour("accent_text")
@@ -114,7 +114,7 @@ class FigureModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._table.headings)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        text = self._rows[index.row()][index.column()].text
+        text, _ = self._rows[index.row()][index.column()]
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return text
@@ -140,7 +140,7 @@ class FigureModel(QAbstractTableModel):
             self._rows = list(self._table.rows)
         elif column < len(self._table.headings):
             is_down = order == Qt.SortOrder.DescendingOrder
-            self._rows = sorted(self._table.rows, key=lambda row: (row[column].order,), reverse=is_down)
+            self._rows = sorted(self._table.rows, key=lambda row: row[column][1:], reverse=is_down)
         self.layoutChanged.emit()
 
     def _side(self, column: int) -> Qt.AlignmentFlag:
@@ -184,11 +184,11 @@ class FigureTable(QTableView):
         self.figures.show_table(table)
         self._cells.text_columns = table.texts
         headings.setStretchLastSection(len(table.headings) - 1 in table.texts)
-        metrics, strong = QFontMetrics(self._cells.fonts.text), headings.fontMetrics()
+        metrics, strong = QFontMetrics(self._cells.text_font), headings.fontMetrics()
         self._widths = []
         for column, heading in enumerate(table.headings):
             # Only the longest texts are measured: to measure every cell takes longer than to draw them all.
-            longest = sorted({row[column].text for row in table.rows}, key=lambda text: (len(text), text))[-_MEASURED:]
+            longest = sorted({row[column][0] for row in table.rows}, key=lambda text: (len(text), text))[-_MEASURED:]
             width = max([strong.horizontalAdvance(heading) + _SORT_SIGN, *map(metrics.horizontalAdvance, longest)])
             self._widths.append(width + 2 * PADDING + 4)
         self._fit()
@@ -303,7 +303,6 @@ class UsagePages(QStackedWidget):
 
 
 _BAR_WIDTH = 280
-_TEXT_WIDTH = 460
 
 
 class UsageProgress(QWidget):
@@ -316,7 +315,7 @@ class UsageProgress(QWidget):
         centre = Qt.AlignmentFlag.AlignHCenter
         self._text = make_label(role="secondary", object_name="usageState", wraps=True, is_plain=True)
         self._text.setAlignment(centre)
-        self._text.setFixedWidth(_TEXT_WIDTH)
+        self._text.setFixedWidth(460)
         self._bar = QProgressBar()
         set_names(self._bar, "usageProgress", self.tr("Sessions that are read"))
         self._bar.setTextVisible(False)
@@ -340,25 +339,21 @@ class UsageProgress(QWidget):
         self._cancel.hide()
 
 
-_COUNT = 4
-
-
 class Totals(QWidget):
     """Large figures, each with its label below."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("usageTotals")
-        self._labels = [(_label("title"), _label("secondary")) for _ in range(_COUNT)]
+        self._labels = [(_label("title"), _label("secondary")) for _ in range(4)]
         cells = (vbox(value, name, STRETCH, spacing=2) for value, name in self._labels)
         hbox(*((cell, 1) for cell in cells), on=self, spacing=Space.L)
 
-    def show_totals(self, totals: Sequence[Total]) -> None:
-        for number, (value, name) in enumerate(self._labels):
-            total = totals[number] if number < len(totals) else Total("", "")
-            value.setText(total.value)
-            name.setText(total.name)
-        self.setAccessibleName(", ".join(f"{total.value} {total.name}" for total in totals))
+    def show_totals(self, totals: Sequence[tuple[str, str]]) -> None:
+        for labels, texts in zip(self._labels, totals, strict=True):
+            for label, text in zip(labels, texts, strict=True):
+                label.setText(text)
+        self.setAccessibleName(", ".join(f"{value} {name}" for value, name in totals))
 
 
 def _label(role: str) -> QLabel:
@@ -367,8 +362,6 @@ def _label(role: str) -> QLabel:
     return label
 
 
-_SIZE = QSize(1000, 720)
-_LEAST = QSize(640, 420)
 PERIODS: tuple[int | None, ...] = (7, 30, 90, None)
 """The periods in days, including today; None for all time."""
 _USUAL = 1
@@ -384,7 +377,15 @@ class UsageWindow(QDialog):
         super().__init__(parent)
         set_up_dialog(self, "usageWindow", self.tr("Usage"))
         self._shown: Shown | None = None
-        self._period = self._build_period()
+        name = self.tr("Period")
+        choices = [
+            (plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days"), days)
+            for days in PERIODS
+        ]
+        self._period = Picker(self, object_name="usagePeriod", accessible_name=name, choices=choices, min_chars=12)
+        self._period.fit()
+        self._period.setCurrentIndex(_USUAL)
+        self._period.currentIndexChanged.connect(self._on_period)
         self._groups = QButtonGroup(self)
         buttons = self._build_groups()
         tooltip = self.tr("The table below, with exact figures, for a spreadsheet")
@@ -402,7 +403,7 @@ class UsageWindow(QDialog):
         parts = (head, self._totals, self._warning, hairline(), (self._stack, 1))
         vbox(*parts, on=self, margins=(Space.XL, Space.L, Space.XL, Space.L), spacing=Space.M)
         self.show_reading(0, 0)
-        resize_within_screen(self, _SIZE, _LEAST)
+        resize_within_screen(self, QSize(1000, 720), QSize(640, 420))
 
     @property
     def period(self) -> int | None:
@@ -434,18 +435,6 @@ class UsageWindow(QDialog):
         self._show_parts()
 
     # -- building --
-
-    def _build_period(self) -> Picker:
-        name = self.tr("Period")
-        choices = [
-            (plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days"), days)
-            for days in PERIODS
-        ]
-        period = Picker(self, object_name="usagePeriod", accessible_name=name, choices=choices, min_chars=12)
-        period.fit()
-        period.setCurrentIndex(_USUAL)
-        period.currentIndexChanged.connect(self._on_period)
-        return period
 
     def _build_groups(self) -> list[QPushButton]:
         names = (

@@ -1,10 +1,11 @@
 """A card that can be chosen like a radio button, with a line or two of explanation."""
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import draw_box
 
 _PADDING_X = Space.L
 _PADDING_Y = Space.M + 2
@@ -70,11 +71,8 @@ class ChoiceCard(QAbstractButton):
         is_chosen = self.isChecked()
         ground = "accent_weak" if is_chosen else "sunken" if self.underMouse() else "surface"
         border = "accent" if is_chosen or self.hasFocus() else "border"
-        width = 2.0 if self.hasFocus() else 1.0
-        painter.setPen(QPen(self._theme.colour(border), width))
-        painter.setBrush(self._theme.colour(ground))
-        inset = width / 2
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), Radius.CARD, Radius.CARD)
+        colour, width = self._theme.colour, 2 if self.hasFocus() else 1
+        draw_box(painter, QRectF(self.rect()), colour(border), colour(ground), Radius.CARD, width)
         line = QRect(_PADDING_X, _PADDING_Y, self.width() - 2 * _PADDING_X, _line_height(self._title_font))
         painter.setFont(self._title_font)
         painter.setPen(self._theme.colour("text"))

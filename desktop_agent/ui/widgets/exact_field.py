@@ -16,8 +16,9 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
     QTextFormat,
+    QTextOption,
 )
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.ui.theme import Space, Theme
@@ -230,7 +231,9 @@ class ExactField(QPlainTextEdit):
     seen = Signal()  # more of it was in sight than before, or it is another text
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, tabChangesFocus=True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self._theme = theme
         self._seen = SeenParts()
         self._is_changed = False
@@ -425,23 +428,20 @@ class FoldBar(QWidget):
         is_higher = self._field.verticalScrollBar().maximum() > 0
         self._is_folded = not unseen.is_nothing or (self._is_folded and is_higher)
         if self._is_folded:
-            self._say(unseen)
+            words, more = self._parts
+            said = self.tr("You have seen all of it")
+            if not unseen.is_nothing:
+                said = self.obstacle if self._field.is_cut else f"{unseen_words(unseen)} · {self.obstacle}"
+            words.setText(said)
+            words.setAccessibleName(said)
+            words.setToolTip(said)
+            words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
+            words.style().polish(words)
+            more.setVisible(not unseen.is_nothing)
         if self._is_folded == self.isHidden():
             self.setVisible(self._is_folded)
             self.resize_wanted.emit()
         self.changed.emit()
-
-    def _say(self, unseen: Unseen) -> None:
-        words, more = self._parts
-        said = self.tr("You have seen all of it")
-        if not unseen.is_nothing:
-            said = self.obstacle if self._field.is_cut else f"{unseen_words(unseen)} · {self.obstacle}"
-        words.setText(said)
-        words.setAccessibleName(said)
-        words.setToolTip(said)
-        words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
-        words.style().polish(words)
-        more.setVisible(not unseen.is_nothing)
 
     def _on_more(self) -> None:
         if self._field.show_more():

@@ -20,9 +20,6 @@ def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
     QAccessible.updateAccessibility(event)
 
 
-_MAX_REMEMBERED = 32
-
-
 class _Place(NamedTuple):
     """A widget that had the focus, and where it was: the widget may be gone when this is read."""
 
@@ -41,7 +38,7 @@ class FocusKeeper(QObject):
         super().__init__(parent)
         self._conversation = conversation
         self._home = home
-        self._places: deque[_Place] = deque(maxlen=_MAX_REMEMBERED)
+        self._places: deque[_Place] = deque(maxlen=32)
         """The most recent is last."""
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 

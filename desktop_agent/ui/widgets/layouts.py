@@ -101,6 +101,12 @@ def add_parts(layout: QBoxLayout, *parts: Part) -> None:
                 layout.addLayout(inner, share)
 
 
+def discard(widget: QWidget) -> None:
+    """Hide a widget at once, and delete it in the next turn of the loop."""
+    widget.hide()
+    widget.deleteLater()
+
+
 def flow(widgets: Sequence[QWidget], area: QRect) -> int:
     x, y, row_height = area.left(), area.top(), 0
     for widget in widgets:

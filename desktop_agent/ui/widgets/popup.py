@@ -5,11 +5,11 @@ from math import sqrt
 from typing import Final, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSignalBlocker, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent, QWindow
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QRegion, QResizeEvent, QWindow
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
 
 from desktop_agent.ui.theme import Radius, Theme
-from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, set_up_list, stepped
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_box, set_up_list, stepped
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _EDGE: Final = 1
@@ -95,10 +95,8 @@ class Popup(QFrame):
         painter.fillRect(event.rect(), theme.colour("surface"))
         if not self.rect().adjusted(_INSIDE, _INSIDE, -_INSIDE, -_INSIDE).contains(event.rect()):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(theme.colour("border_strong"), _EDGE))
-            half = _EDGE / 2
-            radius = Radius.DIALOG - half
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), radius, radius)
+            edge, radius = theme.colour("border_strong"), Radius.DIALOG - _EDGE / 2
+            draw_box(painter, QRectF(self.rect()), edge, theme.colour("surface"), radius, _EDGE)
         painter.end()
 
 

@@ -56,23 +56,6 @@ class FocusRing(QObject):
             self._view.viewport().update()
 
 
-class RowFonts(QObject):
-    """The fonts of a list's rows in the current theme."""
-
-    def __init__(self, theme: Theme, parent: QObject, size_px: float = TypeSize.BODY) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._size_px = size_px
-        self._take()
-        theme.changed.connect(self._take)
-
-    def _take(self) -> None:
-        self.text = self._theme.text_font(self._size_px)
-        self.strong = self._theme.strong_font(self._size_px)
-        self.small = self._theme.text_font(TypeSize.HEAD)
-        self.small_strong = self._theme.strong_font(TypeSize.HEAD)
-
-
 class RowDelegate(QStyledItemDelegate):
     """What every delegate needs to draw rows. Rows have the same height in all lists."""
 
@@ -80,7 +63,15 @@ class RowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self.theme = theme
         self.ring = ring
-        self.fonts = RowFonts(theme, self, size_px)
+        self._size_px = size_px
+        self._take_fonts()
+        theme.changed.connect(self._take_fonts)
+
+    def _take_fonts(self) -> None:
+        self.text_font = self.theme.text_font(self._size_px)
+        self.strong_font = self.theme.strong_font(self._size_px)
+        self.small_font = self.theme.text_font(TypeSize.HEAD)
+        self.small_strong_font = self.theme.strong_font(TypeSize.HEAD)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         painter.save()
@@ -151,6 +142,14 @@ def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: flo
     painter.setPen(QPen(colour, 2))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)
+
+
+def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius: float, width: float = 1) -> None:
+    """Draw a round box; its edge, of this width, lies inside `rect`."""
+    painter.setPen(QPen(edge, width))
+    painter.setBrush(fill)
+    inset = width / 2
+    painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius)
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:

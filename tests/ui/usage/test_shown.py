@@ -30,7 +30,7 @@ def bars(by: Grouping, *sessions: SessionFigures) -> tuple[BarData, BarData]:
 @example(date(2025, 12, 1), 365)
 def test_columns_take_up_all_days_once_and_are_not_too_many(first: date, count: int) -> None:
     found = spans(first, first + timedelta(days=count))
-    covered = [span.first + timedelta(days=n) for span in found for n in range((span.last - span.first).days + 1)]
+    covered = [start + timedelta(days=n) for start, end in found for n in range((end - start).days + 1)]
     assert covered == [first + timedelta(days=number) for number in range(count + 1)]
     assert len(found) <= 140
 
@@ -52,17 +52,17 @@ def test_a_price_that_is_not_known_is_said_and_not_counted_as_nothing() -> None:
     assert [series.total for series in costs.series] == ["$1.25", "not known", "$0.25"]
     assert costs.total == "≥ $1.50"
     assert shown().warning.replace("\u202f", " ") == "The price of 2 100 tokens is not known: the cost is higher."
-    assert {row[0].text: row[1].text for row in shown().tables["model"].rows}["anthropic/new"] == "not known"
+    assert {row[0][0]: row[1][0] for row in shown().tables["model"].rows}["anthropic/new"] == "not known"
     [unknown] = [bar for bar in bars("model")[1].bars if bar.value is None]
     assert (unknown.name, unknown.text) == ("anthropic/new", "not known")
 
 
 def test_nothing_known_at_all_is_not_known_and_nothing_asked_is_nothing() -> None:
     only = SessionFigures(workspace="/w", spending=(spent(cost_usd=None),), tools=(), models=())
-    assert shown(only).totals[0].value == "not known"
+    assert shown(only).totals[0][0] == "not known"
     assert columns(only)[0].total == "not known"
     quiet = SessionFigures(workspace="/w", spending=(), tools=(calls("grep", 1),), models=())
-    assert (shown(quiet).totals[0].value, shown(quiet).warning) == ("$0.00", "")
+    assert (shown(quiet).totals[0][0], shown(quiet).warning) == ("$0.00", "")
 
 
 def test_models_that_are_too_many_for_colours_share_one() -> None:
@@ -128,13 +128,13 @@ def test_answers_turns_and_folders_have_their_plots() -> None:
 def test_names_of_others_hide_nothing() -> None:
     session = SessionFigures(workspace="/w", spending=(), tools=(calls("grep\u202egpj", 1),), models=())
     assert "\u202e" not in bars("tool", session)[0].bars[0].name
-    assert "\u202e" not in shown(session).tables["tool"].rows[0][0].text
+    assert "\u202e" not in shown(session).tables["tool"].rows[0][0][0]
 
 
 def test_tables_have_a_row_for_everything_and_the_newest_day_first() -> None:
     tables = shown().tables
     assert {by: len(tables[by].rows) for by in GROUPINGS} == {"day": 2, "model": 3, "tool": 2, "folder": 2}
-    assert [row[0].text for row in tables["day"].rows] == [str(TODAY), str(YESTERDAY)]
+    assert [row[0][0] for row in tables["day"].rows] == [str(TODAY), str(YESTERDAY)]
     assert all(len(row) == len(table.headings) for table in tables.values() for row in table.rows)
 
 

@@ -182,7 +182,12 @@ class ChangeBody(ToolBody):
         for change in changes:
             writer.end_paragraph()
             if len(changes) > 1:
-                _write_name(writer, change, is_open=_is_open(row, change))
+                writer.add(f"{'▾' if _is_open(row, change) else '▸'} {change.path}", LINK_TINT, change.path)
+                if change.added:
+                    writer.add(f"  +{change.added}", Tint("added_text"))
+                if change.removed:
+                    writer.add(f"  {entry_words.MINUS}{change.removed}", Tint("removed_text"))
+                writer.end_line()
             colours = cast("tuple[tuple[TextMark, ...], ...]", row.loaded.get(_colours_key(change), ()))
             for line, marks in zip_longest(_lines(row, change), colours):
                 if line is not None:
@@ -286,15 +291,6 @@ def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
         more = entry_words.counted(excerpt.hidden, "%n more changed line", "%n more changed lines")
         notes.append(DiffLine("gap", 0, f"⋯ {more}"))
     return (*excerpt.lines, *notes)
-
-
-def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> None:
-    writer.add(f"{'▾' if is_open else '▸'} {change.path}", LINK_TINT, change.path)
-    if change.added:
-        writer.add(f"  +{change.added}", Tint("added_text"))
-    if change.removed:
-        writer.add(f"  {entry_words.MINUS}{change.removed}", Tint("removed_text"))
-    writer.end_line()
 
 
 def _write_line(writer: ContentWriter, line: DiffLine, colours: Sequence[TextMark]) -> None:

@@ -113,7 +113,13 @@ class MatchesBody(ToolBody):
             writer.end_line()
             for place in found:
                 if place.line:
-                    _write_line(writer, place)
+                    number = f"{place.line:>{_NUMBER_WIDTH}}  "
+                    line = number + place.text
+                    # One mark leads to the place, so that the keyboard stops once at each line.
+                    start = writer.at
+                    writer.add(line, Tint(), place_name(place))
+                    writer.mark(TextMark(start, len(number), MUTED_TINT))
+                    writer.end_line()
         return writer.content(has_paragraphs=True)
 
     def bar(self) -> Bar | None:
@@ -136,16 +142,6 @@ class MatchesBody(ToolBody):
 
 def place_name(found: FoundPlace) -> str:
     return f"{found.path}:{found.line}" if found.line else found.path
-
-
-def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
-    number = f"{place.line:>{_NUMBER_WIDTH}}  "
-    line = number + place.text
-    # One mark leads to the place, so that the keyboard stops once at each line.
-    start = writer.at
-    writer.add(line, Tint(), place_name(place))
-    writer.mark(TextMark(start, len(number), MUTED_TINT))
-    writer.end_line()
 
 
 def _places(row: EntryRow) -> "_ReadPlaces":

@@ -24,6 +24,7 @@ from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -168,8 +169,7 @@ class ToolBody(QObject):
 
     def drop(self) -> None:
         self.set_shown(is_shown=False)
-        self._more.hide()
-        self._more.deleteLater()
+        discard(self._more)
         self.deleteLater()
 
     # -- what a family says; needs no widget --

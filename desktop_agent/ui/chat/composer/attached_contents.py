@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
@@ -90,8 +90,7 @@ class AttachedContents(QObject):
         for chip in gone:
             if chip.hasFocus() or chip.remove.hasFocus():
                 self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
-            chip.hide()
-            chip.deleteLater()
+            discard(chip)
         if gone:
             self._arrange()
 

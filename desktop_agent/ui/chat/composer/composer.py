@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import CallId
@@ -21,6 +21,7 @@ from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.phrases import cache_miss_words
 
 
@@ -136,7 +137,13 @@ class ControlRow(QObject):
         pickers = [control for control in controls if isinstance(control, PickerButton)]
         others = [control.sizeHint().width() for control in controls if control not in pickers]
         room = area.width() - sum(others) - Space.S * len(controls) - _width_of(buttons)
-        _fit_pickers(pickers, room)
+        is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
+        widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
+        longest = max(pickers, key=widths.__getitem__, default=None)
+        for picker in pickers:
+            picker.set_short(
+                is_short=is_tight, less=sum(widths.values()) - room if picker is longest and is_tight else 0
+            )
         height = flow(controls, area)
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
         room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
@@ -167,14 +174,6 @@ class ControlRow(QObject):
         for widget in (self.cost, self.meter):
             widget.setVisible(widget in status)
         return [*status, *buttons]
-
-
-def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
-    is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
-    widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
-    longest = max(pickers, key=widths.__getitem__, default=None)
-    for picker in pickers:
-        picker.set_short(is_short=is_tight, less=sum(widths.values()) - room if picker is longest and is_tight else 0)
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:
@@ -359,11 +358,8 @@ class Composer(QWidget):
         painter.fillRect(self.rect(), colour("surface"))
         painter.fillRect(0, 0, self.width(), 1, colour("border"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        has_focus = self.edit.hasFocus()
-        pen_width = 2 if has_focus else 1
-        painter.setPen(QPen(colour("accent" if has_focus else "control_border"), pen_width))
-        edge = pen_width / 2
-        painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
+        edge, width = ("accent", 2) if self.edit.hasFocus() else ("control_border", 1)
+        draw_box(painter, QRectF(self._field), colour(edge), colour("surface"), Radius.DIALOG, width)
         painter.end()
         if self._asked:
             self._arming.note_painted()
@@ -381,8 +377,9 @@ class Composer(QWidget):
     def _on_submitted(self) -> None:
         if not self._asked or is_command(self.edit.toPlainText()):
             self._send(is_at_once=False)
-        elif self._arming.is_armed:  # otherwise the question is new: the text was meant to be sent, and stays
-            self._deny()
+        # While the question is new, the text was meant to be sent, and stays.
+        elif self._arming.is_armed and (written := self._take()):
+            self.denied.emit(self._asked, prompt_of(written))
 
     def _send(self, *, is_at_once: bool) -> None:
         written = self._take()
@@ -394,10 +391,6 @@ class Composer(QWidget):
             self.steering_submitted.emit(prompt_of(written))
         else:
             self.prompt_submitted.emit(prompt_of(written))
-
-    def _deny(self) -> None:
-        if written := self._take():
-            self.denied.emit(self._asked, prompt_of(written))
 
     def _take(self) -> str:
         written = self.edit.toPlainText()

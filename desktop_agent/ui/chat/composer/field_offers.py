@@ -18,6 +18,7 @@ from desktop_agent.core.mentions.mention_grammar import (
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.wording.visible_text import index_of, utf16_length
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ class FieldOffers(QObject, Generic[Popup]):
 
     def _close(self) -> None:
         if self._popup is not None:
-            self._popup.hide()
-            self._popup.deleteLater()
+            discard(self._popup)
             self._popup = None
 
     def _takes_key(self, event: QKeyEvent) -> bool:

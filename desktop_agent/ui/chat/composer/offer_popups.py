@@ -393,13 +393,13 @@ class _MentionDelegate(ModelDelegate[_Offers]):
         offer = self.model.rows[index.row()]
         colour = draw_ground(painter, self.theme, option, self.ring)
         area = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
-        small, muted = self.fonts.small, self.theme.colour("muted")
+        small, muted = self.small_font, self.theme.colour("muted")
         if offer.kind not in ("file", "folder"):
             words = self.model.kind_words(offer.kind)
             draw_line(painter, area, words, small, muted, RIGHT)
             area.setRight(area.right() - QFontMetricsF(small).horizontalAdvance(words) - Space.M)
         name, spans, detail, detail_spans = _parts(offer)
-        used = draw_emphasised(painter, self.theme, area, name, spans, colour, self.fonts.text)
+        used = draw_emphasised(painter, self.theme, area, name, spans, colour, self.text_font)
         area.setLeft(area.left() + used + Space.S)
         metrics = QFontMetricsF(small)
         shown = metrics.elidedText(detail, Qt.TextElideMode.ElideMiddle, max(area.width(), 0))

@@ -6,12 +6,14 @@ from itertools import pairwise
 from typing import cast
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import discard
+from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _HEIGHT = 30
@@ -100,12 +102,8 @@ class QueueCard(QWidget):
         theme = self._theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_marked = self.hasFocus() or self._is_dragged
-        painter.setPen(QPen(theme.colour("accent" if is_marked else "border"), 2 if is_marked else 1))
-        painter.setBrush(theme.colour("sunken"))
-        inset = 1 if is_marked else 0.5
-        ground = QRectF(self.rect()).adjusted(inset, inset, -inset, -inset)
-        painter.drawRoundedRect(ground, Radius.CONTROL, Radius.CONTROL)
+        edge, width = ("accent", 2) if self.hasFocus() or self._is_dragged else ("border", 1)
+        draw_box(painter, QRectF(self.rect()), theme.colour(edge), theme.colour("sunken"), Radius.CONTROL, width)
         painter.setFont(theme.text_font(TypeSize.SECONDARY))
         label = self._label
         label_width = painter.fontMetrics().horizontalAdvance(label)
@@ -196,8 +194,7 @@ class WaitingPrompts(QObject):
         self._steering = frozenset(steering)
         focused = next((card for card in self._cards if card.has_focus), None)
         for card in self._cards:
-            card.hide()
-            card.deleteLater()
+            discard(card)
         self._cards = [
             QueueCard(prompt_id, text, self._theme, self, is_steering=prompt_id in self._steering)
             for prompt_id, text in self._prompts[:_SHOWN_CARDS]

@@ -75,7 +75,6 @@ def _paths_in(text: str) -> Iterator[str]:
 
 
 FenceAct = Literal["copy", "apply"]
-_COPIED_MS = 1_500
 
 
 class FenceButtons(QObject):
@@ -89,7 +88,7 @@ class FenceButtons(QObject):
         self._entry = entry
         self._shown: dict[tuple[FenceAct, int], QPushButton] = {}
         self._spare: dict[FenceAct, list[QPushButton]] = {"copy": [], "apply": []}
-        self._timer = QTimer(self, interval=_COPIED_MS, singleShot=True)
+        self._timer = QTimer(self, interval=1_500, singleShot=True)
         self._timer.timeout.connect(self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import ClassVar, get_args
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer
-from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QPen, QShowEvent
+from PySide6.QtGui import QFontMetricsF, QHideEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
@@ -24,6 +24,7 @@ from desktop_agent.ui.theme import Height, Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.visible_text import quoted
 
 _PADDING = 12
@@ -143,9 +144,8 @@ class NoticeWidget(EntryWidget):
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         level = self.row.entry_as(NoticeEntry).notice.level
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.styles.colour("border"), 1))
-        painter.setBrush(self.styles.colour("bg"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
+        colour = self.styles.colour
+        draw_box(painter, QRectF(self.rect()), colour("border"), colour("bg"), Radius.CARD)
         painter.setPen(self.styles.colour(_ROLES[level]))
         painter.setFont(self.styles.body)
         painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -363,8 +363,7 @@ class PromptWidget(EntryWidget):
             button.show()
         if editor.isAncestorOf(editor.focusWidget() or self):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
-        editor.hide()
-        editor.deleteLater()
+        discard(editor)
         self.entry_actions.edit_closed.emit(self._prompt.turn)
         self._resize()
 

@@ -6,7 +6,7 @@ Nothing on a card answers by accident: see `ui.chat.question.approval`.
 from functools import partial
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
@@ -19,7 +19,8 @@ from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.layouts import discard, flow
+from desktop_agent.ui.widgets.rows import draw_box
 
 PADDING = 15
 
@@ -69,9 +70,8 @@ class QuestionCard(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.styles.colour("warning_border"), 1))
-        painter.setBrush(self.styles.colour("warning_bg"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+        colour = self.styles.colour
+        draw_box(painter, QRectF(self.rect()), colour("warning_border"), colour("warning_bg"), Radius.DIALOG)
         painter.end()
         self._arming.note_painted()
 
@@ -164,8 +164,7 @@ class SpendingWidget(EntryWidget):
             self._line.show()
             if self._card is not None:
                 self._card.stop()
-                self._card.hide()
-                self._card.deleteLater()
+                discard(self._card)
                 self._card = None
         self.setAccessibleName(said)
         self.fit()

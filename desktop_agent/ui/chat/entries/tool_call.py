@@ -25,6 +25,7 @@ from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import explained
 
@@ -91,8 +92,7 @@ class ToolWidget(LinkedEntry):
 
     def _drop_question(self) -> None:
         if self._question is not None:
-            self._question.hide()
-            self._question.deleteLater()
+            discard(self._question)
             self._question = None
 
     @property

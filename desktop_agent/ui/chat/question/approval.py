@@ -25,6 +25,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, visible
 
@@ -206,8 +207,7 @@ class ApprovalCard(QuestionCard):
 
     def _show_notes(self, request: ApprovalRequest) -> None:
         for note in self._notes:
-            note.hide()
-            note.deleteLater()
+            discard(note)
         self._notes, self._notes_spoken = card_notes(request, self.question.text, self.styles, self)
         if self._command is not None:
             self._command.mark(_causes(request))

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.protocol.model import ApprovalRequest, Denied
@@ -41,9 +40,6 @@ class CardField(ExactField):
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
         super().__init__(styles.theme, text, parent)
         self.setFont(styles.code)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.setTabChangesFocus(True)
         self.setReadOnly(True)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(name)

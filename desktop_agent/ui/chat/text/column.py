@@ -309,7 +309,12 @@ class Column:
                 formats: list[tuple[int, int, QTextCharFormat]] = []
                 if not self._is_framed:
                     found = [
-                        link for link in file_links(block.content, self._styles.files) if not _is_marked(link, marks)
+                        link
+                        for link in file_links(block.content, self._styles.files)
+                        if not any(
+                            mark.start < link.start + link.length and link.start < mark.start + mark.length
+                            for mark in marks
+                        )
                     ]
                     rich = rich._replace(spans=(*links, *found))
                     formats = [(span.start, span.length, self._styles.mark(LINK_TINT)) for span in found]
@@ -439,7 +444,3 @@ class Column:
             for index, box in sorted(self._boxes.items())
             if box.block.kind == "code" and box.block.joint is None
         ]
-
-
-def _is_marked(link: InlineSpan, marks: Sequence[TextMark]) -> bool:
-    return any(mark.start < link.start + link.length and link.start < mark.start + mark.length for mark in marks)

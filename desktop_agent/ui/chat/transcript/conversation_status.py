@@ -110,9 +110,6 @@ class EmptyState(QWidget):
         self._arrange()
 
 
-_TICK_MS = 250
-
-
 class ConversationStatus(QObject):
     """Shows the agent's activity, and `empty` while there are no messages. Ticks while a duration on screen
     is running.
@@ -124,7 +121,7 @@ class ConversationStatus(QObject):
         self._layout = layout
         self._activity = ActivityLine(theme, view.viewport())
         self._activity.hide()
-        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer = QTimer(self, interval=250)
         self._timer.timeout.connect(self._tick)
         self.empty = EmptyState(actions, view.viewport())
 

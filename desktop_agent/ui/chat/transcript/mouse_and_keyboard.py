@@ -22,7 +22,6 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import START, SelectedText, TranscriptPosition, copied_row
 from desktop_agent.ui.part_keys import PartKeys
 
-_SCROLL_MS = 30
 _SCROLL_SHARE = 4
 """At each step, a pointer outside scrolls by its distance in pixels divided by this."""
 
@@ -38,7 +37,7 @@ class Pointer(QObject):
         self._pressed_link = ""
         self._at = QPoint()
         self._since_double_click = QElapsedTimer()
-        self._scroll_timer = QTimer(self, interval=_SCROLL_MS)
+        self._scroll_timer = QTimer(self, interval=30)
         self._scroll_timer.timeout.connect(self._scroll)
 
     def cancel(self) -> None:
@@ -78,7 +77,12 @@ class Pointer(QObject):
     def move(self, event: QMouseEvent) -> None:
         self._at = event.position().toPoint()
         if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
-            self._show_cursor()
+            shape, widget = Qt.CursorShape.ArrowCursor, self._widget_at(self._at)
+            if self.link_at(self._at):
+                shape = Qt.CursorShape.PointingHandCursor
+            elif widget is not None and widget.is_column_shown and widget.column.text.blocks:
+                shape = Qt.CursorShape.IBeamCursor if widget.geometry().contains(self._at) else shape
+            self._area.viewport().setCursor(shape)
             return
         self._extend()
         is_outside = not 0 <= self._at.y() < self._area.viewport().height()
@@ -137,14 +141,6 @@ class Pointer(QObject):
         bar = self._area.verticalScrollBar()
         bar.setValue(bar.value() + beyond // _SCROLL_SHARE + (1 if beyond > 0 else -1))
         self._extend()
-
-    def _show_cursor(self) -> None:
-        shape, widget = Qt.CursorShape.ArrowCursor, self._widget_at(self._at)
-        if self.link_at(self._at):
-            shape = Qt.CursorShape.PointingHandCursor
-        elif widget is not None and widget.is_column_shown and widget.column.text.blocks:
-            shape = Qt.CursorShape.IBeamCursor if widget.geometry().contains(self._at) else shape
-        self._area.viewport().setCursor(shape)
 
 
 _BAR_WIDTH = 2

@@ -276,7 +276,9 @@ class TextPage(QWidget):
         text = hbox(LineNumbers(theme, self.editor), (self.editor, 1))
         vbox(self.find_bar, self.line_bar, (text, 1), hairline(), foot, on=self)
         self.setFocusProxy(self.editor)
-        self._connect()
+        self.editor.cursorPositionChanged.connect(self._show_where)
+        self.editor.cancel_pressed.connect(self._on_escape)
+        self.line_bar.chosen.connect(self.go_to)
         self.editor.fill(line - 1)
         self._colours.set_path(content.path)
         self._show_where()
@@ -313,11 +315,6 @@ class TextPage(QWidget):
     def open_line(self) -> None:
         self.find_bar.close_bar()
         self.line_bar.open_bar(self.line, self.editor.blockCount())
-
-    def _connect(self) -> None:
-        self.editor.cursorPositionChanged.connect(self._show_where)
-        self.editor.cancel_pressed.connect(self._on_escape)
-        self.line_bar.chosen.connect(self.go_to)
 
     def _text(self) -> str:
         """Return the text to search: the text as read, which costs nothing, unless it was changed since."""

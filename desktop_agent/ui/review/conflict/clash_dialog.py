@@ -117,7 +117,6 @@ class WholePage(QWidget):
 
 _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
-_SIDE_WIDTH = 208
 _WRITE_KEYS = "Ctrl+Return"
 _MOST_NAMED = 6
 
@@ -336,7 +335,7 @@ class ClashDialog(QDialog):
         self._list.setObjectName("undoConflictList")
         self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._side.setFixedWidth(_SIDE_WIDTH)
+        self._side.setFixedWidth(208)
         listed = vbox(self._list, margins=(0, Space.S, 0, Space.S))
         hbox(listed, hairline(is_vertical=True), on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
         body = hbox(self._side, (self._stack, 1))

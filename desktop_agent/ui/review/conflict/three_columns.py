@@ -209,20 +209,19 @@ class ThreeColumns(QAbstractScrollArea):
             stripes.setAlpha(110 if look.ground else 70)
             painter.fillRect(ground, stripes)
         if number is not None:
-            self._paint_gutter(painter, number, look, place)
+            painter.setFont(self._font)
+            painter.setPen(self._theme.colour("faint"))
+            gutter = QRect(place.left() + _PAD, place.top(), round(self._gutter_chars * self._char_width), ROW_HEIGHT)
+            painter.drawText(
+                gutter, int(Qt.AlignmentFlag.AlignRight) | int(Qt.AlignmentFlag.AlignVCenter), str(number + 1)
+            )
+            if look.sign:
+                painter.setPen(self._theme.colour(look.ink))
+                sign = QRect(gutter.right() + 1, place.top(), round(_SIGN_CHARS * self._char_width), ROW_HEIGHT)
+                painter.drawText(sign, int(Qt.AlignmentFlag.AlignCenter), look.sign)
             words = rows.changed_words(row, source) if look.word else ()
             text = rows.three.lines(source)[number]
             self._paint_text(painter, text, number, source, words, look, place.adjusted(self._text_left(), 0, 0, 0))
-
-    def _paint_gutter(self, painter: QPainter, number: int, look: Look, place: QRect) -> None:
-        painter.setFont(self._font)
-        painter.setPen(self._theme.colour("faint"))
-        gutter = QRect(place.left() + _PAD, place.top(), round(self._gutter_chars * self._char_width), ROW_HEIGHT)
-        painter.drawText(gutter, int(Qt.AlignmentFlag.AlignRight) | int(Qt.AlignmentFlag.AlignVCenter), str(number + 1))
-        if look.sign:
-            painter.setPen(self._theme.colour(look.ink))
-            sign = QRect(gutter.right() + 1, place.top(), round(_SIGN_CHARS * self._char_width), ROW_HEIGHT)
-            painter.drawText(sign, int(Qt.AlignmentFlag.AlignCenter), look.sign)
 
     def _paint_text(
         self, painter: QPainter, text: str, number: int, source: Source, words: Spans, look: Look, area: QRect

@@ -15,7 +15,6 @@ from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 
-_DRAG_SCROLL_MS = 40
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -44,7 +43,7 @@ class DiffMouse(QObject):
         self._lay_line = lay_line
         self._open_gap = open_gap
         self._pressed_gap: int | None = None
-        self._drag_timer = QTimer(self, interval=_DRAG_SCROLL_MS)
+        self._drag_timer = QTimer(self, interval=40)
         self._drag_timer.timeout.connect(self._on_drag_outside)
 
     def handle(self, event: QEvent) -> bool:

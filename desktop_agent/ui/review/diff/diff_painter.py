@@ -170,7 +170,10 @@ class DiffPainter:
                 painter.fillRect(middle, line.top, 1, line.height, self._colour("border"))
         notes = QRect(0, -scroll_y, scene.width, scene.geometry.notes_height)
         if notes.bottom() >= 0:
-            self._paint_notes(painter, scene.rows, notes)
+            painter.fillRect(notes, self._colour("bg"))
+            painter.fillRect(notes.left(), notes.bottom(), notes.width(), 1, self._colour("border"))
+            inner = notes.adjusted(PAD, 0, -PAD, 0)
+            self._paint_label(painter, inner, notes_label(scene.rows.notes), "text")
         self._paint_plus(painter, scene)
         self._paint_marker(painter, scene)
 
@@ -187,12 +190,6 @@ class DiffPainter:
             if self._label_rect(pane, block, found[0], top, height).contains(point):
                 return block, found[0]
         return None
-
-    def _paint_notes(self, painter: QPainter, rows: DiffRows, rect: QRect) -> None:
-        painter.fillRect(rect, self._colour("bg"))
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._colour("border"))
-        inner = rect.adjusted(PAD, 0, -PAD, 0)
-        self._paint_label(painter, inner, notes_label(rows.notes), "text")
 
     def _paint_bar(self, painter: QPainter, scene: Scene, index: int, rect: QRect) -> None:
         rows, is_hovered = scene.rows, scene.hovered_row == index

@@ -193,7 +193,10 @@ class DiffView(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         if len(scene.rows):
             self._painter.paint(painter, scene, event.rect())
-            self._request_colours()
+            self._highlighter.forget_requests()
+            rows = self.document.rows.between(*self.scroller.visible_rows())
+            self._highlighter.request("old", [row.old for row in rows if row.old is not None])
+            self._highlighter.request("new", [row.new for row in rows if row.new is not None])
             if self._painter.put_off:
                 QTimer.singleShot(0, self, self._on_put_off)
             if self._painter.widest > self.scroller.text_width:
@@ -255,12 +258,6 @@ class DiffView(QAbstractScrollArea):
         painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
         painter.setPen(self._theme.colour("muted"))
         painter.drawText(QRect(PAD, middle + 4, rect.width() - 2 * PAD, rect.height() // 2), wrap, detail)
-
-    def _request_colours(self) -> None:
-        self._highlighter.forget_requests()
-        rows = self.document.rows.between(*self.scroller.visible_rows())
-        self._highlighter.request("old", [row.old for row in rows if row.old is not None])
-        self._highlighter.request("new", [row.new for row in rows if row.new is not None])
 
     def _on_put_off(self) -> None:
         rows = sorted(self._painter.put_off)

@@ -100,19 +100,16 @@ class PicturePainter:
                 painter.setClipRect(side)
                 self._paint(painter, picture, pane)
                 painter.restore()
-            self._paint_swipe(painter, x)
-
-    def _paint_swipe(self, painter: QPainter, x: int) -> None:
-        middle = self._viewport.height() / 2
-        painter.fillRect(QRectF(x - 1, 0, 2, self._viewport.height()), self._theme.colour("accent"))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.colour("accent"))
-        painter.drawEllipse(QPointF(x, middle), _GRIP, _GRIP)
-        painter.setBrush(self._theme.colour("on_accent"))
-        for sign in (-1, 1):
-            tip = QPointF(x + sign * 8, middle)
-            painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
+            middle = self._viewport.height() / 2
+            painter.fillRect(QRectF(x - 1, 0, 2, self._viewport.height()), self._theme.colour("accent"))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.colour("accent"))
+            painter.drawEllipse(QPointF(x, middle), _GRIP, _GRIP)
+            painter.setBrush(self._theme.colour("on_accent"))
+            for sign in (-1, 1):
+                tip = QPointF(x + sign * 8, middle)
+                painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
 
     def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
         """Paint the difference, black where both are equal. It is computed only for the visible pixels."""

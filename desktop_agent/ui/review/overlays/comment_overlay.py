@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QTextLayout,
     QTextOption,
@@ -34,7 +33,8 @@ from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
+from desktop_agent.ui.widgets.rows import draw_box
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000
@@ -167,9 +167,8 @@ class CommentCard(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._theme.colour("accent"), 1))
-        painter.setBrush(self._theme.colour("accent_weak"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
+        colour = self._theme.colour
+        draw_box(painter, QRectF(self.rect()), colour("accent"), colour("accent_weak"), Radius.CARD)
         heading = self._theme.text_font(TypeSize.SECONDARY)
         heading.setBold(True)
         painter.setFont(heading)
@@ -261,9 +260,8 @@ class CommentEditor(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._theme.colour("accent"), 1))
-        painter.setBrush(self._theme.colour("bg"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
+        colour = self._theme.colour
+        draw_box(painter, QRectF(self.rect()), colour("accent"), colour("bg"), Radius.CARD)
         painter.end()
 
     def _on_save(self) -> None:
@@ -387,7 +385,7 @@ class CommentOverlay(DiffOverlay):
                 visible.add(block.comment.id)
                 self._card(block.comment).setGeometry(rect)
         for comment_id in [known for known in self._cards if known not in visible]:
-            self._drop(self._cards.pop(comment_id))
+            discard(self._cards.pop(comment_id))
 
     def decorate(self, scene: Scene) -> Scene:
         return scene._replace(plus=self._plus)
@@ -426,7 +424,7 @@ class CommentOverlay(DiffOverlay):
     def _card(self, comment: LineComment) -> CommentCard:
         card = self._cards.get(comment.id)
         if card and card.comment != comment:
-            self._drop(card)
+            discard(card)
             card = None
         if card is None:
             card = CommentCard(comment, self._theme, self._view.viewport())
@@ -435,10 +433,6 @@ class CommentOverlay(DiffOverlay):
             card.show()
             self._cards[comment.id] = card
         return card
-
-    def _drop(self, card: CommentCard) -> None:
-        card.hide()
-        card.deleteLater()
 
     # -- what the user writes --
 

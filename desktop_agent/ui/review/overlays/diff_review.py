@@ -18,7 +18,6 @@ from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
 
-_POLL_MS = 10
 _MAX_LINES_AT_ONCE = 5_000
 """This many changed lines take a few ms; in a thread they would take the window longer, waiting for the GIL."""
 
@@ -81,7 +80,7 @@ class MovedLines(DiffOverlay):
             if self._moves is not _NO_MOVES:
                 self._view.viewport().update()
         elif not search.is_started:
-            self._timer.setInterval(_POLL_MS)
+            self._timer.setInterval(10)
             if self._is_small:
                 search.run()
             else:

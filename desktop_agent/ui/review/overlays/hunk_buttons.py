@@ -25,9 +25,6 @@ from desktop_agent.ui.widgets.layouts import hbox
 _ACTIONS = ("keep", "undo", "redo")
 
 
-_HEIGHT = 22
-
-
 class HunkActions(QWidget):
     """Offers the actions for one hunk.
 
@@ -50,7 +47,7 @@ class HunkActions(QWidget):
         self._keep = self._make_button("keepHunkButton", "", "good")
         hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setFixedHeight(_HEIGHT)
+        self.setFixedHeight(22)
         self.hide()
 
     def _make_button(self, object_name: str, text: str, variant: str = "") -> QPushButton:
