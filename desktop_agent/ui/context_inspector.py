@@ -102,25 +102,26 @@ class ContextBar(QWidget):
         return QSize(200, _HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        area = QRectF(self.rect())
-        path = QPainterPath()
-        path.addRoundedRect(area, _HEIGHT / 2, _HEIGHT / 2)
-        painter.setClipPath(path)
-        painter.fillRect(area, self._theme.colour("border"))
-        report = self._report
-        if report is not None:
-            total = max(report.use.window, sum(section.tokens for section in report.sections), 1)
-            x = 0.0
-            for section in report.sections:
-                width = area.width() * section.tokens / total
-                painter.fillRect(QRectF(x, 0, max(width - 1, 1), _HEIGHT), self._theme.colour(COLOURS[section.kind]))
-                x += width
-            if report.target:
-                at = area.width() * report.target / total
-                painter.fillRect(QRectF(at, 0, _TARGET_TICK, _HEIGHT), self._theme.colour("text"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            area = QRectF(self.rect())
+            path = QPainterPath()
+            path.addRoundedRect(area, _HEIGHT / 2, _HEIGHT / 2)
+            painter.setClipPath(path)
+            painter.fillRect(area, self._theme.colour("border"))
+            report = self._report
+            if report is not None:
+                total = max(report.use.window, sum(section.tokens for section in report.sections), 1)
+                x = 0.0
+                for section in report.sections:
+                    width = area.width() * section.tokens / total
+                    painter.fillRect(
+                        QRectF(x, 0, max(width - 1, 1), _HEIGHT), self._theme.colour(COLOURS[section.kind])
+                    )
+                    x += width
+                if report.target:
+                    at = area.width() * report.target / total
+                    painter.fillRect(QRectF(at, 0, _TARGET_TICK, _HEIGHT), self._theme.colour("text"))
 
 
 _PIECE = 24_000

@@ -141,18 +141,17 @@ class _Mark(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self._theme.colour(self._role)
-        painter.setPen(QPen(colour, 1.4))
-        centre = QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2)
-        if self._shape == "cross":
-            painter.drawLine(centre - QPointF(_ARM, _ARM), centre + QPointF(_ARM, _ARM))
-            painter.drawLine(centre + QPointF(-_ARM, _ARM), centre + QPointF(_ARM, -_ARM))
-        else:
-            painter.setBrush(colour if self._shape == "full" else Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(centre, 4, 4)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = self._theme.colour(self._role)
+            painter.setPen(QPen(colour, 1.4))
+            centre = QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2)
+            if self._shape == "cross":
+                painter.drawLine(centre - QPointF(_ARM, _ARM), centre + QPointF(_ARM, _ARM))
+                painter.drawLine(centre + QPointF(-_ARM, _ARM), centre + QPointF(_ARM, -_ARM))
+            else:
+                painter.setBrush(colour if self._shape == "full" else Qt.BrushStyle.NoBrush)
+                painter.drawEllipse(centre, 4, 4)
 
 
 _MAX_ROWS = 4

@@ -141,23 +141,22 @@ class Sign(QWidget):
         return QSize(_SIZE, _SIZE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        pen = QPen(self._theme.colour(_COLOURS[self._kind]), 1.4)
-        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-        painter.setPen(pen)
-        if self._kind == "warning":
-            painter.drawPath(_triangle())
-            painter.drawLine(QPointF(8, 6.2), QPointF(8, 9.2))
-            painter.drawPoint(QPointF(8, 11.6))
-        else:
-            painter.drawPath(_shield())
-            if self._kind == "confined":
-                painter.drawPolyline([QPointF(5.6, 8), QPointF(7.4, 9.8), QPointF(10.6, 6.2)])
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            pen = QPen(self._theme.colour(_COLOURS[self._kind]), 1.4)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            painter.setPen(pen)
+            if self._kind == "warning":
+                painter.drawPath(_triangle())
+                painter.drawLine(QPointF(8, 6.2), QPointF(8, 9.2))
+                painter.drawPoint(QPointF(8, 11.6))
             else:
-                painter.drawLine(QPointF(2.6, 2.4), QPointF(13.4, 13.6))
-        painter.end()
+                painter.drawPath(_shield())
+                if self._kind == "confined":
+                    painter.drawPolyline([QPointF(5.6, 8), QPointF(7.4, 9.8), QPointF(10.6, 6.2)])
+                else:
+                    painter.drawLine(QPointF(2.6, 2.4), QPointF(13.4, 13.6))
 
 
 def _triangle() -> QPainterPath:

@@ -105,19 +105,18 @@ class ContentChip(DrawnButton):
         return QSize(_WIDTH, _HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        edge = self._colour("control_border" if self.underMouse() else "border")
-        draw_box(painter, QRectF(self.rect()), edge, self._colour("surface"), Radius.CONTROL)
-        self._paint_square(painter, QRectF(Space.XS, Space.XS, _SIDE, _SIDE))
-        left = _SIDE + Space.XS + Space.S
-        room = self.width() - left - Space.S - self.reserved
-        half = self.height() / 2
-        above, below = Qt.AlignmentFlag.AlignBottom, Qt.AlignmentFlag.AlignTop
-        self._paint_line(painter, self.name, QRectF(left, 0, room, half - 1), above, "text", TypeSize.SECONDARY)
-        self._paint_line(painter, self.detail, QRectF(left, half + 1, room, half), below, "muted", TypeSize.HEAD)
-        self.draw_ring(painter, self._colour("accent"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+            edge = self._colour("control_border" if self.underMouse() else "border")
+            draw_box(painter, QRectF(self.rect()), edge, self._colour("surface"), Radius.CONTROL)
+            self._paint_square(painter, QRectF(Space.XS, Space.XS, _SIDE, _SIDE))
+            left = _SIDE + Space.XS + Space.S
+            room = self.width() - left - Space.S - self.reserved
+            half = self.height() / 2
+            above, below = Qt.AlignmentFlag.AlignBottom, Qt.AlignmentFlag.AlignTop
+            self._paint_line(painter, self.name, QRectF(left, 0, room, half - 1), above, "text", TypeSize.SECONDARY)
+            self._paint_line(painter, self.detail, QRectF(left, half + 1, room, half), below, "muted", TypeSize.HEAD)
+            self.draw_ring(painter, self._colour("accent"))
 
     def _paint_line(
         self, painter: QPainter, text: str, area: QRectF, edge: Qt.AlignmentFlag, role: str, size: float

@@ -123,10 +123,9 @@ class _Picture(QWidget):
             super().wheelEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        is_smooth = self.scale < _SMOOTH_UP_TO
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_smooth)
-        area = QRectF(event.rect())
-        factor = self._image.width() / max(1, self.width())
-        painter.drawImage(area, self._image, QRectF(area.topLeft() * factor, area.size() * factor))
-        painter.end()
+        with QPainter(self) as painter:
+            is_smooth = self.scale < _SMOOTH_UP_TO
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_smooth)
+            area = QRectF(event.rect())
+            factor = self._image.width() / max(1, self.width())
+            painter.drawImage(area, self._image, QRectF(area.topLeft() * factor, area.size() * factor))

@@ -152,19 +152,18 @@ class InboxRow(QWidget):
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.underMouse():
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if self.underMouse():
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self._theme.colour("sunken"))
+                painter.drawRoundedRect(QRectF(self.rect()), Radius.CONTROL, Radius.CONTROL)
+            if self.hasFocus():
+                draw_focus_ring(painter, QRectF(self.rect()), self._theme.colour("accent"))
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("sunken"))
-            painter.drawRoundedRect(QRectF(self.rect()), Radius.CONTROL, Radius.CONTROL)
-        if self.hasFocus():
-            draw_focus_ring(painter, QRectF(self.rect()), self._theme.colour("accent"))
-        painter.setPen(Qt.PenStyle.NoPen)
-        ended = {"good": "added_text", "error": "danger_text"}.get(_end_role(self.item), "muted")
-        painter.setBrush(self._theme.colour("warning_text" if self.item.waits else ended))
-        painter.drawEllipse(QPointF(Space.S + Space.S, Space.S + 10), _MARK / 2, _MARK / 2)
-        painter.end()
+            ended = {"good": "added_text", "error": "danger_text"}.get(_end_role(self.item), "muted")
+            painter.setBrush(self._theme.colour("warning_text" if self.item.waits else ended))
+            painter.drawEllipse(QPointF(Space.S + Space.S, Space.S + 10), _MARK / 2, _MARK / 2)
         if self.item.can_deny:
             self._arming.note_painted()
 

@@ -168,10 +168,9 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.colour("surface"))
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), self._theme.colour("surface"))
+            painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))
 
     def _on_decided(self) -> None:
         choices: dict[object, HunkChoice] = {self._keep: "keep", self._undo: "undo", self._redo: "redo"}

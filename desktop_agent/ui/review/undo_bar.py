@@ -158,9 +158,8 @@ class _Progress(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.colour("border"))
-        filled = self.rect()
-        filled.setWidth(round(self.width() * self._share))
-        painter.fillRect(filled, self._theme.colour("accent"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), self._theme.colour("border"))
+            filled = self.rect()
+            filled.setWidth(round(self.width() * self._share))
+            painter.fillRect(filled, self._theme.colour("accent"))

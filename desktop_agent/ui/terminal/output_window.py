@@ -120,19 +120,18 @@ class PrintedView(QPlainTextEdit):
             self._paint_signs()
 
     def _paint_signs(self) -> None:
-        painter = QPainter(self.viewport())
-        painter.setFont(self.font())
-        block = self.firstVisibleBlock()
-        area = self.blockBoundingGeometry(block).translated(self.contentOffset())
-        while block.isValid() and area.top() < self.viewport().height():
-            if block.blockNumber() in self._printed.continued:
-                place = QRectF(0, area.top(), _SIGN_WIDTH - 2, area.height())
-                painter.fillRect(place, self._theme.colour("surface"))
-                painter.setPen(self._theme.colour("muted"))
-                painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _SIGN)
-            block = block.next()
+        with QPainter(self.viewport()) as painter:
+            painter.setFont(self.font())
+            block = self.firstVisibleBlock()
             area = self.blockBoundingGeometry(block).translated(self.contentOffset())
-        painter.end()
+            while block.isValid() and area.top() < self.viewport().height():
+                if block.blockNumber() in self._printed.continued:
+                    place = QRectF(0, area.top(), _SIGN_WIDTH - 2, area.height())
+                    painter.fillRect(place, self._theme.colour("surface"))
+                    painter.setPen(self._theme.colour("muted"))
+                    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _SIGN)
+                block = block.next()
+                area = self.blockBoundingGeometry(block).translated(self.contentOffset())
 
     def createMimeDataFromSelection(self) -> QMimeData:
         if not self._printed.continued:

@@ -515,21 +515,20 @@ class TerminalView(QAbstractScrollArea):
             self.typed.emit(keys)
 
     def paintEvent(self, arg__1: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
-        region, selection = arg__1.region(), self.pointer.selection
-        for at, row in enumerate(self._rows):
-            if region.intersects(self._area_of(at)):
-                selected = selection.columns_in(self._first + at) if selection is not None else None
-                self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
-        if self.emulator is not None and not self._cursor_area().isEmpty():
-            screen, (left, top) = self.emulator.screen, self._cursor_corner()
-            if self._composed:
-                self.painter.paint_composed(painter, left, top, self._composed)
-            else:
-                cell = screen.current_row.cells[screen.cursor.column]
-                self.painter.paint_cursor(painter, left, top, cell, is_active=self.hasFocus())
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
+            region, selection = arg__1.region(), self.pointer.selection
+            for at, row in enumerate(self._rows):
+                if region.intersects(self._area_of(at)):
+                    selected = selection.columns_in(self._first + at) if selection is not None else None
+                    self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
+            if self.emulator is not None and not self._cursor_area().isEmpty():
+                screen, (left, top) = self.emulator.screen, self._cursor_corner()
+                if self._composed:
+                    self.painter.paint_composed(painter, left, top, self._composed)
+                else:
+                    cell = screen.current_row.cells[screen.cursor.column]
+                    self.painter.paint_cursor(painter, left, top, cell, is_active=self.hasFocus())
 
     def resizeEvent(self, arg__1: QResizeEvent) -> None:
         super().resizeEvent(arg__1)

@@ -176,23 +176,22 @@ class ColumnPlot(Plot[ColumnData]):
         return QSize(240, HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        if (data := self._data) is not None:
-            area = self._area()
-            self._draw_axis(painter, area, data)
-            step = area.width() / max(1, len(data.columns))
-            every = max(1, math.ceil(_TICK_WIDTH / step))
-            for number, column in enumerate(data.columns):
-                place = QRectF(area.left() + number * step, area.top(), step, area.height())
-                is_current = number == self.current
-                self._draw_column(painter, place, column, data, is_current=is_current)
-                # The last one is today: it is named, and those before it in even steps.
-                if (len(data.columns) - 1 - number) % every == 0:
-                    middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
-                    label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
-                    self.draw_text(painter, label, column.tick, "text" if is_current else "muted", _CENTRE)
-        self.draw_ring(painter)
-        painter.end()
+        with QPainter(self) as painter:
+            if (data := self._data) is not None:
+                area = self._area()
+                self._draw_axis(painter, area, data)
+                step = area.width() / max(1, len(data.columns))
+                every = max(1, math.ceil(_TICK_WIDTH / step))
+                for number, column in enumerate(data.columns):
+                    place = QRectF(area.left() + number * step, area.top(), step, area.height())
+                    is_current = number == self.current
+                    self._draw_column(painter, place, column, data, is_current=is_current)
+                    # The last one is today: it is named, and those before it in even steps.
+                    if (len(data.columns) - 1 - number) % every == 0:
+                        middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
+                        label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
+                        self.draw_text(painter, label, column.tick, "text" if is_current else "muted", _CENTRE)
+            self.draw_ring(painter)
 
     def _area(self) -> QRectF:
         return QRectF(self.rect()).adjusted(_AXIS_WIDTH, Space.S, -Space.M, -AXIS_TEXT - Space.XS)
@@ -271,18 +270,17 @@ class BarPlot(Plot[BarData]):
         return QSize(280, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if (data := self._data) is not None and data.bars:
-            area = self._area()
-            self._draw_axis(painter, area, data)
-            for number, bar in enumerate(data.bars):
-                self._draw_row(painter, area, number, bar, data)
-        elif data is not None:
-            area = QRectF(Space.S, Space.XS, self.width() - Space.S, ROW)
-            self.draw_text(painter, area, data.nothing, "muted", _LEFT)
-        self.draw_ring(painter)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if (data := self._data) is not None and data.bars:
+                area = self._area()
+                self._draw_axis(painter, area, data)
+                for number, bar in enumerate(data.bars):
+                    self._draw_row(painter, area, number, bar, data)
+            elif data is not None:
+                area = QRectF(Space.S, Space.XS, self.width() - Space.S, ROW)
+                self.draw_text(painter, area, data.nothing, "muted", _LEFT)
+            self.draw_ring(painter)
 
     def _area(self) -> QRectF:
         left = self.width() * _NAME_SHARE
@@ -367,22 +365,21 @@ class Legend(QWidget):
         return QSize(WIDTH, HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        font = self._theme.text_font(TypeSize.HEAD)
-        for number, (colour, name, value) in enumerate(self._rows):
-            row = QRectF(0, Space.XS + number * _ROW, self.width(), _ROW)
-            sign = QRectF(0, row.center().y() - _SIGN / 2, _SIGN, _SIGN)
-            if colour:
-                painter.fillRect(sign, self._theme.colour(colour))
-            else:
-                draw_unknown(painter, sign, self._theme)
-            painter.setFont(font)
-            width = painter.fontMetrics().horizontalAdvance(value) + 1.0
-            text, muted = self._theme.colour("text"), self._theme.colour("muted")
-            draw_line(painter, row.adjusted(_SIGN + Space.S, 0, -width - Space.S, 0), name, font, muted, LEFT)
-            draw_line(painter, row, value, font, text, RIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            font = self._theme.text_font(TypeSize.HEAD)
+            for number, (colour, name, value) in enumerate(self._rows):
+                row = QRectF(0, Space.XS + number * _ROW, self.width(), _ROW)
+                sign = QRectF(0, row.center().y() - _SIGN / 2, _SIGN, _SIGN)
+                if colour:
+                    painter.fillRect(sign, self._theme.colour(colour))
+                else:
+                    draw_unknown(painter, sign, self._theme)
+                painter.setFont(font)
+                width = painter.fontMetrics().horizontalAdvance(value) + 1.0
+                text, muted = self._theme.colour("text"), self._theme.colour("muted")
+                draw_line(painter, row.adjusted(_SIGN + Space.S, 0, -width - Space.S, 0), name, font, muted, LEFT)
+                draw_line(painter, row, value, font, text, RIGHT)
 
 
 class PlotCard(QWidget):

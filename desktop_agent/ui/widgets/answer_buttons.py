@@ -85,21 +85,19 @@ class ShortcutButton(QPushButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         option = QStyleOptionButton()
         self.initStyleOption(option)
-        painter = QPainter(self)
-        self.style().drawControl(QStyle.ControlElement.CE_PushButtonBevel, option, painter, self)
-        taken = self._taken_width()
-        option.rect = option.rect.adjusted(0, 0, -taken, 0)
-        self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
-        if not self._has_keys:
-            painter.end()
-            return
-        label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
-        left = option.rect.center().x() + label_width // 2 + _GAP
-        painter.setFont(self._theme.code_font(_KEY_SIZE))
-        painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
-        painter.setOpacity(1 if self._theme.colours.is_high_contrast else _KEY_OPACITY)
-        painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
-        painter.end()
+        with QPainter(self) as painter:
+            self.style().drawControl(QStyle.ControlElement.CE_PushButtonBevel, option, painter, self)
+            taken = self._taken_width()
+            option.rect = option.rect.adjusted(0, 0, -taken, 0)
+            self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
+            if not self._has_keys:
+                return
+            label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
+            left = option.rect.center().x() + label_width // 2 + _GAP
+            painter.setFont(self._theme.code_font(_KEY_SIZE))
+            painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
+            painter.setOpacity(1 if self._theme.colours.is_high_contrast else _KEY_OPACITY)
+            painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
 
     def _taken_width(self) -> int:
         width = QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)

@@ -199,11 +199,10 @@ class Picker(QComboBox):
     def paintEvent(self, e: QPaintEvent) -> None:
         super().paintEvent(e)
         # The style sheet takes the native arrow away with the native frame.
-        painter = QPainter(self)
-        font = QFont(QApplication.font())  # the field's own may be one for code, with a smaller arrow
-        font.setPixelSize(self.fontInfo().pixelSize())
-        painter.setFont(font)
-        painter.setPen(self.palette().text().color())
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")
-        painter.end()
+        with QPainter(self) as painter:
+            font = QFont(QApplication.font())  # the field's own may be one for code, with a smaller arrow
+            font.setPixelSize(self.fontInfo().pixelSize())
+            painter.setFont(font)
+            painter.setPen(self.palette().text().color())
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")

@@ -66,23 +66,22 @@ class ChoiceCard(QAbstractButton):
         return lines
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_chosen = self.isChecked()
-        ground = "accent_weak" if is_chosen else "sunken" if self.underMouse() else "surface"
-        border = "accent" if is_chosen or self.hasFocus() else "border"
-        colour, width = self._theme.colour, 2 if self.hasFocus() else 1
-        draw_box(painter, QRectF(self.rect()), colour(border), colour(ground), Radius.CARD, width)
-        line = QRect(_PADDING_X, _PADDING_Y, self.width() - 2 * _PADDING_X, _line_height(self._title_font))
-        painter.setFont(self._title_font)
-        painter.setPen(self._theme.colour("text"))
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
-        painter.setFont(self._text_font)
-        painter.setPen(self._theme.colour("muted"))
-        for text in self._lines(self.width()):
-            line = QRect(line.left(), line.bottom() + 1, line.width(), _line_height(self._text_font))
-            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            is_chosen = self.isChecked()
+            ground = "accent_weak" if is_chosen else "sunken" if self.underMouse() else "surface"
+            border = "accent" if is_chosen or self.hasFocus() else "border"
+            colour, width = self._theme.colour, 2 if self.hasFocus() else 1
+            draw_box(painter, QRectF(self.rect()), colour(border), colour(ground), Radius.CARD, width)
+            line = QRect(_PADDING_X, _PADDING_Y, self.width() - 2 * _PADDING_X, _line_height(self._title_font))
+            painter.setFont(self._title_font)
+            painter.setPen(self._theme.colour("text"))
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+            painter.setFont(self._text_font)
+            painter.setPen(self._theme.colour("muted"))
+            for text in self._lines(self.width()):
+                line = QRect(line.left(), line.bottom() + 1, line.width(), _line_height(self._text_font))
+                painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         super().mouseDoubleClickEvent(event)

@@ -79,24 +79,23 @@ class ContextMeter(DrawnButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ink = colour("warning_text" if self.is_nearly_full else "text" if self.underMouse() else "muted")
-        ring = QRectF(Space.XS, (self.height() - _RING) / 2, _RING, _RING).adjusted(1.5, 1.5, -1.5, -1.5)
-        painter.setPen(QPen(colour("border_strong"), _RING_WIDTH))
-        painter.drawEllipse(ring)
-        used = QPen(colour("warning_text" if self.is_nearly_full else "accent"), _RING_WIDTH)
-        used.setCapStyle(Qt.PenCapStyle.FlatCap)
-        painter.setPen(used)
-        painter.drawArc(ring, 90 * 16, -round(min(self._share, 1.0) * 360 * 16))
-        if not self._is_short:
-            left = Space.XS + _RING + Space.XS + 2
-            painter.setPen(ink)
-            painter.drawText(
-                QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
-            )
-        self.draw_ring(painter, colour("accent"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            ink = colour("warning_text" if self.is_nearly_full else "text" if self.underMouse() else "muted")
+            ring = QRectF(Space.XS, (self.height() - _RING) / 2, _RING, _RING).adjusted(1.5, 1.5, -1.5, -1.5)
+            painter.setPen(QPen(colour("border_strong"), _RING_WIDTH))
+            painter.drawEllipse(ring)
+            used = QPen(colour("warning_text" if self.is_nearly_full else "accent"), _RING_WIDTH)
+            used.setCapStyle(Qt.PenCapStyle.FlatCap)
+            painter.setPen(used)
+            painter.drawArc(ring, 90 * 16, -round(min(self._share, 1.0) * 360 * 16))
+            if not self._is_short:
+                left = Space.XS + _RING + Space.XS + 2
+                painter.setPen(ink)
+                painter.drawText(
+                    QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+                )
+            self.draw_ring(painter, colour("accent"))
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.text_font(TypeSize.SECONDARY))

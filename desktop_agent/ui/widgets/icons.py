@@ -96,11 +96,10 @@ class Icons(QObject):
         pixmap.fill(Qt.GlobalColor.transparent)
         outline = self._outlines.get(name)
         if outline is not None:
-            painter = QPainter(pixmap)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.scale(_SIZE * density / _EM, _SIZE * density / _EM)
-            painter.fillPath(outline, self.theme.colour(role))
-            painter.end()
+            with QPainter(pixmap) as painter:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.scale(_SIZE * density / _EM, _SIZE * density / _EM)
+                painter.fillPath(outline, self.theme.colour(role))
         pixmap.setDevicePixelRatio(density)
         return pixmap
 

@@ -85,12 +85,11 @@ class ElidedLabel(QLabel):
         return QSize(min(_MIN_WIDTH, whole.width()), whole.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
-        painter.setFont(self.font())
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), self.alignment(), text)
-        painter.end()
+        with QPainter(self) as painter:
+            text = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
+            painter.setFont(self.font())
+            painter.setPen(self.palette().color(self.foregroundRole()))
+            painter.drawText(self.rect(), self.alignment(), text)
 
 
 class CodeLabel(QLabel):
@@ -128,11 +127,10 @@ class CodeLabel(QLabel):
         return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        self.drawFrame(painter)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        self.laid_out(self.width()).draw(painter, QPointF())
-        painter.end()
+        with QPainter(self) as painter:
+            self.drawFrame(painter)
+            painter.setPen(self.palette().color(self.foregroundRole()))
+            self.laid_out(self.width()).draw(painter, QPointF())
 
 
 class Note(QLabel):

@@ -91,13 +91,13 @@ class Popup(QFrame):
         self.setMask(_rounded(self.rect()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._frame_theme, QPainter(self)
-        painter.fillRect(event.rect(), theme.colour("surface"))
-        if not self.rect().adjusted(_INSIDE, _INSIDE, -_INSIDE, -_INSIDE).contains(event.rect()):
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            edge, radius = theme.colour("border_strong"), Radius.DIALOG - _EDGE / 2
-            draw_box(painter, QRectF(self.rect()), edge, theme.colour("surface"), radius, _EDGE)
-        painter.end()
+        theme = self._frame_theme
+        with QPainter(self) as painter:
+            painter.fillRect(event.rect(), theme.colour("surface"))
+            if not self.rect().adjusted(_INSIDE, _INSIDE, -_INSIDE, -_INSIDE).contains(event.rect()):
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                edge, radius = theme.colour("border_strong"), Radius.DIALOG - _EDGE / 2
+                draw_box(painter, QRectF(self.rect()), edge, theme.colour("surface"), radius, _EDGE)
 
 
 def _rounded(rect: QRect) -> QRegion:

@@ -6,28 +6,25 @@ from pathlib import Path
 import desktop_agent.ui
 
 
-def painters(function: ast.FunctionDef) -> int:
-    """How many painters a function makes by calling the class with what to paint on."""
-    return sum(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "QPainter"
-        for node in ast.walk(function)
-    )
-
-
-def ends(function: ast.FunctionDef) -> int:
-    """How many things it ends."""
-    return sum(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "end"
-        for node in ast.walk(function)
-    )
+def painters_left_open(tree: ast.AST) -> list[int]:
+    """Return the lines of the painters that no `with` ends."""
+    nodes = list(ast.walk(tree))
+    ended = {id(node.context_expr) for node in nodes if isinstance(node, ast.withitem)}
+    return [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "QPainter"
+        and id(node) not in ended
+    ]
 
 
 def test_a_painter_ends_with_its_function() -> None:
     """The watchdog holds the window's frame while it writes it down: a painter in it would outlive the painting."""
     left_open = [
-        f"{path.name}: {node.name}"
+        f"{path.name}:{line}"
         for path in Path(desktop_agent.ui.__path__[0]).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and painters(node) > ends(node)
+        for line in painters_left_open(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert left_open == []

@@ -82,28 +82,27 @@ class PictureButton(DrawnButton):
         return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        size = self._picture_size()
-        area = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
-        path = QPainterPath()
-        path.addRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
-        painter.fillPath(path, self._styles.colour("sunken"))
-        if self._picture is not None:
-            painter.setClipPath(path)
-            painter.drawImage(QRectF(0, 0, size.width(), size.height()), self._picture.image)
-            painter.setClipping(False)
-        has_focus = self.hasFocus()
-        painter.setPen(QPen(self._styles.colour("accent" if has_focus else "border"), 2 if has_focus else 1))
-        painter.drawPath(path)
-        painter.setFont(self._styles.secondary)
-        painter.setPen(self._styles.colour("muted"))
-        if self._picture is None:
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
-        else:
-            below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
-            painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+            size = self._picture_size()
+            area = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
+            path = QPainterPath()
+            path.addRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
+            painter.fillPath(path, self._styles.colour("sunken"))
+            if self._picture is not None:
+                painter.setClipPath(path)
+                painter.drawImage(QRectF(0, 0, size.width(), size.height()), self._picture.image)
+                painter.setClipping(False)
+            has_focus = self.hasFocus()
+            painter.setPen(QPen(self._styles.colour("accent" if has_focus else "border"), 2 if has_focus else 1))
+            painter.drawPath(path)
+            painter.setFont(self._styles.secondary)
+            painter.setPen(self._styles.colour("muted"))
+            if self._picture is None:
+                painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
+            else:
+                below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
+                painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
 
 
 _MOST = 12

@@ -354,13 +354,12 @@ class Composer(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), colour("surface"))
-        painter.fillRect(0, 0, self.width(), 1, colour("border"))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        edge, width = ("accent", 2) if self.edit.hasFocus() else ("control_border", 1)
-        draw_box(painter, QRectF(self._field), colour(edge), colour("surface"), Radius.DIALOG, width)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), colour("surface"))
+            painter.fillRect(0, 0, self.width(), 1, colour("border"))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            edge, width = ("accent", 2) if self.edit.hasFocus() else ("control_border", 1)
+            draw_box(painter, QRectF(self._field), colour(edge), colour("surface"), Radius.DIALOG, width)
         if self._asked:
             self._arming.note_painted()
 

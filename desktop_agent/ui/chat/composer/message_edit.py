@@ -110,14 +110,13 @@ class FieldMarks:
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
         """`offset` is the text's origin in the viewport."""
-        painter = QPainter(viewport)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._ground)
-        for start, end in self.spans:
-            for area in self._areas_of(start, end):
-                painter.drawRoundedRect(area.translated(offset), _RADIUS, _RADIUS)
-        painter.end()
+        with QPainter(viewport) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._ground)
+            for start, end in self.spans:
+                for area in self._areas_of(start, end):
+                    painter.drawRoundedRect(area.translated(offset), _RADIUS, _RADIUS)
 
     def _areas_of(self, start: int, end: int) -> Iterator[QRectF]:
         block = self._edit.document().findBlock(start)

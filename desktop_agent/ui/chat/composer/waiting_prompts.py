@@ -100,23 +100,22 @@ class QueueCard(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        edge, width = ("accent", 2) if self.hasFocus() or self._is_dragged else ("border", 1)
-        draw_box(painter, QRectF(self.rect()), theme.colour(edge), theme.colour("sunken"), Radius.CONTROL, width)
-        painter.setFont(theme.text_font(TypeSize.SECONDARY))
-        label = self._label
-        label_width = painter.fontMetrics().horizontalAdvance(label)
-        painter.setPen(theme.colour("muted"))
-        area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
-        left = area.right() + Space.S
-        first = next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
-        room = first.x() - Space.S - left
-        painter.setPen(theme.colour("text"))
-        text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
-        painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            edge, width = ("accent", 2) if self.hasFocus() or self._is_dragged else ("border", 1)
+            draw_box(painter, QRectF(self.rect()), theme.colour(edge), theme.colour("sunken"), Radius.CONTROL, width)
+            painter.setFont(theme.text_font(TypeSize.SECONDARY))
+            label = self._label
+            label_width = painter.fontMetrics().horizontalAdvance(label)
+            painter.setPen(theme.colour("muted"))
+            area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
+            left = area.right() + Space.S
+            first = next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
+            room = first.x() - Space.S - left
+            painter.setPen(theme.colour("text"))
+            text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
+            painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
 
     # --- the mouse and the keyboard -------------------------------------------------------------------------------
 

@@ -200,15 +200,14 @@ class EntryWidget(QWidget):
     # -- painting --
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        area = event.rect()
-        painter.fillRect(area, self._ground)
-        self.paint_under(painter, area)
-        if self.is_column_shown:
-            painter.translate(self.column_origin)
-            shift = self.column_origin.y()
-            self.column.draw(painter, area.top() - shift, area.bottom() + 1 - shift)
-        painter.end()
+        with QPainter(self) as painter:
+            area = event.rect()
+            painter.fillRect(area, self._ground)
+            self.paint_under(painter, area)
+            if self.is_column_shown:
+                painter.translate(self.column_origin)
+                shift = self.column_origin.y()
+                self.column.draw(painter, area.top() - shift, area.bottom() + 1 - shift)
 
     @property
     def is_column_shown(self) -> bool:
@@ -247,11 +246,10 @@ class FoldLine(DrawnButton):
         raise NotImplementedError
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.paint_content(painter)
-        self.draw_ring(painter, self.styles.colour("accent"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self.paint_content(painter)
+            self.draw_ring(painter, self.styles.colour("accent"))
 
 
 class LabelLine(FoldLine):

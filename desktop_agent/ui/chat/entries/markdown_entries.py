@@ -84,13 +84,12 @@ class LinkedEntry(EntryWidget):
         if link is None:
             return
         index, span = link
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self.column_origin)
-        painter.setPen(QPen(self.styles.colour("accent"), 2))
-        for rect in self.column.rects(index, span.start, span.start + span.length):
-            painter.drawRoundedRect(QRectF(rect).adjusted(-2, -1, 2, 1), 3, 3)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.translate(self.column_origin)
+            painter.setPen(QPen(self.styles.colour("accent"), 2))
+            for rect in self.column.rects(index, span.start, span.start + span.length):
+                painter.drawRoundedRect(QRectF(rect).adjusted(-2, -1, 2, 1), 3, 3)
 
 
 SPOKEN_CHARS = 4_000

@@ -68,11 +68,10 @@ class QuestionCard(QWidget):
             self.resized.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self.styles.colour
-        draw_box(painter, QRectF(self.rect()), colour("warning_border"), colour("warning_bg"), Radius.DIALOG)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = self.styles.colour
+            draw_box(painter, QRectF(self.rect()), colour("warning_border"), colour("warning_bg"), Radius.DIALOG)
         self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:

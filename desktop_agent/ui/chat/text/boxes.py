@@ -301,9 +301,8 @@ class Box:
             pixmap = QPixmap(int(self.width * scale), int(self.height * scale))
             pixmap.setDevicePixelRatio(scale)
             pixmap.fill(ground)
-            into = QPainter(pixmap)
-            self._paint(into, text, highlights)
-            into.end()
+            with QPainter(pixmap) as into:
+                self._paint(into, text, highlights)
             self._pixmap, self._painted = pixmap, key
         painter.drawPixmap(0, y, self._pixmap)
 

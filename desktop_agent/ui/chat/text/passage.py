@@ -228,10 +228,9 @@ class Paragraph(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._passage is not None:
-            painter = QPainter(self)
-            painter.setPen(self._styles.colour(self._role))
-            self._passage.draw(painter, ())
-            painter.end()
+            with QPainter(self) as painter:
+                painter.setPen(self._styles.colour(self._role))
+                self._passage.draw(painter, ())
 
 
 def read_code_spans(text: str) -> RichText:

@@ -41,19 +41,18 @@ class ActivityLine(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        mark = QColor(self._theme.colour("accent"))
-        mark.setAlphaF(0.45 if self._is_dim else 1.0)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(mark)
-        painter.drawEllipse(QPointF(6, self.height() / 2), 4.5, 4.5)
-        painter.setPen(self._theme.colour("muted"))
-        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
-        area = QRectF(_TEXT_AT, 0, self.width() - _TEXT_AT, self.height())
-        text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            mark = QColor(self._theme.colour("accent"))
+            mark.setAlphaF(0.45 if self._is_dim else 1.0)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(mark)
+            painter.drawEllipse(QPointF(6, self.height() / 2), 4.5, 4.5)
+            painter.setPen(self._theme.colour("muted"))
+            painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+            area = QRectF(_TEXT_AT, 0, self.width() - _TEXT_AT, self.height())
+            text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
 
 
 _MAX_WIDTH = 420

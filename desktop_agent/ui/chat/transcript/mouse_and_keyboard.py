@@ -157,9 +157,8 @@ class _Bar(QWidget):
         self.hide()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(event.rect(), self.colour)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(event.rect(), self.colour)
 
 
 class KeyboardOrder(QObject):

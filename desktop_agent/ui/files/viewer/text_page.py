@@ -235,23 +235,23 @@ class LineNumbers(QWidget):
         self._editor.setFocus()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, editor = QPainter(self), self._editor
-        painter.fillRect(event.rect(), self._theme.colour("surface"))
-        painter.setFont(editor.font())
-        current = editor.textCursor().blockNumber()
-        block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
-        shift = editor.viewport().mapTo(editor, QPointF(0, 0)).y()
-        height = editor.fontMetrics().height()
-        width = self.width() - Space.S
-        top = editor.cursorRect(QTextCursor(block)).top() + shift
-        layout = editor.document().documentLayout()
-        while block.isValid() and top <= self.height():
-            painter.setPen(self._theme.colour("text" if block.blockNumber() == current else "faint"))
-            number = str(block.blockNumber() + 1)
-            painter.drawText(QRectF(0, top, width, height), Qt.AlignmentFlag.AlignRight, number)
-            top += layout.blockBoundingRect(block).height()  # to ask for each line's place takes ten times as long
-            block = block.next()
-        painter.end()
+        editor = self._editor
+        with QPainter(self) as painter:
+            painter.fillRect(event.rect(), self._theme.colour("surface"))
+            painter.setFont(editor.font())
+            current = editor.textCursor().blockNumber()
+            block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
+            shift = editor.viewport().mapTo(editor, QPointF(0, 0)).y()
+            height = editor.fontMetrics().height()
+            width = self.width() - Space.S
+            top = editor.cursorRect(QTextCursor(block)).top() + shift
+            layout = editor.document().documentLayout()
+            while block.isValid() and top <= self.height():
+                painter.setPen(self._theme.colour("text" if block.blockNumber() == current else "faint"))
+                number = str(block.blockNumber() + 1)
+                painter.drawText(QRectF(0, top, width, height), Qt.AlignmentFlag.AlignRight, number)
+                top += layout.blockBoundingRect(block).height()  # to ask for each line's place takes ten times as long
+                block = block.next()
 
 
 class TextPage(QWidget):

@@ -170,16 +170,15 @@ class ResultEditor(QPlainTextEdit):
         self._colours.stop()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        for number, place in enumerate(self._places):
-            is_open = self._rows.is_open(number)
-            area = self._area(place)
-            if area.intersects(QRectF(event.rect())):
-                painter.fillRect(area, self._theme.colour("warning_bg" if is_open else "accent_weak"))
-                if number == self._rows.current:
-                    area.setWidth(3)
-                    painter.fillRect(area, self._theme.colour("warning_text" if is_open else "accent"))
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            for number, place in enumerate(self._places):
+                is_open = self._rows.is_open(number)
+                area = self._area(place)
+                if area.intersects(QRectF(event.rect())):
+                    painter.fillRect(area, self._theme.colour("warning_bg" if is_open else "accent_weak"))
+                    if number == self._rows.current:
+                        area.setWidth(3)
+                        painter.fillRect(area, self._theme.colour("warning_text" if is_open else "accent"))
         super().paintEvent(event)
 
     def _area(self, place: QTextCursor) -> QRectF:

@@ -182,22 +182,21 @@ class ThreeColumns(QAbstractScrollArea):
         across.setSingleStep(round(self._char_width * 4))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        painter.fillRect(event.rect(), self._theme.colour("surface"))
-        columns, top = self._columns(), self.verticalScrollBar().value()
-        first = top // ROW_HEIGHT
-        last = min(self._rows.count, (top + self.viewport().height()) // ROW_HEIGHT + 1)
-        for row in range(first, last):
-            y = row * ROW_HEIGHT - top
-            for source, column in zip(SOURCES, columns, strict=True):
-                self._paint_cell(painter, row, source, QRect(column.left(), y, column.width(), ROW_HEIGHT))
-        self._paint_frame(painter, top)
-        for source, colours in self._colours.items():
-            colours.forget_requests()
-            colours.request("new", self._rows.lines(source, first, last))
-        for column in columns[:2]:
-            painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), self._theme.colour("surface"))
+            columns, top = self._columns(), self.verticalScrollBar().value()
+            first = top // ROW_HEIGHT
+            last = min(self._rows.count, (top + self.viewport().height()) // ROW_HEIGHT + 1)
+            for row in range(first, last):
+                y = row * ROW_HEIGHT - top
+                for source, column in zip(SOURCES, columns, strict=True):
+                    self._paint_cell(painter, row, source, QRect(column.left(), y, column.width(), ROW_HEIGHT))
+            self._paint_frame(painter, top)
+            for source, colours in self._colours.items():
+                colours.forget_requests()
+                colours.request("new", self._rows.lines(source, first, last))
+            for column in columns[:2]:
+                painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
 
     def _paint_cell(self, painter: QPainter, row: int, source: Source, place: QRect) -> None:
         rows = self._rows
@@ -284,18 +283,17 @@ class _Head(QWidget):
         self._titles = titles
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.colour("sunken"))
-        font = self._theme.text_font(TypeSize.HEAD)
-        font.setWeight(font.Weight.DemiBold)
-        painter.setFont(font)
-        painter.setPen(self._theme.colour("muted"))
-        for number, title in enumerate(self._titles):
-            left, right = (round(self.width() * part / 3) for part in (number, number + 1))
-            room = QRect(QPoint(left + _PAD, 0), QPoint(right - _PAD, self.height() - 1))
-            text = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter), text)
-            if number:
-                painter.fillRect(left - 1, 0, 1, self.height(), self._theme.colour("border"))
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), self._theme.colour("sunken"))
+            font = self._theme.text_font(TypeSize.HEAD)
+            font.setWeight(font.Weight.DemiBold)
+            painter.setFont(font)
+            painter.setPen(self._theme.colour("muted"))
+            for number, title in enumerate(self._titles):
+                left, right = (round(self.width() * part / 3) for part in (number, number + 1))
+                room = QRect(QPoint(left + _PAD, 0), QPoint(right - _PAD, self.height() - 1))
+                text = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room.width())
+                painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter), text)
+                if number:
+                    painter.fillRect(left - 1, 0, 1, self.height(), self._theme.colour("border"))
+            painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))

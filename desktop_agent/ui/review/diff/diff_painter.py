@@ -422,18 +422,17 @@ def _stripes(ground: QColor, stripe: QColor) -> QPixmap:
     tile = QPixmap(_STRIPE * scale, _STRIPE * scale)
     tile.setDevicePixelRatio(scale)
     tile.fill(ground)
-    painter = QPainter(tile)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(stripe)
-    half = _STRIPE / 2
-    for x in (-_STRIPE, 0.0, float(_STRIPE)):
-        corners = (
-            QPointF(x + _STRIPE, 0),
-            QPointF(x + _STRIPE + half, 0),
-            QPointF(x + half, _STRIPE),
-            QPointF(x, _STRIPE),
-        )
-        painter.drawPolygon(QPolygonF(corners))
-    painter.end()
+    with QPainter(tile) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(stripe)
+        half = _STRIPE / 2
+        for x in (-_STRIPE, 0.0, float(_STRIPE)):
+            corners = (
+                QPointF(x + _STRIPE, 0),
+                QPointF(x + _STRIPE + half, 0),
+                QPointF(x + half, _STRIPE),
+                QPointF(x, _STRIPE),
+            )
+            painter.drawPolygon(QPolygonF(corners))
     return tile

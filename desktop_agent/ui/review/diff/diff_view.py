@@ -190,21 +190,20 @@ class DiffView(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         scene = self.scene()
-        painter = QPainter(self.viewport())
-        if len(scene.rows):
-            self._painter.paint(painter, scene, event.rect())
-            self._highlighter.forget_requests()
-            rows = self.document.rows.between(*self.scroller.visible_rows())
-            self._highlighter.request("old", [row.old for row in rows if row.old is not None])
-            self._highlighter.request("new", [row.new for row in rows if row.new is not None])
-            if self._painter.put_off:
-                QTimer.singleShot(0, self, self._on_put_off)
-            if self._painter.widest > self.scroller.text_width:
-                self.scroller.text_width = self._painter.widest
-                QTimer.singleShot(0, self, self.scroller.update_bars)  # not from inside a paint event
-        if not self.document.has_lines:
-            self._paint_message(painter)
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            if len(scene.rows):
+                self._painter.paint(painter, scene, event.rect())
+                self._highlighter.forget_requests()
+                rows = self.document.rows.between(*self.scroller.visible_rows())
+                self._highlighter.request("old", [row.old for row in rows if row.old is not None])
+                self._highlighter.request("new", [row.new for row in rows if row.new is not None])
+                if self._painter.put_off:
+                    QTimer.singleShot(0, self, self._on_put_off)
+                if self._painter.widest > self.scroller.text_width:
+                    self.scroller.text_width = self._painter.widest
+                    QTimer.singleShot(0, self, self.scroller.update_bars)  # not from inside a paint event
+            if not self.document.has_lines:
+                self._paint_message(painter)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

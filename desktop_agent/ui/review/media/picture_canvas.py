@@ -49,19 +49,18 @@ class PicturePainter:
 
     def paint(self, area: QRect, split: float) -> None:
         """Paint `area`; `split` is the position of the swipe, or how transparent the newer version is."""
-        painter = QPainter(self._viewport)
-        painter.fillRect(area, self._theme.colour("sunken"))
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
-        panes, pictures = self._canvas.panes(), self._canvas.pictures
-        if len(panes) == len(pictures):
-            for picture, pane in zip(pictures, panes, strict=True):
-                self._paint(painter, picture, pane)
-        elif pictures:
-            before, after = pictures
-            self._paint_together(painter, before, after, split)
-        if len(panes) == 2:
-            painter.fillRect(panes[0].right() + 1, 0, 1, self._viewport.height(), self._theme.colour("border"))
-        painter.end()
+        with QPainter(self._viewport) as painter:
+            painter.fillRect(area, self._theme.colour("sunken"))
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
+            panes, pictures = self._canvas.panes(), self._canvas.pictures
+            if len(panes) == len(pictures):
+                for picture, pane in zip(pictures, panes, strict=True):
+                    self._paint(painter, picture, pane)
+            elif pictures:
+                before, after = pictures
+                self._paint_together(painter, before, after, split)
+            if len(panes) == 2:
+                painter.fillRect(panes[0].right() + 1, 0, 1, self._viewport.height(), self._theme.colour("border"))
 
     def _is_smooth(self) -> bool:
         return self._canvas.scale < _SMOOTH_UP_TO
@@ -114,10 +113,9 @@ class PicturePainter:
     def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
         """Paint the difference, black where both are equal. It is computed only for the visible pixels."""
         seen = self._layer(before, Qt.GlobalColor.black)
-        inner = QPainter(seen)
-        inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
-        inner.drawImage(0, 0, self._layer(after, Qt.GlobalColor.black))
-        inner.end()
+        with QPainter(seen) as inner:
+            inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
+            inner.drawImage(0, 0, self._layer(after, Qt.GlobalColor.black))
         painter.setClipRect(self._canvas.whole().toAlignedRect())
         painter.drawImage(0, 0, seen)
 
@@ -126,13 +124,12 @@ class PicturePainter:
         layer = QImage(self._viewport.size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
         layer.setDevicePixelRatio(ratio)
         layer.fill(ground)
-        inner = QPainter(layer)
-        inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
-        place = self._canvas.place(picture, self._canvas.panes()[0])
-        if ground == Qt.GlobalColor.transparent:
-            self._paint_squares(inner, place)
-        self._paint_pixels(inner, picture, place)
-        inner.end()
+        with QPainter(layer) as inner:
+            inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
+            place = self._canvas.place(picture, self._canvas.panes()[0])
+            if ground == Qt.GlobalColor.transparent:
+                self._paint_squares(inner, place)
+            self._paint_pixels(inner, picture, place)
         return layer
 
     def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
@@ -140,10 +137,9 @@ class PicturePainter:
         if self._squares.isNull():
             self._squares = QPixmap(2 * _SQUARE, 2 * _SQUARE)
             self._squares.fill(self._theme.colour("surface"))
-            inner = QPainter(self._squares)
-            for x, y in ((0, 0), (_SQUARE, _SQUARE)):
-                inner.fillRect(x, y, _SQUARE, _SQUARE, self._theme.colour("border"))
-            inner.end()
+            with QPainter(self._squares) as inner:
+                for x, y in ((0, 0), (_SQUARE, _SQUARE)):
+                    inner.fillRect(x, y, _SQUARE, _SQUARE, self._theme.colour("border"))
         painter.setBrushOrigin(place.topLeft())
         painter.fillRect(place, QBrush(self._squares))
 

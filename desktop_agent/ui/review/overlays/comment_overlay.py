@@ -165,22 +165,21 @@ class CommentCard(QWidget):
         hbox(STRETCH, (self._edit, top), (remove, top), on=self, margins=(_PAD, Space.XS, Space.XS, 0))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self._theme.colour
-        draw_box(painter, QRectF(self.rect()), colour("accent"), colour("accent_weak"), Radius.CARD)
-        heading = self._theme.text_font(TypeSize.SECONDARY)
-        heading.setBold(True)
-        painter.setFont(heading)
-        painter.setPen(self._theme.colour("text"))
-        head = QRect(_PAD, 0, max(0, self._edit.x() - _PAD - Space.XS), _HEAD_HEIGHT)
-        text = painter.fontMetrics().elidedText(self._heading, Qt.TextElideMode.ElideRight, head.width())
-        painter.drawText(head, Qt.AlignmentFlag.AlignVCenter, text)
-        self._wrapped = self._wrapped or WrappedText(
-            self.comment.text, self._theme.text_font(TypeSize.SECONDARY), self.width() - 2 * _PAD
-        )
-        self._wrapped.draw(painter, _PAD, _HEAD_HEIGHT)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = self._theme.colour
+            draw_box(painter, QRectF(self.rect()), colour("accent"), colour("accent_weak"), Radius.CARD)
+            heading = self._theme.text_font(TypeSize.SECONDARY)
+            heading.setBold(True)
+            painter.setFont(heading)
+            painter.setPen(self._theme.colour("text"))
+            head = QRect(_PAD, 0, max(0, self._edit.x() - _PAD - Space.XS), _HEAD_HEIGHT)
+            text = painter.fontMetrics().elidedText(self._heading, Qt.TextElideMode.ElideRight, head.width())
+            painter.drawText(head, Qt.AlignmentFlag.AlignVCenter, text)
+            self._wrapped = self._wrapped or WrappedText(
+                self.comment.text, self._theme.text_font(TypeSize.SECONDARY), self.width() - 2 * _PAD
+            )
+            self._wrapped.draw(painter, _PAD, _HEAD_HEIGHT)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._wrapped = None
@@ -258,11 +257,10 @@ class CommentEditor(QWidget):
         return True
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self._theme.colour
-        draw_box(painter, QRectF(self.rect()), colour("accent"), colour("bg"), Radius.CARD)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = self._theme.colour
+            draw_box(painter, QRectF(self.rect()), colour("accent"), colour("bg"), Radius.CARD)
 
     def _on_save(self) -> None:
         if self.text:
