@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.context_meter import counted
@@ -140,8 +141,7 @@ class LongText(QPlainTextEdit):
         self._done = 0
         """How much of the text is inserted."""
         self._line = 0
-        self._timer = QTimer(self, interval=0, singleShot=True)
-        self._timer.timeout.connect(self._put_next)
+        self._timer = one_shot(self, 0, self._put_next)
 
     @property
     def is_complete(self) -> bool:

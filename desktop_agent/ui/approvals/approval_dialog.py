@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -22,6 +22,7 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut
@@ -68,8 +69,7 @@ class ChangePreview(QWidget):
         listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))
         vbox(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
-        self._patience = QTimer(self, interval=150, singleShot=True)
-        self._patience.timeout.connect(partial(self.view.show_message, self.tr("Loading…")))
+        self._patience = one_shot(self, 150, partial(self.view.show_message, self.tr("Loading…")))
         self._patience.start()
         spawn(self._fetch())
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCompleter,
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_judging import RuleContext, subjects_of
-from desktop_agent.ui.runtime.pacing import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle, one_shot
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker
@@ -145,8 +145,7 @@ class RulePreview(QWidget):
         self._would_allow: Callable[[str], Verdict] = lambda _subject: False
         self._waiting: list[str] = []
         self._is_allowed: dict[str, Verdict] = {}
-        self._next = QTimer(self, interval=0, singleShot=True)
-        self._next.timeout.connect(self._go_on)
+        self._next = one_shot(self, 0, self._go_on)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
         hbox((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
@@ -20,6 +20,7 @@ from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 TITLE = -1
@@ -209,8 +210,7 @@ class Finder(QObject):
         """The candidates that are not loaded."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
-        self._timer = QTimer(self, interval=0, singleShot=True)
-        self._timer.timeout.connect(self._continue)
+        self._timer = one_shot(self, 0, self._continue)
 
     @property
     def is_searching(self) -> bool:

@@ -20,6 +20,7 @@ from desktop_agent.ui.widgets.rows import (
     draw_ground,
     draw_line,
     set_up_list,
+    spans_within,
 )
 
 INDENT = 18
@@ -126,12 +127,11 @@ class MatchDelegate(FileDelegate[MatchesModel]):
         shown = named(match.text)
         name_at = shown.rfind("/") + 1
         found = [(len(named(match.text[:start])), len(named(match.text[:end]))) for start, end in match.spans]
-        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
-        folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
+        name_spans, folder_spans = spans_within(found, name_at, len(shown)), spans_within(found, 0, name_at - 1)
         used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.text_font)
         rect.setLeft(rect.left() + used + Space.S)
         folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.small_font), rect.width())
-        spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
+        spans = spans_within(folder_spans, dropped, name_at)
         draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.small_font)
 
 

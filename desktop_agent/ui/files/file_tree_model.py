@@ -154,14 +154,14 @@ class FileTreeModel(QAbstractListModel):
         super().__init__(parent)
         self.root = Folder("", None, 0)
         """The workspace. Views are notified only of changes made by the model."""
-        self._marks = FileMarks()
+        self.marks = FileMarks()
         self._open_paths: set[str] = set()
         """Folders to reopen when they appear again: a closed folder remembers which of its folders were open."""
 
     def clear(self) -> None:
         self.beginResetModel()
         self.root = Folder("", None, 0)
-        self._marks = FileMarks()
+        self.marks = FileMarks()
         self._open_paths.clear()
         self.endResetModel()
         self.folders_changed.emit()
@@ -185,12 +185,8 @@ class FileTreeModel(QAbstractListModel):
                 self.open(folder.row(position))
         self.was_read.emit(folder.path)
 
-    @property
-    def marks(self) -> FileMarks:
-        return self._marks
-
     def set_marks(self, marks: FileMarks) -> None:
-        self._marks = marks
+        self.marks = marks
         self._redraw()
 
     def place(self, row: int) -> TreePlace:
@@ -255,7 +251,7 @@ class FileTreeModel(QAbstractListModel):
             is_dir=is_dir,
             is_open=child is not None,
             is_symlink=name in place.folder.links,
-            mark=self._marks.of(path, is_dir=is_dir),
+            mark=self.marks.of(path, is_dir=is_dir),
             problem=child.problem if child is not None else "",
         )
 

@@ -13,6 +13,7 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, RepoS
 from desktop_agent.core.system.workspace import FolderListing, roll_up, scan_directory, walk_files
 from desktop_agent.ui.files.file_marks import FileMarks
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, ListingEdit, edits_between
+from desktop_agent.ui.runtime.pacing import one_shot
 
 SETTLE_MS = 300
 """A checkout or a build changes many files: read once it has been quiet for this long."""
@@ -41,8 +42,7 @@ class PathWatch(QObject):
         self._changed: set[str] = set()
         self._watcher: QFileSystemWatcher | None = None
         self._unquiet = QElapsedTimer()
-        self._settle = QTimer(self, interval=settle_ms, singleShot=True)
-        self._settle.timeout.connect(self._report)
+        self._settle = one_shot(self, settle_ms, self._report)
 
     @property
     def is_active(self) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.matching import Span, find_matches
 from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.ui.widgets.rows import spans_within
 
 _tr = partial(QCoreApplication.translate, "Models")
 
@@ -148,7 +149,7 @@ class Choices(Struct, frozen=True, kw_only=True):
             found: list[ChoiceRow] = []
             for text, spans in (*first.values(), *(match for match in matches.best if match.text not in first)):
                 account, offer = offers[text]
-                inner = _inside(spans, len(text) - len(offer.label))
+                inner = spans_within(spans, len(text) - len(offer.label), len(text))
                 found.append(ChoiceRow("model", offer.label, offer, account, inner, tells))
             if matches.total > _MOST_FOUND:
                 more = _tr("{0} more; type more letters to find them").format(f"{matches.total - _MOST_FOUND:,}")
@@ -205,7 +206,3 @@ def _name(account: AccountOffers, offer: ModelOffer) -> str:
     """Return the text to match: account, name and label. The label is last, because it is the part that is shown."""
     parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
     return "/".join([*parts, offer.label])
-
-
-def _inside(spans: Iterable[Span], start: int) -> tuple[Span, ...]:
-    return tuple((max(begin - start, 0), end - start) for begin, end in spans if end > start)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.matching import Match, Span, find_matches
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
+from desktop_agent.ui.widgets.rows import spans_within
 
 _tr = partial(QCoreApplication.translate, "Palette")
 
@@ -188,7 +189,7 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
     for match in find_matches(tuple(by_name), text, limit=_MOST_CONSIDERED).best:
         for entry in by_name[match.text]:
             title_at = len(match.text) - len(entry.title)
-            title, group = _inside(match.spans, title_at, len(match.text)), _group_spans(entry, match)
+            title, group = spans_within(match.spans, title_at, len(match.text)), _group_spans(entry, match)
             if all(word in match.text.lower() for word in words):
                 tier = 0 if all(word in entry.title.lower() for word in words) else 1
             elif match.spans and match.spans[0][0] >= title_at:
@@ -205,7 +206,7 @@ def _name_of(entry: PaletteEntry) -> str:
 
 def _group_spans(entry: PaletteEntry, match: Match) -> tuple[Span, ...]:
     start = len(entry.also) + 1 if entry.also else 0
-    return _inside(match.spans, start, start + len(entry.group))
+    return spans_within(match.spans, start, start + len(entry.group))
 
 
 def _found_files(text: str, files: FolderPaths | None, limit: int) -> Iterator[_Found]:
@@ -215,8 +216,8 @@ def _found_files(text: str, files: FolderPaths | None, limit: int) -> Iterator[_
         if offer.kind == "file":
             entry = _file_entry(offer.label)
             at = len(offer.label) - len(entry.title)
-            title = _inside(offer.spans, at, len(offer.label))
-            group = _inside(offer.spans, 0, len(entry.group))
+            title = spans_within(offer.spans, at, len(offer.label))
+            group = spans_within(offer.spans, 0, len(entry.group))
             tier = 2 if not offer.is_close else 0 if title else 1
             yield _Found(PaletteRow(entry=entry, title_spans=title, group_spans=group), tier)
 
@@ -224,10 +225,6 @@ def _found_files(text: str, files: FolderPaths | None, limit: int) -> Iterator[_
 def _file_entry(path: str) -> PaletteEntry:
     folder, _, name = path.rpartition("/")
     return PaletteEntry(kind="file", key=path, title=name, group=folder)
-
-
-def _inside(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
-    return tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if b > start and a < end)
 
 
 def _nothing(query: PaletteQuery, sources: PaletteSources) -> PaletteRow:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from PySide6.QtCore import QSignalBlocker, QStringListModel, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QStringListModel, Signal
 from PySide6.QtWidgets import QCompleter, QDialog, QSizePolicy, QWidget
 from shiboken6 import isValid
 
@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button
@@ -177,8 +178,7 @@ class ApplyDialog(QDialog):
             (self._view, 1),
         )
         lay_out_dialog(self, *parts, answers=(cancel, self._apply), spacing=Space.M)
-        self._typing = QTimer(self, interval=200, singleShot=True)
-        self._typing.timeout.connect(self._read)
+        self._typing = one_shot(self, 200, self._read)
         answer_with_ctrl_enter(self, self._apply)
         self.resize(*(min(wanted, room) for wanted, room in zip(_SIZE, parent.size().toTuple(), strict=True)))
         self._file.setFocus()

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cached_property, partial
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -20,6 +20,7 @@ from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.review.media.media_view import MediaStack, may_be_media
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.find_bar import FindBar
@@ -56,8 +57,7 @@ class DiffPane(QWidget):
         self._has_failed = False
         self._is_loading = False
         self._wants_undecided: _Undecided = ""
-        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
-        self._patience.timeout.connect(self._on_taking_long)
+        self._patience = one_shot(self, LOADING_DELAY_MS, self._on_taking_long)
         self.bar = FileBar(theme, PartKeys("diff", self))
         self.editing = FileEditing(theme, self.bar, self)
         self.editing.find_requested.connect(self._open_find)

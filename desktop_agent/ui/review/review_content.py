@@ -123,7 +123,7 @@ class ReviewContent(QWidget):
         files.requested.connect(self._on_file_action)
         pane.bar.mode_chosen.connect(self.diff_mode_changed)
         pane.bar.call.clicked.connect(self._show_call_of_file)
-        pane.bar.decided.connect(self._decide_all)
+        pane.bar.decided.connect(self._decide)
         pane.made.connect(self._on_review_made)
         pane.editing.saved.connect(self._saving.save)
         bar = self._bar
@@ -329,12 +329,10 @@ class ReviewContent(QWidget):
         else:
             self._decisions.undo_file(file, reason=reason)
 
-    def _decide_all(self, choice: HunkChoice) -> None:
-        self._decide(choice, self._pane.review.hunks.keys)
-
-    def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
-        """Carry out a choice about hunks, unless the diff of the previous file is still shown."""
+    def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...] | None = None) -> None:
+        """Carry out a choice about these hunks or all, unless the diff of the previous file is still shown."""
         file, submit = self._listing.files.current_file, self._decisions.submit
+        keys = self._pane.review.hunks.keys if keys is None else keys
         if file is None or self._pane.shown_path != file.path:
             return
         match choice:

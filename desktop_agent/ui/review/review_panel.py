@@ -56,7 +56,8 @@ class ReviewPanel(QWidget):
         self._is_unreadable = False
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
-        self._content: ReviewContent | None = None
+        self.content: ReviewContent | None = None
+        """`None` until something has changed."""
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False
@@ -71,7 +72,7 @@ class ReviewPanel(QWidget):
 
         `then` is called when everything is made, either step by step or because it was needed earlier.
         """
-        if self._content is None and not self._is_preparing:
+        if self.content is None and not self._is_preparing:
             self._is_preparing = True
             self._preparation.begin(self._prepare(then))
         else:
@@ -88,7 +89,7 @@ class ReviewPanel(QWidget):
         self._is_git_wanted = False
         if not self._is_waiting:
             self._empty.set_folder(transcript.session.workspace)
-        if self._content or (transcript.changes and not self._is_waiting):
+        if self.content or (transcript.changes and not self._is_waiting):
             self._show_in_content()
         self._show_page()
 
@@ -101,25 +102,20 @@ class ReviewPanel(QWidget):
 
         Making it all at once takes two frames or more, and starting git would delay the window's first paint.
         """
-        self._is_waiting = self._content is None and not self.is_prepared
+        self._is_waiting = self.content is None and not self.is_prepared
 
     def refresh(self) -> None:
         """Show the transcript's current state. Call it for each patch that concerns changes or the status."""
-        if self._content:
-            self._content.refresh()
+        if self.content:
+            self.content.refresh()
         elif self._has_changes and not self._is_waiting:
             self._show_in_content()
         self._show_page()
 
-    @property
-    def content(self) -> "ReviewContent | None":
-        """The content of the review; `None` until something has changed."""
-        return self._content
-
     def set_diff_mode(self, mode: RowMode) -> None:
         self._mode = mode
-        if self._content:
-            self._content.set_mode(mode)
+        if self.content:
+            self.content.set_mode(mode)
 
     @property
     def has_review(self) -> bool:
@@ -145,14 +141,14 @@ class ReviewPanel(QWidget):
 
     def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False
-        if self._content is None:
-            self._content = self._made_content
-            self._content.complete()
+        if self.content is None:
+            self.content = self._made_content
+            self.content.complete()
             if self._mode is not None:
-                self._content.set_mode(self._mode)
+                self.content.set_mode(self._mode)
         if self._session is not None:
-            self._content.set_transcript(*self._session)
-        return self._content
+            self.content.set_transcript(*self._session)
+        return self.content
 
     @cached_property
     def _made_content(self) -> "ReviewContent":
@@ -169,7 +165,7 @@ class ReviewPanel(QWidget):
     def _prepare(self, then: Callable[[], object]) -> Iterator[object]:
         for _ in self._made_in_pieces():
             yield
-            if self._content is not None:  # it was needed meanwhile, and the rest made at once
+            if self.content is not None:  # it was needed meanwhile, and the rest made at once
                 break
         if self._is_waiting:
             self._is_waiting = False

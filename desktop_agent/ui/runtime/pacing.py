@@ -23,8 +23,7 @@ class Throttle(QObject):
         self._action = action
         self._is_wanted = False
         self._is_paused = False
-        self._timer = QTimer(self, interval=interval_ms, singleShot=True)
-        self._timer.timeout.connect(self._on_timeout)
+        self._timer = one_shot(self, interval_ms, self.run_now)
 
     def trigger(self) -> None:
         self._is_wanted = True
@@ -47,8 +46,12 @@ class Throttle(QObject):
         self._is_paused = False
         self.run_now()
 
-    def _on_timeout(self) -> None:
-        self.run_now()
+
+def one_shot(owner: QObject, interval_ms: int, do: Callable[[], object]) -> QTimer:
+    """Return a timer that calls `do` once after each start, unless `owner` has been deleted."""
+    timer = QTimer(owner, interval=interval_ms, singleShot=True)
+    timer.timeout.connect(do)
+    return timer
 
 
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
@@ -56,8 +59,7 @@ def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
 
     `QTimer.singleShot(0)` fires in the current turn.
     """
-    timer = QTimer(owner, interval=0, singleShot=True)
-    timer.timeout.connect(do)
+    timer = one_shot(owner, 0, do)
     timer.timeout.connect(timer.deleteLater)
     timer.start()
 

@@ -150,7 +150,7 @@ class SessionListModel(QAbstractListModel):
         self._now = now
         self._rename = rename
         self._rows: list[SessionRow] = []
-        self._selected: frozenset[str] = frozenset()
+        self.selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
         """The folder, the arrangement, and whether archived sessions are shown: these decide the groups."""
@@ -199,13 +199,9 @@ class SessionListModel(QAbstractListModel):
                 self._rows[at] = row._replace(session=session)
                 self.dataChanged.emit(self.index(at), self.index(at))
 
-    @property
-    def selected(self) -> frozenset[str]:
-        return self._selected
-
     def select(self, sessions: Collection[str]) -> None:
-        changed = self._selected.symmetric_difference(sessions)
-        self._selected = frozenset(sessions)
+        changed = self.selected.symmetric_difference(sessions)
+        self.selected = frozenset(sessions)
         for at, row in enumerate(self._rows):
             if row.key in changed:
                 self.dataChanged.emit(self.index(at), self.index(at))
@@ -298,7 +294,7 @@ class SessionListModel(QAbstractListModel):
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                selected = _words_tr("selected") if row.session.id in self._selected else ""
+                selected = _words_tr("selected") if row.session.id in self.selected else ""
                 pinned = _words_tr("pinned") if row.session.is_pinned else ""
                 archived = _words_tr("archived") if row.session.is_archived else ""
                 said = [

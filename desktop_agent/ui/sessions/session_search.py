@@ -17,7 +17,6 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    QTimer,
     Signal,
 )
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QWindow
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyleOptionViewItem
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import HitKind, SearchHit, SearchQuery, SessionSummary
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_line
@@ -291,10 +291,9 @@ class SearchPanel(Popup):
         set_names(self, "searchPanel", self.tr("Search all sessions"))
         self._theme = theme
         self._now = now
-        self._query: SearchQuery | None = None
+        self.query: SearchQuery | None = None
         self._is_reading = False
-        self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
-        self._timer.timeout.connect(self._search)
+        self._timer = one_shot(self, _PAUSE_MS, self._search)
 
     def set_workspace(self, workspace: str) -> None:
         self._parts.filters.set_workspace(workspace)
@@ -314,12 +313,8 @@ class SearchPanel(Popup):
         self._timer.stop()
         super().close_popup()
 
-    @property
-    def query(self) -> SearchQuery | None:
-        return self._query
-
     def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
-        if query is not self._query:
+        if query is not self.query:
             return
         self._parts.list.show_hits(hits, sessions)
         self._parts.pages.setCurrentIndex(0 if hits else 1)
@@ -351,13 +346,13 @@ class SearchPanel(Popup):
         self._timer.stop()
         query = self._parts.filters.query(self._parts.field.text(), self._now())
         if query.text.strip() or query.file.strip():
-            self._query = query
+            self.query = query
             if self._parts.list.is_empty:
                 self._parts.pages.setCurrentIndex(1)
                 self._parts.hint.setText(self.tr("Searching…"))
             self.query_changed.emit(query)
             return
-        self._query = None
+        self.query = None
         self._parts.list.show_hits((), {})
         self._parts.pages.setCurrentIndex(1)
         self._parts.count.clear()

@@ -49,8 +49,7 @@ def selected_text(screen: Screen, selection: Selection) -> str:
 
 def last_text(screen: Screen, rows: int) -> str:
     """Return the text of the last rows that are not empty; of a full-screen program, of its screen only."""
-    first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
-    end = screen.first_row + screen.height
+    first, end = oldest_row(screen), screen.first_row + screen.height
     while end > first and not screen.row(end - 1).cells:
         end -= 1
     begin = max(first, end - rows)
@@ -147,7 +146,7 @@ def _without_end(address: str) -> str:
 
 def _lines_backwards(screen: Screen) -> Iterator[_Line]:
     number = screen.first_row + screen.height - 1
-    while number >= _first_row(screen):
+    while number >= oldest_row(screen):
         line = _line_at(screen, number)
         if line is None:
             return
@@ -156,7 +155,7 @@ def _lines_backwards(screen: Screen) -> Iterator[_Line]:
 
 
 def _line_at(screen: Screen, row: int) -> _Line | None:
-    first, end = _first_row(screen), screen.first_row + screen.height
+    first, end = oldest_row(screen), screen.first_row + screen.height
     if not first <= row < end:
         return None
     while row > first and screen.row(row - 1).is_continued:
@@ -169,7 +168,8 @@ def _line_at(screen: Screen, row: int) -> _Line | None:
     return _Line(row, tuple(rows), "".join(map(_text_of, rows)))
 
 
-def _first_row(screen: Screen) -> int:
+def oldest_row(screen: Screen) -> int:
+    """Return the first row that can be scrolled to: a full-screen program has no history."""
     return screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
 
 

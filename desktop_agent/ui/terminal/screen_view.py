@@ -5,7 +5,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
-    QAccessibleAnnouncementEvent,
     QClipboard,
     QColor,
     QFont,
@@ -33,11 +32,13 @@ from desktop_agent.ui.terminal.screen_text import (
     TerminalLink,
     last_text,
     link_at,
+    oldest_row,
     selected_text,
     word_at,
 )
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.tokens import legible
+from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.layouts import set_names
 
 _SAMPLE = "0" * 80
@@ -173,8 +174,8 @@ class PointerSelection(QObject):
     def select_all(self) -> None:
         if self._view.emulator is not None:
             screen = self._view.emulator.screen
-            first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
-            self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
+            end = CellPosition(screen.first_row + screen.height, 0)
+            self.select(Selection(CellPosition(oldest_row(screen), 0), end))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QMouseEvent) or self._view.emulator is None:
@@ -272,8 +273,8 @@ class ReadAloud(QTimer):
             return
         field.setPlainText(text)
         new = text[len(before) :] if text.startswith(before) else text.rpartition("\n")[2]
-        if self._view.hasFocus() and (new := new.strip()[-_MOST_ANNOUNCED:]):
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._view, new))
+        if self._view.hasFocus():
+            announce(self._view, new.strip()[-_MOST_ANNOUNCED:])
 
     def _make_field(self) -> QPlainTextEdit:
         field = self._field = QPlainTextEdit(self._view)
@@ -376,7 +377,8 @@ class TerminalView(QAbstractScrollArea):
     def show_row(self, row: int) -> None:
         if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
             return
-        self.verticalScrollBar().setValue(row - self._oldest_row() - self.emulator.screen.height // 2)
+        screen = self.emulator.screen
+        self.verticalScrollBar().setValue(row - oldest_row(screen) - screen.height // 2)
 
     def _paste_selection(self) -> None:
         clipboard = QGuiApplication.clipboard()
@@ -390,7 +392,8 @@ class TerminalView(QAbstractScrollArea):
     def _update_rows(self) -> None:
         if self.emulator is None:
             return
-        screen, oldest, bar = self.emulator.screen, self._oldest_row(), self.verticalScrollBar()
+        screen, bar = self.emulator.screen, self.verticalScrollBar()
+        oldest = oldest_row(screen)
         with QSignalBlocker(bar):
             bar.setRange(0, screen.first_row - oldest)
             bar.setPageStep(screen.height)
@@ -421,11 +424,6 @@ class TerminalView(QAbstractScrollArea):
         row = screen.first_row + screen.cursor.row - self._first
         return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
 
-    def _oldest_row(self) -> int:
-        assert self.emulator is not None
-        screen = self.emulator.screen
-        return screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
-
     def _rows_in_sight(self) -> int:
         return int(self.viewport().height() / self.painter.row_height) + 1
 
@@ -437,7 +435,7 @@ class TerminalView(QAbstractScrollArea):
         if self.emulator is not None:
             bar = self.verticalScrollBar()
             self._follows = bar.value() == bar.maximum()
-            self._first = self._oldest_row() + bar.value()
+            self._first = oldest_row(self.emulator.screen) + bar.value()
             self._update_rows()
             self.viewport().update()
 

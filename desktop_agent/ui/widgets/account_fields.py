@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMimeData, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QMimeData, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QValidator
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.base.secrets import is_provider_key
 from desktop_agent.core.models.account import Account, account_problem, is_same_name
 from desktop_agent.core.models.vendors import Vendor
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
@@ -25,8 +26,7 @@ class PastedKeys(QValidator):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._refused = ""
-        self._offer_soon = QTimer(self, interval=0, singleShot=True)
-        self._offer_soon.timeout.connect(self._offer)
+        self._offer_soon = one_shot(self, 0, self._offer)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._on_focus_changed)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme
 
 ARMING_DELAY_MS = 300
@@ -29,8 +30,7 @@ class Arming(QObject):
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
         self.is_armed = False
-        self._timer = QTimer(self, interval=delay_ms, singleShot=True)
-        self._timer.timeout.connect(self._arm)
+        self._timer = one_shot(self, delay_ms, self._arm)
 
     def note_painted(self) -> None:
         if not self.is_armed and not self._timer.isActive():

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QMimeData, QObject, QTimer, Signal
+from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtGui import (
     QInputMethodEvent,
     QKeyEvent,
@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import has_hidden
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
@@ -239,8 +240,7 @@ class ExactField(QPlainTextEdit):
         self._is_changed = False
         self._causes: tuple[str, ...] = ()
         self.most_lines = 8
-        self._tell_seen = QTimer(self, interval=0, singleShot=True)
-        self._tell_seen.timeout.connect(self.seen)
+        self._tell_seen = one_shot(self, 0, self.seen.emit)
         self._exact = ExactText(self.document(), text, self)
         self.moveCursor(QTextCursor.MoveOperation.Start)
         self.document().contentsChange.connect(self._seen.change)

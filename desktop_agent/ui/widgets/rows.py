@@ -1,6 +1,6 @@
 """What the rows of all lists share: fonts, grounds, the focus ring, and emphasised parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -175,6 +175,11 @@ def draw_line(
 def _single_line(alignment: Qt.AlignmentFlag) -> int:
     """Return the text flags for one line. Cached: combining Python enumerations takes as long as drawing a word."""
     return (alignment | Qt.TextFlag.TextSingleLine).value
+
+
+def spans_within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
+    """Return the parts of `spans` that lie in `text[start:end]`, as spans of that text."""
+    return tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if b > start and a < end)
 
 
 def draw_emphasised(

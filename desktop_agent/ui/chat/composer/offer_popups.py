@@ -25,6 +25,7 @@ from desktop_agent.ui.widgets.rows import (
     draw_ground,
     draw_line,
     set_up_list,
+    spans_within,
 )
 
 MAX_ROWS = 8
@@ -411,6 +412,6 @@ def _parts(offer: MentionOffer) -> tuple[str, Sequence[Span], str, Sequence[Span
     if offer.kind not in ("file", "folder"):
         return offer.label, offer.spans, offer.detail, ()
     at = offer.label.rstrip("/").rfind("/") + 1
-    name = [(max(start, at) - at, end - at) for start, end in offer.spans if end > at]
-    folder = [(start, min(end, at - 1)) for start, end in offer.spans if start < at - 1]
-    return offer.label[at:], name, offer.label[: max(at - 1, 0)], folder
+    folder_end = max(at - 1, 0)
+    name, folder = spans_within(offer.spans, at, len(offer.label)), spans_within(offer.spans, 0, folder_end)
+    return offer.label[at:], name, offer.label[:folder_end], folder

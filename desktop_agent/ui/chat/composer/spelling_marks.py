@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.spelling import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
@@ -44,8 +45,7 @@ class SpellingMarks(QObject):
         self.misspelled: list[ProseWord] = []
         """The underlined words in the order of the text, with positions in UTF-16 units."""
         self._asked: tuple[ProseWord, QPoint] | None = None
-        self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
-        self._timer.timeout.connect(self._look)
+        self._timer = one_shot(self, _PAUSE_MS, self._look)
         edit.key_takers.append(self._note_key)
         edit.textChanged.connect(self._on_changed)
         edit.cursorPositionChanged.connect(self._on_changed)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QObject, QPoint, QRect, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 
@@ -88,8 +89,7 @@ class FenceButtons(QObject):
         self._entry = entry
         self._shown: dict[tuple[FenceAct, int], QPushButton] = {}
         self._spare: dict[FenceAct, list[QPushButton]] = {"copy": [], "apply": []}
-        self._timer = QTimer(self, interval=1_500, singleShot=True)
-        self._timer.timeout.connect(self._on_copied_seen)
+        self._timer = one_shot(self, 1_500, self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
         """Place the buttons above these fences: first block, frame, whether it can be applied to a file."""

@@ -50,10 +50,8 @@ class ToolLine(FoldLine):
         self._title = title.replace("\n", " ⏎ ")
         self._summary = summary
         self._badge = entry_words.badge(entry)
-        added, removed = (
-            sum(change.added for change in entry.changes),
-            sum(change.removed for change in entry.changes),
-        )
+        added = sum(change.added for change in entry.changes)
+        removed = sum(change.removed for change in entry.changes)
         self._counts = (added, removed)
         counts = entry_words.say("{added} added, {removed} removed").format(added=added, removed=removed)
         spoken = (self._verb, title, entry_words.state(entry), counts if entry.changes else "", self._badge, summary)

@@ -104,7 +104,6 @@ class TablePassage:
         self._row_tops = self._place()
         self._cells = [cell for row in self._rows for cell in row]
         self._linked = [cell for cell in self._cells if cell.passage.links()]
-        self._starts: list[int] = []
         self.text = self._join()
         self.length = utf16_length(self.text)
 
@@ -145,7 +144,6 @@ class TablePassage:
         for row in self._rows:
             for cell in row:
                 cell.start = at
-                self._starts.append(at)
                 parts += (cell.passage.text, "\t")
                 at += cell.passage.length + 1
             parts[-1:] = "\n"
@@ -207,8 +205,8 @@ class TablePassage:
         return [span._replace(start=span.start + cell.start) for cell in self._linked for span in cell.passage.links()]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
-        first = max(0, bisect_right(self._starts, start) - 1)
-        last = bisect_right(self._starts, end)
+        starts = [cell.start for cell in self._cells]
+        first, last = max(0, bisect_right(starts, start) - 1), bisect_right(starts, end)
         return [
             rect.translated(cell.origin)
             for cell in self._cells[first:last]

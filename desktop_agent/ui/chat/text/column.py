@@ -212,10 +212,11 @@ class Column:
         box = self._boxes.get(index)
         if box is None:
             before = self._of_other_width.pop(index, None)
-            if before is not None:
-                box = self._box_of_other_width(index, before)
+            if before is not None and isinstance(before.passage, TextPassage):  # unchanged, at another width
+                before.passage.wrap(self._text_width(before.block))
+                box = self._box_around(index, before.passage)
             else:
-                box = self._new_box(index, self._retired.get(index))
+                box = self._new_box(index, before or self._retired.get(index))
             self._boxes[index] = box
             self._heights.set(index, box.height)
             self.revision += 1
@@ -236,14 +237,6 @@ class Column:
     def _new_box(self, index: int, retired: Box | None = None) -> Box:
         """Lay out a block. Unchanged cells of a table are taken from `retired`, its last layout."""
         return self._box_around(index, self._passage(index, retired))
-
-    def _box_of_other_width(self, index: int, box: Box) -> Box:
-        """Lay out a block that stood unchanged in `box` at another width. `box` is consumed."""
-        passage = box.passage
-        if isinstance(passage, TextPassage):
-            passage.wrap(self._text_width(box.block))
-            return self._box_around(index, passage)
-        return self._new_box(index, box)
 
     def _box_around(self, index: int, passage: Passage | None) -> Box:
         return Box(

@@ -220,8 +220,7 @@ class TextStyles:
         if tint.is_bold:
             made.setFontWeight(QFont.Weight.DemiBold)
         if tint.is_spaced:
-            made.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
-            made.setFontLetterSpacing(PILL_PADDING)
+            made.merge(self._spaced)
         made.setFontStrikeOut(tint.is_struck)
         made.setFontUnderline(tint.is_underlined)
         return made

@@ -296,7 +296,14 @@ class ReadingPlace:
         self.take(y)
 
     def take(self, y: int) -> None:
-        self._anchor = self._anchor_at(y)
+        row = self.row_at(y)
+        if row is None:
+            self._anchor = None
+            return
+        distance, widget = y - self.row_top(row), row.widget
+        self._anchor = Anchor(row, -1, distance)
+        if widget is not None and widget.is_column_shown and widget.column.text.blocks:
+            self._anchor = Anchor(row, *widget.column.anchor(distance - widget.column_origin.y()))
 
     def forget(self, row: EntryRow) -> None:
         if self._anchor is not None and self._anchor.row is row:
@@ -341,17 +348,6 @@ class ReadingPlace:
         top, height = heights.top(place.row), heights.top(end) - heights.top(place.row)
         inside = height * place.distance // max(1, place.height)
         self.take(Space.XL + top + inside)
-
-    def _anchor_at(self, y: int) -> Anchor | None:
-        row = self.row_at(y)
-        if row is None:
-            return None
-        distance = y - self.row_top(row)
-        widget = row.widget
-        if widget is None or not widget.is_column_shown or not widget.column.text.blocks:
-            return Anchor(row, -1, distance)
-        block, inside = widget.column.anchor(distance - widget.column_origin.y())
-        return Anchor(row, block, inside)
 
 
 class KeptPlace(NamedTuple):

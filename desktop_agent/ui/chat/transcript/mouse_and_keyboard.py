@@ -46,33 +46,23 @@ class Pointer(QObject):
         self._scroll_timer.stop()
 
     def press(self, event: QMouseEvent) -> None:
-        """Begin a selection, or extend the one there is with Shift; a third click takes the line."""
-        if event.button() != Qt.MouseButton.LeftButton:
-            return
+        """Begin a selection, or extend the one there is with Shift; a double click takes the word, a third the line."""
         self._at = event.position().toPoint()
         spot = self.spot_at(self._at)
-        if spot is None:
+        if event.button() != Qt.MouseButton.LeftButton or spot is None:
             return
         self._layout.widgets.held_row = spot.row
-        self._pressed_link = self.link_at(self._at)
-        is_triple = (
-            self._since_double_click.isValid()
-            and self._since_double_click.elapsed() < QApplication.doubleClickInterval()
-        )
-        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        is_double = event.type() == QEvent.Type.MouseButtonDblClick
+        self._pressed_link = "" if is_double else self.link_at(self._at)
+        since_double = self._since_double_click
+        is_triple = since_double.isValid() and since_double.elapsed() < QApplication.doubleClickInterval()
+        if is_double:
+            since_double.start()
+            self._selected.begin(spot, "word")
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._selected.extend(spot)
         else:
             self._selected.begin(spot, "line" if is_triple else "letter")
-
-    def double_click(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton:
-            return
-        spot = self.spot_at(event.position().toPoint())
-        if spot is None:
-            return
-        self._layout.widgets.held_row, self._pressed_link = spot.row, ""
-        self._since_double_click.start()
-        self._selected.begin(spot, "word")
 
     def move(self, event: QMouseEvent) -> None:
         self._at = event.position().toPoint()

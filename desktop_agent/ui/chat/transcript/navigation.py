@@ -1,6 +1,6 @@
 """Goes to a call, a turn or the end of a conversation, and requests the pages that are in view or needed."""
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
 
 from desktop_agent.core.protocol.events import PromptSubmitted
@@ -9,6 +9,7 @@ from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace, entry_number, find_entry
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
 
 _NEAR = 2
@@ -38,8 +39,7 @@ class Navigation(QObject):
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
         """The place that the view has reached on its way to `_sought_place`."""
-        self._continue_timer = QTimer(layout, interval=0, singleShot=True)
-        self._continue_timer.timeout.connect(self._continue)
+        self._continue_timer = one_shot(layout, 0, self._continue)
         layout.laid_out.connect(self._on_laid_out)
         finder.page_sought.connect(self.ask_for_pages)
         self._jump = QPushButton(self.tr("Jump to latest ↓"), area)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from PySide6.QtCore import QElapsedTimer, QObject, QRect, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QRect, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
@@ -20,8 +20,9 @@ from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
-from desktop_agent.ui.runtime.pacing import Throttle
+from desktop_agent.ui.runtime.pacing import Throttle, one_shot
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
 
 _SHELF = 64
@@ -191,9 +192,8 @@ def _discard(row: EntryRow) -> None:
     """Let go of a row's widget. Not at once: it may be the one whose click led here."""
     widget, row.widget = row.widget, None
     if widget is not None:
-        widget.hide()
         widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
-        widget.deleteLater()
+        discard(widget)
 
 
 _MARGIN = 160
@@ -232,14 +232,11 @@ class RowLayout(QObject):
         """A widget of fixed height below the last row."""
         self._dirty: dict[EntryRow, None] = {}
         self._throttle = Throttle(self._update_rows, self)
-        self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
-        self._reading_timer.timeout.connect(self._parse_further)
+        self._reading_timer = one_shot(self, _READING_PAUSE_MS, self._parse_further)
         self.widgets.made.connect(self._parse_later)
         self._lexers = Lexers()
-        self._colours_timer = QTimer(self, singleShot=True)
-        self._colours_timer.timeout.connect(self._colour)
-        self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
-        self._gentle_timer.timeout.connect(self.lay_out_gently)
+        self._colours_timer = one_shot(self, 0, self._colour)
+        self._gentle_timer = one_shot(self, _PAINTING_MS, self.lay_out_gently)
         self.widgets.resized.connect(self.row_resized)
         theme.changed.connect(self.restyle)
 

@@ -176,7 +176,7 @@ class TranscriptView(QAbstractScrollArea):
         self.pointer.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.pointer.double_click(event)
+        self.pointer.press(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.messages.open(event.pos(), event.globalPos(), self.keys)

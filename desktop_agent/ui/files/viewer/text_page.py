@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QIntValidator, QMouseEvent, QPainter, QPaintEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
@@ -17,6 +17,7 @@ from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.media.picture_decoding import size_words
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
@@ -90,11 +91,9 @@ class TextFinder(QObject):
         self._asked = 0
         self._is_edited = False
         """Whether the search repeats because the text changed: the user did not ask to go anywhere."""
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self._begin)
+        self._timer = one_shot(self, 0, self._begin)
         editor.document().contentsChange.connect(self._on_contents_changed)
-        self._marking = QTimer(self, interval=0, singleShot=True)
-        self._marking.timeout.connect(self._mark)
+        self._marking = one_shot(self, 0, self._mark)
         editor.verticalScrollBar().valueChanged.connect(self._mark_soon)
         theme.changed.connect(self._mark_soon)
 

@@ -44,7 +44,7 @@ class FileTabs(QWidget):
         self._theme = theme
         self._store = store
         self._spawn = spawn
-        self._closed: list[ClosedTab] = []
+        self.closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
         self.bar = QTabBar(self)  # before the head, as Tab goes
         set_names(self.bar, "viewerTabs", self.tr("Open files"))
@@ -100,8 +100,8 @@ class FileTabs(QWidget):
                 self.drop(other)
         for page in moved:
             page.follow(new_paths[page.path])
-        self._closed = [
-            one._replace(path=new_paths.get(one.path, one.path)) if one.root == root else one for one in self._closed
+        self.closed = [
+            one._replace(path=new_paths.get(one.path, one.path)) if one.root == root else one for one in self.closed
         ]
         self.opened_changed.emit()
 
@@ -121,7 +121,7 @@ class FileTabs(QWidget):
     def drop(self, page: FilePage) -> None:
         index = self.pages.index(page)
         line = page.text.line if page.text is not None else 0
-        self._closed = [*self._closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
+        self.closed = [*self.closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
         self._looked_at.remove(page)
         last = self._looked_at[-1] if self._looked_at else None
         with QSignalBlocker(self.bar):
@@ -133,9 +133,6 @@ class FileTabs(QWidget):
         self._name_tabs()
         self.opened_changed.emit()
         self._on_current_changed(self.bar.currentIndex())
-
-    def take_closed(self) -> ClosedTab | None:
-        return self._closed.pop() if self._closed else None
 
     def _close_button(self, page: FilePage) -> QToolButton:
         button = QToolButton(self.bar)
@@ -318,8 +315,8 @@ class ViewerWindow(QWidget):
             self.close()
 
     def _on_reopen(self) -> None:
-        if (closed := self.tabs.take_closed()) is not None:
-            self.open_file(closed.root, closed.path, closed.line)
+        if self.tabs.closed:
+            self.open_file(*self.tabs.closed.pop())
 
     def _step_tab(self, by: int) -> None:
         if pages := self.tabs.pages:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -166,7 +167,7 @@ class ClashDialog(QDialog):
         self._blank = make_label(role="secondary")
         self._stack = stack(self._blank, on=self)
         self._state = Note(object_name="undoConflictState")
-        self._keep = enter_button("", "keepMineButton", self._on_keep)
+        self._keep = enter_button("", "keepMineButton", partial(self._settle, self.tr("kept as it is")))
         self._take = enter_button("", "useWantedButton", self._on_take)
         self._write = enter_button(self.tr("Write this result"), "writeResultButton", self._on_write)
         self._lay_out()
@@ -226,9 +227,6 @@ class ClashDialog(QDialog):
         if file is self._file:
             self._stack.setCurrentWidget(page)
         self._show_state()
-
-    def _on_keep(self) -> None:
-        self._settle(self.tr("kept as it is"))
 
     def _on_take(self) -> None:
         if (versions := self._file.versions) and not self._file.settled:

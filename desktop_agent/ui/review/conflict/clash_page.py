@@ -212,11 +212,13 @@ class ClashPage(QWidget):
         self.editor = ResultEditor(theme, self.rows, path)
         set_names(self.editor, "clashResultEdit", self.tr("The result to be written"))
         self._previous = enter_button(
-            "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_to_previous
+            "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", partial(self._step, -1)
         )
         self._previous.setAccessibleName(self.tr("Previous clash"))
         self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
-        self._next = enter_button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_to_next)
+        self._next = enter_button(
+            "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", partial(self._step, 1)
+        )
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
         self._where = make_label(role="secondary")
@@ -232,15 +234,12 @@ class ClashPage(QWidget):
         self.editor.decided.connect(self._show_decisions)
         self._group.buttonClicked.connect(self._on_chosen)
         choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
-        for keys, slot in (("F7", self.go_to_next), ("Shift+F7", self.go_to_previous), *choices):
+        for keys, slot in (("F7", partial(self._step, 1)), ("Shift+F7", partial(self._step, -1)), *choices):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)  # wherever the focus is in the dialog
         self.go_to(0)
 
-    def go_to_next(self) -> None:
-        self.go_to((self.rows.current + 1) % len(self.rows.choices))
-
-    def go_to_previous(self) -> None:
-        self.go_to((self.rows.current - 1) % len(self.rows.choices))
+    def _step(self, by: int) -> None:
+        self.go_to((self.rows.current + by) % len(self.rows.choices))
 
     def go_to(self, number: int) -> None:
         self._show_clash(number)

@@ -72,13 +72,11 @@ class DiffMouse(QObject):
         menu = QMenu(self._area)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         selection = self._navigation.selection
-        copy = menu.addAction(self.tr("Copy"))
+        copy = menu.addAction(self.tr("Copy"), self._navigation.copy)
         copy.setShortcuts(copy_keys)
         copy.setEnabled(bool(selection and not selection.is_empty))
-        copy.triggered.connect(self._navigation.copy)
-        select_all = menu.addAction(self.tr("Select all"))
+        select_all = menu.addAction(self.tr("Select all"), self._navigation.select_all)
         select_all.setShortcut(QKeySequence(QKeySequence.StandardKey.SelectAll))
-        select_all.triggered.connect(self._navigation.select_all)
         menu.popup(event.globalPos())
 
     def _press(self, event: QMouseEvent) -> None:

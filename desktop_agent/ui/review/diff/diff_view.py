@@ -5,8 +5,6 @@ Anything that takes longer than one frame to paint is painted in a later frame.
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QContextMenuEvent,
     QFontMetrics,
     QKeyEvent,
@@ -30,6 +28,7 @@ from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.theme import Theme, TypeSize
+from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
@@ -141,8 +140,8 @@ class DiffView(QAbstractScrollArea):
             for overlay in self.overlays:
                 words = overlay.describe(row, words)
         self.setAccessibleDescription(words)
-        if QAccessible.isActive() and words and self.hasFocus():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, words))
+        if self.hasFocus():
+            announce(self, words)
 
     def _fit_mode(self) -> None:
         mode, rows = self.document.fitting_mode(), self.document.rows

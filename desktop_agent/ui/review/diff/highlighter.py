@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.ui.runtime.pacing import BackgroundCall
+from desktop_agent.ui.runtime.pacing import BackgroundCall, one_shot
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import Lexer, format_ranges, lexer_for_path, role_of
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -229,8 +229,7 @@ class EditorColours(QObject):
         """Whether it was stopped before the colours were updated after an edit."""
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._paint)
-        self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
-        self._rest.timeout.connect(self._start_over)
+        self._rest = one_shot(self, _REST_MS, self._start_over)
         editor.document().contentsChange.connect(self._on_contents_changed)
         editor.updateRequest.connect(self._on_update)
         theme.changed.connect(self._paint)

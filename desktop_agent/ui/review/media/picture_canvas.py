@@ -180,7 +180,8 @@ class PictureCanvas(QAbstractScrollArea):
         self.scale = 1.0
         self.is_fitted = True
         self._painter = PicturePainter(theme, self)
-        self._split = 0.5
+        self.split = 0.5
+        """The position of the swipe, from 0 (only the new version) to 1 (only the old one)."""
         self._dragged_from: QPoint | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -189,14 +190,9 @@ class PictureCanvas(QAbstractScrollArea):
         self.setCornerWidget(QWidget())
         theme.changed.connect(self._on_theme_changed)
 
-    @property
-    def split(self) -> float:
-        """The position of the swipe, from 0 (only the new version) to 1 (only the old one)."""
-        return self._split
-
     def show_pictures(self, *pictures: DecodedPicture) -> None:
         self.pictures = pictures
-        self._split = 0.5
+        self.split = 0.5
         self.fit()
 
     def set_mode(self, mode: CompareMode) -> None:
@@ -206,8 +202,8 @@ class PictureCanvas(QAbstractScrollArea):
 
     def set_split(self, split: float) -> None:
         split = min(1.0, max(0.0, split))
-        if split != self._split:
-            self._split = split
+        if split != self.split:
+            self.split = split
             self._describe()
             self.viewport().update()
             self.split_moved.emit()
@@ -284,9 +280,9 @@ class PictureCanvas(QAbstractScrollArea):
         has_split = self._has_split("swipe", "onion")
         match event.key():
             case Qt.Key.Key_Left if has_split:
-                self.set_split(self._split - step)
+                self.set_split(self.split - step)
             case Qt.Key.Key_Right if has_split:
-                self.set_split(self._split + step)
+                self.set_split(self.split + step)
             case Qt.Key.Key_Home if has_split:
                 self.set_split(0.0)
             case Qt.Key.Key_End if has_split:
@@ -334,7 +330,7 @@ class PictureCanvas(QAbstractScrollArea):
         self.set_split((x - whole.left()) / max(1.0, whole.width()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._painter.paint(event.rect(), self._split)
+        self._painter.paint(event.rect(), self.split)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.viewport().update()
@@ -344,7 +340,7 @@ class PictureCanvas(QAbstractScrollArea):
         self._lay_out()
 
     def _describe(self) -> None:
-        words = self.tr("{0} % of the old version").format(round(self._split * 100))
+        words = self.tr("{0} % of the old version").format(round(self.split * 100))
         self.setAccessibleDescription(words if self._has_split("swipe", "onion") else "")
 
     def _on_theme_changed(self) -> None:
