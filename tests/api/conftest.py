@@ -25,9 +25,15 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-async def wait_for_ever(_: ApprovalRequest) -> bool:
-    """Answer no question."""
-    return await asyncio.get_running_loop().create_future()
+class Unanswered:
+    """Answers no question; `asked` is set with the first."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def __call__(self, _: ApprovalRequest) -> bool:
+        self.asked.set()
+        return await asyncio.get_running_loop().create_future()
 
 
 MakeAgent = Callable[..., Agent]

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent import Agent, ApprovalRequest, Call, ChangeSelection, Say, UsageError, ops
 from desktop_agent import events as ev
-from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, write
+from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, Unanswered, read, write
 
 SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "the wind", "new_str": "the air", "replace_all": True})
 
@@ -56,8 +56,8 @@ async def test_one_hunk_is_undone_and_redone(agent_with: MakeAgent, poem: Path) 
 
 async def test_a_redo_without_a_selection_takes_back_the_last_undo(edited: Agent, poem: Path) -> None:
     after = read(poem)
-    await edited.changes.undo()
-    assert read(poem) == POEM
+    (outcome,) = await edited.changes.undo()
+    assert (outcome.path, outcome.state, read(poem)) == ("poem.txt", "restored", POEM)
     await edited.changes.redo()
     assert read(poem) == after
 
@@ -101,15 +101,10 @@ async def test_changes_of_an_earlier_process_are_undone_after_resuming(agent_wit
 
 
 async def test_an_undo_while_a_turn_runs_is_refused(agent_with: MakeAgent) -> None:
-    asked = asyncio.Event()
-
-    async def approve(_: ApprovalRequest) -> bool:
-        asked.set()
-        return await asyncio.Future()
-
+    approve = Unanswered()
     async with agent_with([COMMAND], approve=approve) as agent:
         running = asyncio.create_task(agent.run("Wait."))
-        await asked.wait()
+        await approve.asked.wait()
         with pytest.raises(UsageError, match="A turn is running"):
             await agent.changes.undo()
         agent.interrupt()

@@ -18,6 +18,7 @@ from desktop_agent import (
     ScriptedProvider,
     SessionBusyError,
     SessionNotFoundError,
+    Settings,
     StorageError,
     TurnLimits,
     UnsafeSettingsError,
@@ -28,7 +29,8 @@ from desktop_agent import (
 )
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.providers.scripted import Cost, Fail
-from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever, write
+from desktop_agent.core.settings.sections import SpendingSettings
+from tests.api.conftest import COMMAND, EDIT, MakeAgent, Unanswered, read, write
 
 
 async def test_a_run_returns_what_was_said_and_changed(agent_with: MakeAgent, poem: Path) -> None:
@@ -78,7 +80,7 @@ async def test_turns_follow_each_other_in_one_session(agent_with: MakeAgent) -> 
 
 
 async def test_a_prompt_while_a_turn_runs_is_an_error_that_says_what_to_do(agent_with: MakeAgent) -> None:
-    async with agent_with([COMMAND], [Say("Next.")], approve=wait_for_ever) as agent:
+    async with agent_with([COMMAND], [Say("Next.")], approve=Unanswered()) as agent:
         async with aclosing(agent.stream("Wait.")) as stream:
             while not isinstance(await anext(stream), events.ApprovalRequested):
                 pass
@@ -88,30 +90,20 @@ async def test_a_prompt_while_a_turn_runs_is_an_error_that_says_what_to_do(agent
 
 
 async def test_a_prompt_behind_a_turn_that_was_asked_for_by_an_op_is_taken_back(agent_with: MakeAgent) -> None:
-    asked = asyncio.Event()
-
-    async def approve(request: ApprovalRequest) -> bool:
-        asked.set()
-        return await wait_for_ever(request)
-
+    approve = Unanswered()
     async with agent_with([COMMAND], approve=approve) as agent:
         agent.submit(ops.SubmitPrompt(text="Wait."))
         with pytest.raises(UsageError, match="A turn is running"):
             await agent.run("And this?")
-        await asked.wait()
+        await approve.asked.wait()
         assert agent.transcript.turns.queued == []
 
 
 async def test_cancelling_a_run_stops_the_turn_and_leaves_the_session_usable(agent_with: MakeAgent) -> None:
-    asked = asyncio.Event()
-
-    async def approve(_: ApprovalRequest) -> bool:
-        asked.set()
-        return await asyncio.Future()
-
+    approve = Unanswered()
     async with agent_with([COMMAND], [Say("Still here.")], approve=approve) as agent:
         running = asyncio.create_task(agent.run("Wait."))
-        await asked.wait()
+        await approve.asked.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -143,14 +135,14 @@ async def test_a_message_steers_the_turn_that_runs(poem: Path, tmp_path: Path) -
 async def test_an_interrupt_ends_the_run_with_that_reason(agent_with: MakeAgent) -> None:
     async def approve(request: ApprovalRequest) -> bool:
         agent.interrupt()
-        return await wait_for_ever(request)
+        return await Unanswered()(request)
 
     async with agent_with([COMMAND], approve=approve) as agent:
         assert (await agent.run("Wait.")).reason == "interrupted"
 
 
 async def test_leaving_a_stream_early_stops_its_turn(agent_with: MakeAgent) -> None:
-    async with agent_with([COMMAND], [Say("Next.")], approve=wait_for_ever) as agent:
+    async with agent_with([COMMAND], [Say("Next.")], approve=Unanswered()) as agent:
         async for event in agent.stream("Wait."):
             if isinstance(event, events.ApprovalRequested):
                 break
@@ -185,15 +177,10 @@ async def test_a_named_provider_is_asked_where_its_environment_says(
 
 
 async def test_leaving_the_context_ends_a_turn_that_runs(agent_with: MakeAgent) -> None:
-    asked = asyncio.Event()
-
-    async def approve(_: ApprovalRequest) -> bool:
-        asked.set()
-        return await asyncio.Future()
-
+    approve = Unanswered()
     async with agent_with([COMMAND], approve=approve) as agent:
         running = asyncio.create_task(agent.run("Wait."))
-        await asked.wait()
+        await approve.asked.wait()
     assert (await running).reason == "interrupted"
 
 
@@ -258,24 +245,26 @@ async def test_what_cannot_be_written_or_trusted_is_an_error_and_leaves_nothing_
 
 
 async def test_a_turn_that_takes_too_long_is_stopped_by_a_timeout(agent_with: MakeAgent) -> None:
-    async with agent_with([COMMAND], approve=wait_for_ever) as agent:
+    async with agent_with([COMMAND], approve=Unanswered()) as agent:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0):
                 await agent.run("Wait.")
         assert not agent.transcript.turns.is_running
 
 
-async def test_undone_files_are_as_they_were(agent_with: MakeAgent, poem: Path) -> None:
-    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
-        await agent.run("Spell it the American way.")
-        (outcome,) = await agent.changes.undo()
-    assert (outcome.path, outcome.state) == ("poem.txt", "restored")
-    assert read(poem) == POEM
-
-
-async def test_a_turn_ends_at_what_it_may_cost(agent_with: MakeAgent) -> None:
-    look = [Call("list_files", {}), Cost(0.25)]
-    async with agent_with(look, look, look, limits=TurnLimits(max_cost_usd=0.5)) as agent:
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"limits": TurnLimits(max_cost_usd=0.5)}, "max_cost"),
+        ({"settings": Settings(spending=SpendingSettings(session_usd=0.5))}, "session_usd"),
+        ({"settings": Settings(spending=SpendingSettings(day_usd=0.5))}, "day_usd"),
+    ],
+)
+async def test_a_turn_ends_at_what_it_may_cost_and_the_program_is_not_asked(
+    agent_with: MakeAgent, options: dict[str, object], code: str
+) -> None:
+    look, approve = [Call("list_files", {}), Cost(0.25)], Unanswered()
+    async with agent_with(look, look, look, approve=approve, **options) as agent:
         result = await agent.run("Look around.")
     assert (result.reason, result.requests) == ("limit", 2)
-    assert [notice.code for notice in result.problems] == ["max_cost"]
+    assert ([notice.code for notice in result.problems], approve.asked.is_set()) == ([code], False)

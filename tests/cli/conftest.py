@@ -1,6 +1,7 @@
 """A recorded session in a real folder, and commands that are run on it."""
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,28 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Author, FileChange, ToolCall, Uncaptured
+from desktop_agent.core.protocol.model import Author, FileChange, ModelRef, ToolCall, Uncaptured
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from tests.command_line import CommandLine, Ran
+
+MODEL = ModelRef(provider="anthropic", model="claude-opus-5-5")
+
+
+def write_session(number: int, workspace: str, *events: ev.KnownEvent, at: datetime) -> SessionId:
+    """Write a session of `MODEL` with these events, one a minute from the moment on."""
+    bench = Workbench.from_environment()
+    session_id = f"20261116-0900{number:02}-aaaaaa"
+    opened = ev.SessionOpened(
+        session_id=session_id, workspace=workspace, model=MODEL, approval="on_write", app_version="1"
+    )
+    journal = Journal.create(bench.paths.sessions / session_id / "journal.jsonl", bench.blobs)
+    for place, event in enumerate((opened, *events)):
+        journal.append(event.stamped(place + 1, at + timedelta(minutes=place)), is_durable=False)
+    journal.close()
+    return session_id
 
 
 @pytest.fixture

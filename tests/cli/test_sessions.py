@@ -1,4 +1,4 @@
-"""`desktop-agent sessions list` and `search`, as people start them."""
+"""`desktop-agent sessions list`, `search` and `fork`, as people start them."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,28 +7,16 @@ from typing import Any, get_args
 import pytest
 
 from desktop_agent.cli.parser import HIT_KINDS
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import HitKind, ModelRef, ToolCall
-from desktop_agent.core.store.journal.journal import Journal
+from desktop_agent.core.protocol.model import HitKind, ToolCall
+from tests.cli.conftest import RecordedSession, write_session
 from tests.command_line import CommandLine
 
-MODEL = ModelRef(provider="scripted", model="scripted")
 NOW = datetime.now(UTC)
 
 
 def write(number: int, workspace: str, *events: ev.KnownEvent, days_ago: int = 0) -> str:
-    """Write a session."""
-    bench = Workbench.from_environment()
-    session_id = f"20261116-0900{number:02}-aaaaaa"
-    opened = ev.SessionOpened(
-        session_id=session_id, workspace=workspace, model=MODEL, approval="on_write", app_version="1"
-    )
-    journal = Journal.create(bench.paths.sessions / session_id / "journal.jsonl", bench.blobs)
-    for seq, event in enumerate((opened, *events), start=1):
-        journal.append(event.stamped(seq, NOW - timedelta(days=days_ago, minutes=90 - seq)), is_durable=False)
-    journal.close()
-    return session_id
+    return write_session(number, workspace, *events, at=NOW - timedelta(days=days_ago, minutes=89))
 
 
 def prompt(text: str) -> ev.PromptSubmitted:
@@ -120,3 +108,14 @@ def test_what_the_model_said_a_command_is_for_is_shown_with_it(run: CommandLine)
     lines = run.done("sessions", "show", session).out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.endswith("run_terminal_cmd touch a"))
     assert lines[at + 1] == "  Make a file."
+
+
+def test_a_fork_is_named_and_can_be_shown(run: CommandLine, session: RecordedSession) -> None:
+    session.write("a.py", b"x = 1")
+    told = run.done("sessions", "fork", session.id, "--json").json
+    assert (told["source"], told["before_turn"]) == (session.id, None)
+    assert run.done("sessions", "show", told["id"], "--json").json["events"][-1]["type"] == "session_forked"
+    assert f"a copy of {session.id}" in run.done("sessions", "show", told["id"]).out
+    assert run.done("sessions", "fork", session.id[-6:]).out.strip() != told["id"]
+    ran = run("sessions", "fork", session.id, "--before-turn", "99")
+    assert (ran.code, "no turn 99" in ran.err) == (2, True)

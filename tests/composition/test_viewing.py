@@ -25,9 +25,14 @@ def ground(tmp_path: Path) -> Ground:
 
 
 @pytest.fixture
-def bench(ground: Ground) -> Workbench:
+def provider() -> ScriptedProvider:
+    return ScriptedProvider(in_order([[Say("taken over")]]))
+
+
+@pytest.fixture
+def bench(ground: Ground, provider: ScriptedProvider) -> Workbench:
     """The second window."""
-    return ground.bench(ScriptedProvider(in_order([[Say("taken over")]])))
+    return ground.bench(provider)
 
 
 @asynccontextmanager
@@ -67,8 +72,10 @@ async def test_to_read_a_session_changes_nothing_of_it(ground: Ground, bench: Wo
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
 
 
-async def test_it_is_taken_over_when_its_writer_is_gone_and_not_before(ground: Ground, bench: Workbench) -> None:
-    async with ground.session([[Say("one")]]) as s:
+async def test_it_is_taken_over_when_its_writer_is_gone_and_not_before(
+    ground: Ground, bench: Workbench, provider: ScriptedProvider
+) -> None:
+    async with ground.session([[Call("read_file", {"path": "a"})], [Say("one")]]) as s:
         await s.prompt("first")
         view = await bench.view_session(s.id, sink=Receiver())
         assert not await view.is_free()
@@ -82,6 +89,7 @@ async def test_it_is_taken_over_when_its_writer_is_gone_and_not_before(ground: G
     opened.session.submit(ops.SubmitPrompt(text="mine now"))
     assert (await rx.expect(ev.TurnEnded)).reason == "completed"
     assert opened.session.transcript.session.title == "still mine"
+    check_conversation(provider.requests[-1])
     opened.session.submit(ops.Shutdown())
     await task
 
@@ -151,19 +159,3 @@ async def test_a_record_that_was_taken_back_after_it_was_read_is_noticed(ground:
 async def test_what_is_not_there_cannot_be_viewed(bench: Workbench) -> None:
     with pytest.raises(SessionNotFoundError):
         await bench.view_session("20260101-000000-000000", sink=Receiver())
-
-
-async def test_a_session_that_was_taken_over_asks_a_valid_question(ground: Ground) -> None:
-    provider = ScriptedProvider(in_order([[Say("ok")]]))
-    async with ground.session([[Call("read_file", {"path": "a"})], [Say("one")]]) as s:
-        await s.prompt("first")
-        view = await ground.bench(provider).view_session(s.id, sink=Receiver())
-    rx = Receiver()
-    opened = await view.try_take_over(rx)
-    assert opened is not None
-    task = asyncio.create_task(opened.session.run())
-    opened.session.submit(ops.SubmitPrompt(text="go on"))
-    await rx.expect(ev.TurnEnded)
-    check_conversation(provider.requests[-1])
-    opened.session.submit(ops.Shutdown())
-    await task

@@ -24,6 +24,16 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.check_output(["git", "-C", str(folder), *identity, *words], text=True)
 
 
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "app"
+    subprocess.check_call(["cp", "-r", str(DEMO), str(folder)])
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
 def test_each_task_runs_in_a_copy_and_has_one_result(lab: Lab, tmp_path: Path) -> None:
     before = (DEMO / "pagination" / "pages.py").read_bytes()
     lab.write_demo(3)
@@ -39,29 +49,20 @@ def test_each_task_runs_in_a_copy_and_has_one_result(lab: Lab, tmp_path: Path) -
     assert outcome["usage"]["output_tokens"] > 0
 
 
-def test_the_patch_of_a_result_applies_to_the_folder(lab: Lab, tmp_path: Path) -> None:
-    folder = tmp_path / "app"
-    subprocess.check_call(["cp", "-r", str(DEMO), str(folder)])
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "first")
-    (folder / "not-committed.txt").write_text("mine\n", encoding="utf-8")
-    lab.write([task("one", folder)])
+def test_the_patch_of_a_result_applies_to_the_folder(lab: Lab, repository: Path, tmp_path: Path) -> None:
+    (repository / "not-committed.txt").write_text("mine\n", encoding="utf-8")
+    lab.write([task("one", repository)])
     assert lab.run()[0] == 0
-    assert git(folder, "status", "--porcelain") == "?? not-committed.txt\n"
+    assert git(repository, "status", "--porcelain") == "?? not-committed.txt\n"
     patch = tmp_path / "one.patch"
     patch.write_text(lab.outcomes[0]["patch"], encoding="utf-8", errors="surrogateescape")
-    git(folder, "apply", str(patch))
-    assert "-(-total // size)" in (folder / "pagination" / "pages.py").read_text(encoding="utf-8")
+    git(repository, "apply", str(patch))
+    assert "-(-total // size)" in (repository / "pagination" / "pages.py").read_text(encoding="utf-8")
 
 
-def test_a_repository_is_cloned(lab: Lab, tmp_path: Path) -> None:
-    folder, bare = tmp_path / "app", tmp_path / "app.git"
-    subprocess.check_call(["cp", "-r", str(DEMO), str(folder)])
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "first")
-    git(tmp_path, "clone", "-q", "--bare", str(folder), str(bare))
+def test_a_repository_is_cloned(lab: Lab, repository: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "app.git"
+    git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
     lab.write([task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
     assert lab.run("--workers", "2")[0] == 0
     assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)

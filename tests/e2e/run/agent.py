@@ -1,12 +1,13 @@
 """`desktop-agent` in this process, with the answers of a model that edits a file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from tests.command_line import CommandLine, Ran
 from tests.servers.model_server import Exchange
 from tests.servers.script import Reply, reply, text, thinking, tool_use
+from tests.servers.threaded import serve
 
 BEFORE = b"def f():\r\n    return 1\r\n"
 AFTER = b"def f():\r\n    return 2\r\n"
@@ -17,6 +18,11 @@ class Agent(CommandLine):
 
     def run(self, workspace: Path, url: str, *more: str, prompt: str = "make it two") -> Ran:
         return self("run", "--prompt", prompt, "--workspace", workspace, "--base-url", url, "--json", *more)
+
+    def answered(self, workspace: Path, replies: Iterable[Any], *more: str, prompt: str = "make it two") -> Ran:
+        """Run a prompt whose model gives these replies."""
+        with serve(*replies) as server:
+            return self.run(workspace, server.url, *more, prompt=prompt)
 
 
 def edit() -> Reply:

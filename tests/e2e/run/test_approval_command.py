@@ -101,8 +101,7 @@ def test_what_is_not_a_clear_yes_ends_the_run_unapproved(agent: Agent, workspace
 
 
 def test_a_program_that_cannot_be_started_is_no_yes(agent: Agent, workspace: Path) -> None:
-    with serve(*script()) as server:
-        ran = agent.run(workspace, server.url, "--approval-command", "no-such-program --at-all")
+    ran = agent.answered(workspace, script(), "--approval-command", "no-such-program --at-all")
     assert ran.code == 3
     assert "the approval command could not be started" in ran.err.lower()
 

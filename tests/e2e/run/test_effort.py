@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.run.agent import Agent
-from tests.servers.dialects.chat import OPENROUTER
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -19,15 +16,6 @@ def test_the_level_of_a_run_is_sent_and_stays_with_the_session(agent: Agent, wor
     assert (first.code, again.code) == (0, 0)
 
 
-def test_openrouter_has_it_in_an_object(agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-test-000000000000")
-    with serve(reply(text("Done.")), dialect=OPENROUTER) as server:
-        ran = agent.run(workspace, server.url, "--provider", "openrouter", "--effort", "low")
-        assert server.messages[0].fields["reasoning"] == {"effort": "low"}
-        assert server.violations == []
-    assert ran.code == 0
-
-
 def test_a_level_that_is_not_known_asks_nothing(agent: Agent, workspace: Path) -> None:
     with serve() as server:
         ran = agent.run(workspace, server.url, "--effort", "none")
@@ -37,7 +25,6 @@ def test_a_level_that_is_not_known_asks_nothing(agent: Agent, workspace: Path) -
 
 
 def test_the_demo_has_no_effort(agent: Agent, workspace: Path) -> None:
-    with serve() as server:
-        ran = agent.run(workspace, server.url, "--provider", "demo", "--effort", "low")
+    ran = agent.answered(workspace, [], "--provider", "demo", "--effort", "low")
     assert ran.code == 2
     assert "No effort can be asked of demo/demo." in ran.err

@@ -31,17 +31,8 @@ def users_blocks(message: object) -> list[dict[str, Any]]:
 
 def test_files_come_with_the_first_prompt_from_the_current_folder(agent: Agent, workspace: Path, files: Path) -> None:
     with serve(reply(text("Read.")), reply(text("Again."))) as server:
-        ran = agent.run(
-            workspace,
-            server.url,
-            "--include",
-            "spec.md",
-            "dot.png",
-            "--include",
-            str(workspace / "a.py"),
-            "--prompt",
-            "b",
-        )
+        options = ("--include", "spec.md", "dot.png", "--include", str(workspace / "a.py"), "--prompt", "b")
+        ran = agent.run(workspace, server.url, *options)
         first, second = (cast("list[Any]", each.fields["messages"]) for each in server.messages)
         assert server.violations == []
     assert (ran.code, len(first), len(second)) == (0, 1, 3)

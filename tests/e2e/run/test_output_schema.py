@@ -46,8 +46,7 @@ def test_an_answer_that_stays_invalid_ends_with_one(agent: Agent, workspace: Pat
 
 
 def test_a_run_that_fails_otherwise_says_that(agent: Agent, workspace: Path, schema: Path) -> None:
-    with serve() as server:
-        ran = agent.run(workspace, server.url, "--output-schema", str(schema), "--max-time", "0.2")
+    ran = agent.answered(workspace, [], "--output-schema", str(schema), "--max-time", "0.2")
     assert ran.json["stopped_reason"] in ("provider_error", "limit")
 
 

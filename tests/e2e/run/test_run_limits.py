@@ -65,8 +65,7 @@ def test_a_run_is_stopped_in_the_middle_of_a_command(agent: Agent, workspace: Pa
 
 
 def test_an_unknown_price_is_said_where_the_cost_is_limited(agent: Agent, workspace: Path) -> None:
-    with serve(reply(text("Done."))) as server:
-        ran = agent.run(workspace, server.url, "--max-cost", "0.5")
+    ran = agent.answered(workspace, [reply(text("Done."))], "--max-cost", "0.5")
     assert ran.code == 0
     assert "is not known, so cost limits do not apply to it." in ran.err
 

@@ -72,7 +72,6 @@ def test_what_the_command_line_leaves_open_is_as_the_settings_say(
 def test_a_projects_settings_that_nobody_trusted_are_named_and_do_not_hold(agent: Agent, workspace: Path) -> None:
     (workspace / ".desktop-agent").mkdir()
     (workspace / ".desktop-agent" / "config.toml").write_text('[execution]\nsandbox = "strict"\n')
-    with serve(reply(text("ok"))) as server:
-        ran = agent.run(workspace, server.url)
+    ran = agent.answered(workspace, [reply(text("ok"))])
     assert ran.code == 0
     assert "the project's settings are not trusted" in ran.err

@@ -46,8 +46,8 @@ def test_a_limit_of_costs_is_of_all_turns_together(
 
 
 def test_undoing_at_the_end_takes_back_the_changes_of_all_turns(agent: Agent, workspace: Path) -> None:
-    with serve(edit(), reply(text("Done.")), reply(text("Fine."))) as server:
-        ran = agent.run(workspace, server.url, "--prompt", "look at it", "--undo-last-turn", *FREE)
+    replies = edit(), reply(text("Done.")), reply(text("Fine."))
+    ran = agent.answered(workspace, replies, "--prompt", "look at it", "--undo-last-turn", *FREE)
     assert ran.code == 0
     assert ran.json["edited_files"] == []
     assert len(ran.json["undo_operations"]) == 1
