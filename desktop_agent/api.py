@@ -10,116 +10,65 @@ async with Agent("~/code/app", approve=lambda request: request.command is None) 
 An `Agent` is a front end like the window: ops go into a session, events come out of it, and the session does the rest.
 """
 
-from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.approvals import RulesFile
+from desktop_agent.composition.workbench import Workbench as Workbench
+from desktop_agent.core.approvals import RulesFile as RulesFile
 from desktop_agent.core.base.errors import (
-    AgentError,
-    CredentialsError,
-    ProviderError,
-    SandboxError,
-    SessionBusyError,
-    SessionNotFoundError,
-    StorageError,
-    ToolError,
-    UnsafeSettingsError,
-    UsageError,
-    WorkspaceError,
+    AgentError as AgentError,
+    CredentialsError as CredentialsError,
+    ProviderError as ProviderError,
+    SandboxError as SandboxError,
+    SessionBusyError as SessionBusyError,
+    SessionNotFoundError as SessionNotFoundError,
+    StorageError as StorageError,
+    ToolError as ToolError,
+    UnsafeSettingsError as UnsafeSettingsError,
+    UsageError as UsageError,
+    WorkspaceError as WorkspaceError,
 )
-from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.changes.net import NetChange
-from desktop_agent.core.diff.diff import FileDiff
-from desktop_agent.core.diff.hunks import ReviewHunk, all_keys
-from desktop_agent.core.protocol import events, ops
-from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.base.paths import AppPaths as AppPaths
+from desktop_agent.core.changes.net import NetChange as NetChange
+from desktop_agent.core.diff.diff import FileDiff as FileDiff
+from desktop_agent.core.diff.hunks import ReviewHunk as ReviewHunk, all_keys as all_keys
+from desktop_agent.core.protocol import events as events, ops as ops
+from desktop_agent.core.protocol.events import Event as Event
 from desktop_agent.core.protocol.model import (
-    Aborted,
-    Allowed,
-    ApprovalRequest,
-    ChangeSelection,
-    Decision,
-    Denied,
-    FileChange,
-    FileOutcome,
-    ModelRef,
-    Rule,
-    ScriptMark,
-    SearchHit,
-    SearchQuery,
-    SessionSummary,
-    ToolResult,
-    Usage,
+    Aborted as Aborted,
+    Allowed as Allowed,
+    ApprovalRequest as ApprovalRequest,
+    ChangeSelection as ChangeSelection,
+    Decision as Decision,
+    Denied as Denied,
+    FileChange as FileChange,
+    FileOutcome as FileOutcome,
+    ModelRef as ModelRef,
+    Rule as Rule,
+    ScriptMark as ScriptMark,
+    SearchHit as SearchHit,
+    SearchQuery as SearchQuery,
+    SessionSummary as SessionSummary,
+    ToolResult as ToolResult,
+    Usage as Usage,
 )
-from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.function_tool import FunctionTool, tool
-from desktop_agent.core.tools.script_marks import repository_mark
-from desktop_agent.core.transcript import Transcript
-from desktop_agent.library.agent import Agent
-from desktop_agent.library.results import InvalidOutputError, Result, RunFailedError, StructuredResult
-from desktop_agent.library.turns import Approver, Changes
-
-__all__ = [
-    "Aborted",
-    "Agent",
-    "AgentError",
-    "Allowed",
-    "AppPaths",
-    "ApprovalRequest",
-    "Approver",
-    "Call",
-    "CallRules",
-    "ChangeSelection",
-    "Changes",
-    "CredentialsError",
-    "Decision",
-    "Denied",
-    "Event",
-    "FileChange",
-    "FileDiff",
-    "FileOutcome",
-    "FunctionTool",
-    "InvalidOutputError",
-    "LiveSettings",
-    "ModelRef",
-    "NetChange",
-    "Provider",
-    "ProviderError",
-    "Result",
-    "ReviewHunk",
-    "Rule",
-    "RulesFile",
-    "RunFailedError",
-    "SandboxError",
-    "Say",
-    "ScriptMark",
-    "ScriptedProvider",
-    "SearchHit",
-    "SearchQuery",
-    "SessionBusyError",
-    "SessionNotFoundError",
-    "SessionSummary",
-    "Settings",
-    "StorageError",
-    "StructuredResult",
-    "ToolError",
-    "ToolResult",
-    "Transcript",
-    "TurnLimits",
-    "UnsafeSettingsError",
-    "Usage",
-    "UsageError",
-    "Workbench",
-    "WorkspaceError",
-    "all_keys",
-    "builtin_tools",
-    "events",
-    "in_order",
-    "ops",
-    "repository_mark",
-    "tool",
-]
+from desktop_agent.core.providers.provider import Provider as Provider
+from desktop_agent.core.providers.scripted import (
+    Call as Call,
+    Say as Say,
+    ScriptedProvider as ScriptedProvider,
+    in_order as in_order,
+)
+from desktop_agent.core.session.spending import TurnLimits as TurnLimits
+from desktop_agent.core.settings.live_settings import LiveSettings as LiveSettings
+from desktop_agent.core.settings.sections import Settings as Settings
+from desktop_agent.core.tools.access import CallRules as CallRules
+from desktop_agent.core.tools.builtin import builtin_tools as builtin_tools
+from desktop_agent.core.tools.function_tool import FunctionTool as FunctionTool, tool as tool
+from desktop_agent.core.tools.script_marks import repository_mark as repository_mark
+from desktop_agent.core.transcript import Transcript as Transcript
+from desktop_agent.library.agent import Agent as Agent
+from desktop_agent.library.results import (
+    InvalidOutputError as InvalidOutputError,
+    Result as Result,
+    RunFailedError as RunFailedError,
+    StructuredResult as StructuredResult,
+)
+from desktop_agent.library.turns import Approver as Approver, Changes as Changes

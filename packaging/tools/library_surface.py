@@ -46,10 +46,8 @@ def surface() -> Iterator[str]:
 
 
 def _exported() -> list[str]:
-    (listed,) = (
-        node.value for node in _tree(_API).body if isinstance(node, ast.Assign) and _targets(node) == ["__all__"]
-    )
-    return sorted(ast.literal_eval(listed))
+    imports = (node for node in _tree(_API).body if isinstance(node, ast.ImportFrom))
+    return sorted(alias.name for node in imports for alias in node.names)
 
 
 def _heading(node: ast.ClassDef) -> str:
