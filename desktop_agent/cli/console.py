@@ -36,7 +36,7 @@ class Console(Struct, frozen=True):
 
     is_json: bool = False
     out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
-    err: TextIO = field(default_factory=lambda: _standard_error())  # noqa: PLW0108 - defined below
+    err: TextIO = field(default_factory=lambda: sys.stderr)
 
     def result(self, document: JsonObject, text: str) -> None:
         shown = _json(document, indent=2) if self.is_json else without_controls(text)
@@ -87,21 +87,9 @@ def _json(document: JsonObject, indent: int | None = None) -> str:
 
 def _standard_output() -> TextIOWrapper:
     """Return standard output, escaping what its encoding lacks, such as a file name that is not UTF-8."""
-    # typeshed leaves out that both are None after `>&-`.
-    out = cast("TextIOWrapper | None", sys.stdout)
-    if out is None:
-        return _nowhere()
+    out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(errors="backslashreplace")
     return out
-
-
-def _standard_error() -> TextIO:
-    err = cast("TextIO | None", sys.stderr)
-    return err if err is not None else _nowhere()
-
-
-def _nowhere() -> TextIOWrapper:
-    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _silence(stream: TextIO) -> None:

@@ -50,7 +50,6 @@ class Check(Struct, frozen=True):
     hint: str = ""
 
 
-_OLDEST_PYTHON = (3, 11)
 _TIMEOUT_S = 20.0
 _TRY_QT = """
 import sys
@@ -59,13 +58,6 @@ from PySide6.QtGui import QGuiApplication
 application = QGuiApplication([])
 print("qt", qVersion(), application.platformName())
 """
-
-
-def python_check() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < _OLDEST_PYTHON:
-        return Check("python", "problem", version, "Install Python 3.11 or later.")
-    return Check("python", "ok", f"{version} ({sys.executable})")
 
 
 def qt_check() -> Check:
@@ -84,10 +76,10 @@ def qt_check() -> Check:
     if code == 0 and last[0].startswith("qt "):
         _, version, platform = last[0].split()
         return Check("qt", "ok", f"Qt {version}, PySide6 {binding}, platform {platform}")
-    return _why_not(binding, output)
+    return _qt_problem(binding, output)
 
 
-def _why_not(binding: str, output: str) -> Check:
+def _qt_problem(binding: str, output: str) -> Check:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if _lacks_display() and "Error" not in output:
         hint = "Start it in a desktop session. Commands such as `desktop-agent run` need no display."
@@ -248,19 +240,17 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
     return Check("settings", "ok", str(live.path))
 
 
-def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
-    chosen = live.current.model
-    if known_vendor(chosen.provider) is None:
-        return []
-    account = accounts.find(chosen.provider, named(chosen.account))
-    return [Check("requests go to", "ok", destination(account, live.loaded, environ).words)] if account else []
-
-
-def address_checks(url: str) -> list[Check]:
-    if not is_readable_on_the_way(url):
-        return []
-    message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
-    return [Check("model address", "warning", message, "Use an https:// address.")]
+def request_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
+    """Say where requests go, and which addresses are not encrypted."""
+    chosen, checks = live.current.model, list[Check]()
+    account = accounts.find(chosen.provider, named(chosen.account)) if known_vendor(chosen.provider) else None
+    if account is not None:
+        checks.append(Check("requests go to", "ok", destination(account, live.loaded, environ).words))
+    for url in (chosen.base_url, *(account.address for account in accounts.added)):
+        if is_readable_on_the_way(url):
+            message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
+            checks.append(Check("model address", "warning", message, "Use an https:// address."))
+    return checks
 
 
 def local_server_checks(accounts: LoadedAccounts, live: LiveSettings, environ: Mapping[str, str]) -> list[Check]:
@@ -308,7 +298,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME).load()
     search = find_sandbox({**os.environ, "PATH": search_path(os.environ, workspace)})
     checks = [
-        python_check(),
+        Check("python", "ok", f"{'.'.join(map(str, sys.version_info[:3]))} ({sys.executable})"),
         qt_check(),
         keyring_check(console),
         *sandbox_checks(search),
@@ -320,9 +310,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         settings_check(
             live, RulesFile(paths.config / RULES_NAME), accounts, ModelsFile(paths.config / MODELS_FILE_NAME)
         ),
-        *destination_checks(live, accounts, args.environ),
-        *address_checks(live.current.model.base_url),
-        *(check for account in accounts.added for check in address_checks(account.address)),
+        *request_checks(live, accounts, args.environ),
         *local_server_checks(accounts, live, args.environ),
         *mcp_checks(live, workspace, search.sandbox),
     ]

@@ -326,18 +326,6 @@ def _add_models(commands: Commands) -> None:
 GRANTS = ("authorization_code", "client_credentials")
 
 
-def add_client_options(add: argparse.ArgumentParser) -> None:
-    what = "what this application is registered as where the server's tokens come from, or a URL that describes it"
-    add.add_argument("--client-id", metavar="ID", help=what)
-    secret = "ask for its secret or private key, or read it from a pipe; it goes to the system keyring"  # noqa: S105
-    add.add_argument("--client-secret", action="store_true", help=secret)
-    add.add_argument("--issuer", metavar="URL", help="the one authorisation server that may be used")
-    grant = "client_credentials: the application signs in by itself, without you (default: authorization_code)"
-    add.add_argument("--grant", choices=GRANTS, metavar="G", help=grant)
-    port = "the port that the browser comes back to, if it is registered with one (default: any)"
-    add.add_argument("--callback-port", type=int, metavar="N", help=port)
-
-
 def _add_mcp(commands: Commands) -> None:
     actions = group(commands, "mcp", "Define, test and switch MCP servers, which offer tools to the model.")
     command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
@@ -351,7 +339,15 @@ def _add_mcp(commands: Commands) -> None:
     add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
     header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
-    add_client_options(add)
+    what = "what this application is registered as where the server's tokens come from, or a URL that describes it"
+    add.add_argument("--client-id", metavar="ID", help=what)
+    secret = "ask for its secret or private key, or read it from a pipe; it goes to the system keyring"  # noqa: S105
+    add.add_argument("--client-secret", action="store_true", help=secret)
+    add.add_argument("--issuer", metavar="URL", help="the one authorisation server that may be used")
+    grant = "client_credentials: the application signs in by itself, without you (default: authorization_code)"
+    add.add_argument("--grant", choices=GRANTS, metavar="G", help=grant)
+    port = "the port that the browser comes back to, if it is registered with one (default: any)"
+    add.add_argument("--callback-port", type=int, metavar="N", help=port)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
     add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
     sandbox_help = "run it in the sandbox or not at all; --from does so for most"

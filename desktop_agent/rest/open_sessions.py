@@ -35,6 +35,15 @@ MOST_WAITING: Final = 1_000
 """How many events wait for a client that reads slowly. After that it reads the journal, which has them all."""
 
 
+async def _is_set(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for the event. Return False after a timeout."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 class Listening:
     def __init__(self) -> None:
         self._waiting: deque[ev.Event] = deque()
@@ -56,13 +65,8 @@ class Listening:
         self._came.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until there is an event to take or the feed has ended. Return False after a timeout."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._came.wait()
-        except TimeoutError:
-            return False
-        return True
+        """Wait until there is an event to take or the session is closed. Return False after a timeout."""
+        return await _is_set(self._came, seconds)
 
     def take(self) -> list[ev.Event]:
         taken = list(self._waiting)
@@ -147,11 +151,7 @@ class OpenSessions:
 
     async def wait_for_change(self, seconds: float) -> None:
         """Return when a session was opened, the server ends, or the time is over."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
+        await _is_set(self._changed, seconds)
 
     async def create(self, workspace: Path, options: SessionOptions) -> OpenSession:
         """Start a session. Raises what `SessionOpener.open_unattended` raises, and `StorageError`."""

@@ -73,12 +73,6 @@ async def test_a_stream_yields_the_text_as_it_comes_and_the_end_last(agent_with:
     assert isinstance(heard[-1], events.TurnEnded)
 
 
-async def test_turns_follow_each_other_in_one_session(agent_with: MakeAgent) -> None:
-    async with agent_with([Say("First.")], [Say("Second.")]) as agent:
-        results = [await agent.run("one"), await agent.run("two")]
-    assert [(result.turn, result.text) for result in results] == [(1, "First."), (2, "Second.")]
-
-
 async def test_a_prompt_while_a_turn_runs_is_an_error_that_says_what_to_do(agent_with: MakeAgent) -> None:
     async with agent_with([COMMAND], [Say("Next.")], approve=Unanswered()) as agent:
         async with aclosing(agent.stream("Wait.")) as stream:

@@ -116,18 +116,6 @@ def test_an_annotation_is_told_to_the_model_and_its_value_is_what_the_function_g
     assert value_of(own.parse({"value": given})) == received
 
 
-async def test_a_function_gets_its_arguments_as_it_annotates_them(agent_with: MakeAgent) -> None:
-    @tool(is_read_only=True)
-    async def show(unit: Unit, place: Place, boxes: list[Box], count: int = 3) -> str:
-        """Show them."""
-        return f"{unit} {place} {boxes} {count}"
-
-    given: dict[str, object] = {"unit": "F", "place": {"x": 1}, "boxes": [{"inner": {"size": 1}}]}
-    async with agent_with([Call("show", given)], [Say("Done.")], tools=[show]) as agent:
-        (call,) = (await agent.run("Go.")).calls
-    assert call.result.content == f"{Unit.FAHRENHEIT} {Place(1)} {[Box(Inner(1))]} 3"
-
-
 @pytest.mark.parametrize(
     ("annotation", "default", "told"),
     [

@@ -42,12 +42,14 @@ class Watched(io.StringIO):
 class Terminal:
     """A user at a terminal, with a browser program or without one."""
 
-    def __init__(self, folder: Path, server: AuthorizationServer, *, browser: str = BROWSER) -> None:
+    def __init__(
+        self, folder: Path, server: AuthorizationServer, *, browser: str = BROWSER, is_json: bool = True
+    ) -> None:
         self.keyring = FileKeyring(folder / "keyring.json")
         self.accounts = AccountsFile(folder / "config" / "accounts.toml")
         self.environ = {"BROWSER": browser} if browser else {}
         self._out, self.errors = io.BytesIO(), Watched()
-        self._console = Console(is_json=True, out=io.TextIOWrapper(self._out, "utf-8"), err=self.errors)
+        self._console = Console(is_json=is_json, out=io.TextIOWrapper(self._out, "utf-8"), err=self.errors)
         sign_ins = SignIns(
             SystemKeyStore(self.keyring),
             self.accounts,
@@ -59,8 +61,12 @@ class Terminal:
         self.command = Signing(sign_ins, self.accounts, self._console, self.environ)
 
     @property
+    def out(self) -> str:
+        return self._out.getvalue().decode()
+
+    @property
     def printed(self) -> dict[str, Any]:
-        return json.loads(self._out.getvalue().decode())
+        return json.loads(self.out)
 
     @property
     def told(self) -> str:
@@ -73,22 +79,24 @@ def browsers_are_looked_for_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", BROWSER)
 
 
-async def test_chatgpt_is_signed_in_with_by_a_browser_program(tmp_path: Path) -> None:
+async def test_chatgpt_is_signed_in_with_by_a_browser_program_and_out_of(tmp_path: Path) -> None:
     async with AuthorizationServer() as server:
-        terminal = Terminal(tmp_path, server)
+        terminal, out = Terminal(tmp_path, server), Terminal(tmp_path, server)
         await terminal.command.sign_in("openai", None)
+        kept = set(terminal.keyring.entries)
+        assert len(terminal.accounts.load().added) == 1
+        await out.command.sign_out("openai", None)
     assert terminal.printed == {"provider": "openai", "account": "chatgpt", "kind": "oauth", "signed_in": True}
     assert f"{server.url}/authorize?" in terminal.told
-    assert len(terminal.accounts.load().added) == 1
-    assert set(terminal.keyring.entries) == {f"openai:chatgpt/{part}" for part in ("access", "refresh", "registration")}
+    assert kept == {f"openai:chatgpt/{part}" for part in ("access", "refresh", "registration")}
+    assert (out.keyring.entries, out.accounts.load().added) == ({}, ())
 
 
-async def test_what_is_printed_says_who_and_how_to_use_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_what_is_printed_says_who_and_how_to_use_it(tmp_path: Path) -> None:
     async with AuthorizationServer() as server:
-        terminal = Terminal(tmp_path, server)
-        command = Signing(terminal.command._sign_ins, terminal.accounts, Console(), terminal.environ)  # pyright: ignore[reportPrivateUsage]
-        await command.sign_in("openai", "work")
-    out = capsys.readouterr().out
+        terminal = Terminal(tmp_path, server, is_json=False)
+        await terminal.command.sign_in("openai", "work")
+    out = terminal.out
     assert EMAIL in out
     assert "--provider openai --account work" in out
     assert [secret for secret in server.secrets if secret in out] == []
@@ -103,15 +111,6 @@ async def test_openrouter_is_signed_in_with_and_out_of(tmp_path: Path) -> None:
         await out.command.sign_out("openrouter", None)
     assert out.printed == {"provider": "openrouter", "account": "", "signed_in": False}
     assert out.keyring.entries == {}
-
-
-async def test_signing_out_of_chatgpt_takes_the_account_out(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        await Terminal(tmp_path, server).command.sign_in("openai", None)
-        out = Terminal(tmp_path, server)
-        await out.command.sign_out("openai", None)
-    assert out.keyring.entries == {}
-    assert out.accounts.load().added == ()
 
 
 async def test_of_several_sign_ins_one_must_be_named(tmp_path: Path) -> None:

@@ -15,14 +15,13 @@ from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
 from desktop_agent.headless.batch.coordinator import (
     Batch,
     BatchOptions,
     BatchSummary,
     Results,
-    ResultsFile,
+    results_in,
     summary_words,
 )
 from desktop_agent.headless.batch.copies import sweep
@@ -63,14 +62,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("Certificates are for a cluster.", hint="Name its scheduler with --scheduler.")
     if args.scheduler is not None:
         check_address(args.scheduler)
-    tasks = read_tasks(args.tasks, _check)
+    tasks = read_tasks(args.tasks, lambda task: arguments_of(task, task.workspace))
     if args.resume and (args.output is None or not args.output.exists()):
         raise UsageError("There is no batch to go on with.", hint="Name the file of its results with --output.")
     copies = AppPaths.from_environment(args.environ).cache / "batch"
     sweep(copies)
-    results = Results(console.write_line) if args.output is None else ResultsFile(args.output)
+    opening = nullcontext(Results(console.write_line)) if args.output is None else results_in(args.output)
     try:
-        with results if isinstance(results, ResultsFile) else nullcontext():
+        with opening as results:
             summary = asyncio.run(_run(args, console, tls, tasks, results))  # noqa: TID251 - entry point
     finally:
         sweep(copies)  # of the workers that were stopped
@@ -78,13 +77,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.output is None:
         console.say(words)
     else:
-        document: JsonObject = {**asdict(summary), "exit_code": summary.exit_code}
-        console.result(document, words)
+        console.result({**asdict(summary), "exit_code": summary.exit_code}, words)
     return summary.exit_code
-
-
-def _check(task: BatchTask) -> None:
-    arguments_of(task, task.workspace)
 
 
 async def _run(

@@ -101,8 +101,13 @@ class _Work:
 
     async def run(self, order: Order) -> TaskOutcome:
         task, begun = order.task, time.monotonic()
+        copying = copy_of(task.workspace, self._paths.cache / "batch")
         try:
-            outcome = await self._run_in_copy(task, order.max_cost)
+            copy = await asyncio.to_thread(copying.__enter__)
+            try:
+                outcome = await self._run_in(task, copy, order.max_cost)
+            finally:
+                await asyncio.to_thread(copying.__exit__, None, None, None)
         except AgentError as error:
             outcome = failed(task.id, "not_run", describe(error), exit_code=error.exit_code)
         return replace(outcome, duration_s=round(time.monotonic() - begun, 3))
@@ -112,14 +117,6 @@ class _Work:
             orders.put_nowait(line)
         orders.put_nowait(None)
         self.interrupt()
-
-    async def _run_in_copy(self, task: BatchTask, max_cost: float | None) -> TaskOutcome:
-        copying = copy_of(task.workspace, self._paths.cache / "batch")
-        copy = await asyncio.to_thread(copying.__enter__)
-        try:
-            return await self._run_in(task, copy, max_cost)
-        finally:
-            await asyncio.to_thread(copying.__exit__, None, None, None)
 
     async def _run_in(self, task: BatchTask, copy: Path, max_cost: float | None) -> TaskOutcome:
         args = arguments_of(task, str(copy))

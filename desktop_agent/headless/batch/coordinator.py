@@ -5,9 +5,10 @@ The results file gets one line for each task; an interrupted batch continues fro
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Self
 
 from filelock import FileLock, Timeout
 from msgspec import Struct
@@ -19,13 +20,13 @@ from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLos
 
 
 class Results:
-    """Results written to a stream; it starts empty."""
+    """The results so far, and where further ones are written."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None], done: Iterable[TaskOutcome] = ()) -> None:
         """`write` gets each line without its end."""
         self._write = write
-        self.done: dict[str, TaskOutcome] = {}
-        """The results so far, by task id."""
+        self.done = {outcome.id: outcome for outcome in done}
+        """By task id."""
 
     def add(self, outcome: TaskOutcome) -> None:
         """Write a result down; it counts when this returns. Blocks. Raises `AgentError` when it cannot be written."""
@@ -33,71 +34,62 @@ class Results:
         self.done[outcome.id] = outcome
 
 
-class ResultsFile(Results):
-    """Results in a file, which one batch at a time may write."""
+@contextmanager
+def results_in(path: Path) -> Generator[Results]:
+    """Lock a file, which one batch at a time may write, and read its results. Blocks.
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(self._append)
-        self._path = path
-        self._lock = FileLock(path.with_name(f"{path.name}.lock"), thread_local=False)
+    A last line that a kill cut off is removed: it was no result. Raises `UsageError` when another batch writes the
+    file, or it holds something other than results.
+    """
+    if path.exists() and not path.is_file():  # a device or pipe may have no end to read to
+        raise UsageError(f"The results {path} cannot be read: it is no regular file.")
+    lock = FileLock(path.with_name(f"{path.name}.lock"), thread_local=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UsageError(f"Another batch writes {path}.", hint="Wait for its end, or name another file.") from error
+    except OSError as error:
+        raise UsageError(f"The results {path} cannot be written: {error.strerror}.") from error
+    try:
+        yield Results(partial(_append, path), _results_so_far(path))
+    finally:
+        lock.release()
 
-    def __enter__(self) -> Self:
-        """Lock the file and read its results. Blocks. A last line that a kill cut off is removed: it was no result.
 
-        Raises `UsageError` when another batch writes the file, or it holds something other than results.
-        """
-        if self._path.exists() and not self._path.is_file():  # a device or pipe may have no end to read to
-            raise UsageError(f"The results {self._path} cannot be read: it is no regular file.")
+def _results_so_far(path: Path) -> list[TaskOutcome]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        raise UsageError(f"The results {path} cannot be read: {error.strerror}.") from error
+    *lines, rest = content.split(b"\n")
+    done: list[TaskOutcome] = []
+    for number, line in enumerate(lines, 1):
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout as error:
-            raise UsageError(
-                f"Another batch writes {self._path}.", hint="Wait for its end, or name another file."
-            ) from error
-        except OSError as error:
-            raise UsageError(f"The results {self._path} cannot be written: {error.strerror}.") from error
-        try:
-            self._read()
-        except BaseException:
-            self._lock.release()
-            raise
-        return self
+            done.append(TaskOutcome.read(line))
+        except (ValueError, RecursionError) as error:
+            hint = "Name another file with --output."
+            raise UsageError(f"{path}, line {number} is no result.", hint=hint, detail=str(error)) from error
+    if rest:
+        with path.open("r+b") as file:
+            file.truncate(len(content) - len(rest))
+    return done
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
-    def _read(self) -> None:
-        try:
-            content = self._path.read_bytes()
-        except FileNotFoundError:
-            content = b""
-        except OSError as error:
-            raise UsageError(f"The results {self._path} cannot be read: {error.strerror}.") from error
-        *lines, rest = content.split(b"\n")
-        for number, line in enumerate(lines, 1):
-            try:
-                outcome = TaskOutcome.read(line)
-            except (ValueError, RecursionError) as error:
-                hint = "Name another file with --output."
-                raise UsageError(f"{self._path}, line {number} is no result.", hint=hint, detail=str(error)) from error
-            self.done[outcome.id] = outcome
-        if rest:
-            with self._path.open("r+b") as file:
-                file.truncate(len(content) - len(rest))
-
-    def _append(self, line: str) -> None:
-        try:
-            with self._path.open("ab") as file:
-                file.write(line.encode(errors="backslashreplace") + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StorageError(
-                f"The results {self._path} could not be written, so the batch was stopped.",
-                hint="Free some disk space, and run the same command again: it goes on where it was.",
-                detail=str(error),
-            ) from error
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("ab") as file:
+            file.write(line.encode(errors="backslashreplace") + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StorageError(
+            f"The results {path} could not be written, so the batch was stopped.",
+            hint="Free some disk space, and run the same command again: it goes on where it was.",
+            detail=str(error),
+        ) from error
 
 
 class BatchOptions(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of `run` by their long names: `{"provider": "demo", "max-turns": 3, "dry-run": true}`."""
 
 
-def read_tasks(path: Path, check: Callable[[BatchTask], None]) -> tuple[BatchTask, ...]:
+def read_tasks(path: Path, check: Callable[[BatchTask], object]) -> tuple[BatchTask, ...]:
     """Return the tasks of a file; `check` raises `UsageError` for options that `run` would not take. Blocks.
 
     Raises `UsageError` that names the line.
@@ -39,7 +39,7 @@ def read_tasks(path: Path, check: Callable[[BatchTask], None]) -> tuple[BatchTas
     return tasks
 
 
-def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], None]) -> Iterable[BatchTask]:
+def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], object]) -> Iterable[BatchTask]:
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
