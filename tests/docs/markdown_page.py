@@ -11,20 +11,20 @@ PAGE = Path(__file__).parents[2] / "docs" / "markdown.md"
 _HEAD = """\
 # Markdown in the conversation
 
-<!-- Made of the suites in tests/ui/chat/markdown/conformance by `python -m tests.docs.markdown_page`. -->
+<!-- Generated from the suites in tests/ui/chat/markdown/conformance by `python -m tests.docs.markdown_page`. -->
 
 Answers are read as [CommonMark](https://spec.commonmark.org/0.31.2/) with the tables, task lists, strikethrough and
-bare web addresses of [GitHub Flavored Markdown](https://github.github.com/gfm/). What is shown of each of their
-examples (blocks, how far in they stand, markers, languages, text, styles, links) is held against the HTML that the
-specification says it means, by `tests/ui/chat/markdown/conformance`. Three things of that HTML are translated first:
+bare web addresses of [GitHub Flavored Markdown](https://github.github.com/gfm/). For each of their
+examples, `tests/ui/chat/markdown/conformance` compares what is shown (blocks, indents, markers, languages, text, styles,
+links) with the HTML in the specification. Three things in that HTML are translated first:
 
-- a line that is broken in the source is broken in the conversation, too;
-- a link that is not to the web (`http`, `https`) cannot be followed: its target stands behind its words;
+- a line break in the source is a line break in the conversation;
+- a link outside the web (not `http` or `https`) cannot be followed: its target is shown after its text;
 - a picture is shown as its description, and never loaded. Titles of links and pictures are not shown.
 
-Mathematics stays as it was written: what stands in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
+Mathematics is shown as it was written: text in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
 markdown, and lines from `$$` or `\\[` on are shown as code. A paragraph, heading or item whose first letter
-belongs to a script that is written from right to left stands on the right. Words that are longer than a line
+belongs to a right-to-left script is aligned to the right. Words that are longer than a line
 are broken.
 """
 
@@ -42,7 +42,7 @@ def markdown_page() -> str:
     lines = [f"- {HTML} ({sum(each.reason == HTML for each in found)} examples)\n"]
     lines += [f"- {reason} ({', '.join(map(str, numbers))})\n" for reason, numbers in reasons.items()]
     parts.append(
-        f"## Differences that are meant\n\nNumbers are those of the examples of CommonMark.\n\n{''.join(lines)}"
+        f"## Intended differences\n\nNumbers are those of CommonMark's examples.\n\n{''.join(lines)}"
     )
     return "\n".join(parts)
 

@@ -10,9 +10,9 @@ from tests.ui.chat.markdown.conformance.examples import Example, commonmark, git
 from tests.ui.chat.markdown.conformance.outline import Seen, outline
 from tests.ui.chat.markdown.conformance.page import expected
 
-HTML = "HTML is shown as the text that it is: what a model writes never becomes a part of the window."
-_SIGN = "The sign behind a number is shown as it was written, `10)` or `10.`; HTML cannot say which it was."
-_BARE = "A web address is a link wherever it stands, as in GitHub's dialect and behind any character."
+HTML = "HTML is shown as plain text: what a model writes never becomes part of the window."
+_SIGN = "The sign after a number is shown as written, `10)` or `10.`; HTML cannot tell them apart."
+_BARE = "A web address is a link in any position, as in GitHub's dialect and after any character."
 
 COMMONMARK_DIFFERENCES = {296: _SIGN, 297: _SIGN, 302: _SIGN, 602: _BARE, 608: _BARE, 611: _BARE}
 """By the number of the example. Those with HTML are recognised by a reader of HTML."""
