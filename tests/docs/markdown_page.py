@@ -41,9 +41,7 @@ def markdown_page() -> str:
             reasons.setdefault(each.reason, []).append(each.example.number)
     lines = [f"- {HTML} ({sum(each.reason == HTML for each in found)} examples)\n"]
     lines += [f"- {reason} ({', '.join(map(str, numbers))})\n" for reason, numbers in reasons.items()]
-    parts.append(
-        f"## Intended differences\n\nNumbers are those of CommonMark's examples.\n\n{''.join(lines)}"
-    )
+    parts.append(f"## Intended differences\n\nNumbers are those of CommonMark's examples.\n\n{''.join(lines)}")
     return "\n".join(parts)
 
 
