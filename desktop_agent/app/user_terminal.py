@@ -256,7 +256,7 @@ class TerminalControl(Controller):
         except OSError as error:
             del self._shells[shell.folder]
             if self._parts is not None:
-                why = _tr("The shell could not be started: {0}. Set SHELL to one that can, and start again.")
+                why = _tr("The shell could not be started: {0}. Set SHELL to one that works, and start again.")
                 self._parts[1].show_unavailable(why.format(error.strerror or error))
 
     def _on_changed(self, shell: UserShell) -> None:

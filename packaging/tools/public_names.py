@@ -348,7 +348,7 @@ def rest() -> Iterator[str]:
     for endpoint in RestServer(Workbench(paths, Settings()), ServeOptions(folder=paths.data)).endpoints:
         yield f"{endpoint.method} {endpoint.path}"
         yield from (f"{endpoint.method} {endpoint.path}?{name}" for name in endpoint.query.__struct_fields__)
-        for kind in (endpoint.body, endpoint.answers.kind):
+        for kind in (endpoint.body, endpoint.kind):
             if isinstance(kind, type) and issubclass(kind, Struct):
                 yield from (f"{kind.__name__}.{name}" for name in kind.__struct_fields__)
 

@@ -4676,8 +4676,8 @@
 <context>
     <name>EarlyMessage</name>
     <message>
-        <source>It is sent by itself as soon as that is done, unless you change it.</source>
-        <translation>Sie wird von selbst gesendet, sobald das getan ist, wenn Sie sie nicht ändern.</translation>
+        <source>It is sent automatically once loading is done, unless you change it.</source>
+        <translation>Sie wird nach dem Laden automatisch gesendet, wenn Sie sie nicht ändern.</translation>
     </message>
     <message>
         <source>It stays in the field. Choose a folder, then send it.</source>
@@ -5481,7 +5481,7 @@
         </translation>
     </message>
     <message>
-        <source>A limit of spending is reached</source>
+        <source>A spending limit is reached</source>
         <translation>Ein Ausgabenlimit ist erreicht</translation>
     </message>
     <message>
@@ -6174,8 +6174,8 @@
         <translation>Konto</translation>
     </message>
     <message>
-        <source>Add a key, and you can choose models of it in any conversation. New ones begin with {0}.</source>
-        <translation>Fügen Sie einen Schlüssel hinzu, um seine Modelle in jeder Unterhaltung wählen zu können. Neue beginnen mit {0}.</translation>
+        <source>Add a key to choose its models in any conversation. New conversations begin with {0}.</source>
+        <translation>Fügen Sie einen Schlüssel hinzu, um seine Modelle in jeder Unterhaltung wählen zu können. Neue Unterhaltungen beginnen mit {0}.</translation>
     </message>
     <message>
         <source>Address</source>
@@ -6571,8 +6571,8 @@
         <translation>Adresse eingeben …</translation>
     </message>
     <message>
-        <source>Of a gateway, a router or a server that speaks a format of OpenAI&apos;s or Anthropic&apos;s.</source>
-        <translation>Eines Gateways, Routers oder Servers, der ein Format von OpenAI oder Anthropic spricht.</translation>
+        <source>The address of a gateway, a router or a server that speaks one of OpenAI&apos;s or Anthropic&apos;s formats.</source>
+        <translation>Die Adresse eines Gateways, Routers oder Servers, der ein Format von OpenAI oder Anthropic spricht.</translation>
     </message>
     <message>
         <source>One account for the models of many vendors.</source>
@@ -7733,8 +7733,8 @@
 <context>
     <name>SamplingCard</name>
     <message>
-        <source>A million tokens cost {price}, read and written.</source>
-        <translation>Eine Million Token kosten {price}, gelesen und geschrieben.</translation>
+        <source>A million input and output tokens cost {price}.</source>
+        <translation>Eine Million gelesener und geschriebener Token kostet {price}.</translation>
     </message>
     <message>
         <source>Allow in this session</source>
@@ -7800,8 +7800,8 @@
         <translation>Hosts, die der Server erreichen darf</translation>
     </message>
     <message>
-        <source>It reads the open folder (.), without its secrets, and gets what stands here, with commas between.</source>
-        <translation>Er liest den geöffneten Ordner (.), ohne dessen Geheimnisse, und erhält, was hier steht, durch Kommas getrennt.</translation>
+        <source>It reads the open folder (.), without its secrets, and what you list here, separated by commas.</source>
+        <translation>Er liest den geöffneten Ordner (.) ohne dessen Geheimnisse und was Sie hier, durch Kommas getrennt, angeben.</translation>
     </message>
     <message>
         <source>May reach</source>
@@ -8315,8 +8315,8 @@
         <translation>Die Seite liegt auf {host} und öffnet sich in Ihrem Browser. Was Sie dort tun, bleibt dort.</translation>
     </message>
     <message>
-        <source>The words above are the server&apos;s. What you answer goes to it: write no password or key here.</source>
-        <translation>Die Worte oben stammen vom Server. Was Sie antworten, geht an ihn: Schreiben Sie hier kein Passwort und keinen Schlüssel.</translation>
+        <source>The server wrote the words above and gets your answer: write no password or key here.</source>
+        <translation>Der Text oben stammt vom Server, und er erhält Ihre Antwort: Geben Sie hier weder Passwort noch Schlüssel ein.</translation>
     </message>
     <message>
         <source>{server} asks you something</source>
@@ -8707,11 +8707,11 @@
         <translation>Eine Datei, an die jeder Werkzeugaufruf als JSON-Zeile angehängt wird.</translation>
     </message>
     <message>
-        <source>A file to which the same is appended, as lines of OTLP&apos;s JSON.</source>
-        <translation>Eine Datei, an die dasselbe angehängt wird, als Zeilen von OTLPs JSON.</translation>
+        <source>A file to which the same data is appended, as lines of OTLP JSON.</source>
+        <translation>Eine Datei, an die dieselben Daten als Zeilen in OTLP-JSON angehängt werden.</translation>
     </message>
     <message>
-        <source>A file to which the tool calls that are shown are appended, too.</source>
+        <source>A file to which the shown tool calls are appended as well.</source>
         <translation>Eine Datei, an die auch die angezeigten Werkzeugaufrufe angehängt werden.</translation>
     </message>
     <message>
@@ -8735,7 +8735,7 @@
         <translation>Immer</translation>
     </message>
     <message>
-        <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
+        <source>A different address than the provider&apos;s own, for a gateway or proxy. A named account has its own.</source>
         <translation>Eine andere Adresse als die des Anbieters, für ein Gateway oder einen Proxy. Ein Konto mit Namen hat seine eigene.</translation>
     </message>
     <message>
@@ -8843,8 +8843,8 @@
         <translation>Dunkel, hoher Kontrast</translation>
     </message>
     <message>
-        <source>Defaults of `desktop-agent run`. Its own options go before.</source>
-        <translation>Vorgaben für `desktop-agent run`. Dessen eigene Optionen gehen vor.</translation>
+        <source>Defaults of `desktop-agent run`. Its own options take precedence.</source>
+        <translation>Vorgaben für `desktop-agent run`. Dessen eigene Optionen haben Vorrang.</translation>
     </message>
     <message>
         <source>Demo, without a key</source>
@@ -8887,16 +8887,16 @@
         <translation>Auch Nachrichten, Antworten und Ein- und Ausgaben von Aufrufen exportieren: jeweils den Anfang, ohne das, was wie ein Schlüssel aussieht. Wer den Empfänger liest, kann dann die Unterhaltung lesen.</translation>
     </message>
     <message>
-        <source>Files and folders of the home folder that commands in the sandbox may read, beside tool chains and their caches; the rest of it is not there for them. `~` is the home folder.</source>
-        <translation>Dateien und Ordner des Benutzerverzeichnisses, die Befehle in der Sandbox lesen dürfen, außer Entwicklungswerkzeugen und deren Caches; der Rest ist für sie nicht da. `~` ist das Benutzerverzeichnis.</translation>
+        <source>Files and folders in the home folder that commands in the sandbox may read, besides tool chains and their caches. The rest is invisible to them. `~` is the home folder.</source>
+        <translation>Dateien und Ordner des Benutzerverzeichnisses, die Befehle in der Sandbox lesen dürfen, zusätzlich zu Entwicklungswerkzeugen und deren Caches. Der Rest ist für sie unsichtbar. `~` ist das Benutzerverzeichnis.</translation>
     </message>
     <message>
         <source>Files copied before</source>
         <translation>Vorher kopierte Dateien</translation>
     </message>
     <message>
-        <source>Folders beside the workspace that tools may read and commands may write. `~` is the home folder; a relative one is relative to the settings file.</source>
-        <translation>Ordner außer dem Arbeitsordner, die Werkzeuge lesen und in die Befehle schreiben dürfen. `~` ist das Benutzerverzeichnis; ein relativer gilt ab der Einstellungsdatei.</translation>
+        <source>Folders outside the workspace that tools may read and commands may write. `~` is the home folder; relative paths are relative to the settings file.</source>
+        <translation>Ordner außerhalb des Arbeitsordners, die Werkzeuge lesen und in die Befehle schreiben dürfen. `~` ist das Benutzerverzeichnis; relative Pfade gelten ab der Einstellungsdatei.</translation>
     </message>
     <message>
         <source>Folders not watched</source>
@@ -8911,20 +8911,20 @@
         <translation>Wie eng Zeilen und Nachrichten stehen.</translation>
     </message>
     <message>
-        <source>How long a command may take at most, whatever its call says.</source>
-        <translation>Wie lange ein Befehl höchstens dauern darf, was immer sein Aufruf sagt.</translation>
+        <source>The longest that a command may take, even if its call asks for more.</source>
+        <translation>Wie lange ein Befehl höchstens dauern darf, auch wenn sein Aufruf mehr verlangt.</translation>
     </message>
     <message>
         <source>How long a single answer may be. A longer one is cut and can be continued.</source>
         <translation>Wie lang eine einzelne Antwort sein darf. Eine längere wird abgeschnitten und kann fortgesetzt werden.</translation>
     </message>
     <message>
-        <source>How long one look through the workspace may take.</source>
+        <source>How long one scan of the workspace may take.</source>
         <translation>Wie lange ein Durchgang durch den Arbeitsordner dauern darf.</translation>
     </message>
     <message>
-        <source>How many files are copied before a command that destroys. What is more is named and not copied.</source>
-        <translation>Wie viele Dateien vor einem zerstörenden Befehl kopiert werden. Was mehr ist, wird genannt und nicht kopiert.</translation>
+        <source>How many files are copied before a destructive command. Files beyond that are named but not copied.</source>
+        <translation>Wie viele Dateien vor einem zerstörenden Befehl kopiert werden. Weitere Dateien werden genannt, aber nicht kopiert.</translation>
     </message>
     <message>
         <source>How many files are watched.</source>
@@ -8955,7 +8955,7 @@
         <translation>Wie viel ein Modell, von dem das nicht anders bekannt ist, auf einmal lesen kann: Anleitung, Unterhaltung und Antwort zusammen. `desktop-agent models list` zeigt, was bekannt ist.</translation>
     </message>
     <message>
-        <source>How much is copied before a command that destroys.</source>
+        <source>How much is copied before a destructive command.</source>
         <translation>Wie viel vor einem zerstörenden Befehl kopiert wird.</translation>
     </message>
     <message>
@@ -8975,8 +8975,8 @@
         <translation>Wie viel vom Ergebnis eines Werkzeugs das Modell liest. Menschen sehen alles.</translation>
     </message>
     <message>
-        <source>How much the model thinks before it answers, in its provider&apos;s word, such as low or high. `desktop-agent models list` shows which a model takes; one that does not take it gets none.</source>
-        <translation>Wie viel das Modell nachdenkt, bevor es antwortet, im Wort seines Anbieters, etwa low oder high. `desktop-agent models list` zeigt, welche ein Modell kennt; eines ohne erhält keinen.</translation>
+        <source>How much the model thinks before it answers, in its provider&apos;s term, such as low or high. `desktop-agent models list` shows the levels of each model; a model without this level gets none.</source>
+        <translation>Wie viel das Modell nachdenkt, bevor es antwortet, in der Bezeichnung seines Anbieters, etwa low oder high. `desktop-agent models list` zeigt die Stufen jedes Modells; ein Modell ohne diese Stufe erhält keine.</translation>
     </message>
     <message>
         <source>How the window looks, and how it tells that something waits.</source>
@@ -8995,8 +8995,8 @@
         <translation>In der Prüfung und in Fragen.</translation>
     </message>
     <message>
-        <source>In your message, by the system&apos;s dictionaries of your languages and of English, where it has some.</source>
-        <translation>In Ihrer Nachricht, mit den Wörterbüchern des Systems für Ihre Sprachen und für Englisch, soweit es welche hat.</translation>
+        <source>In your message, with the system&apos;s dictionaries for your languages and English, where installed.</source>
+        <translation>In Ihrer Nachricht, mit den Wörterbüchern des Systems für Ihre Sprachen und Englisch, soweit installiert.</translation>
     </message>
     <message>
         <source>Instead of green and red, for people who confuse these.</source>
@@ -9151,8 +9151,8 @@
         <translation>Des Desktops, wenn etwas auf Sie wartet oder eine Runde endet, während das Fenster nicht vorne ist.</translation>
     </message>
     <message>
-        <source>Of the window. Text of the model and the command line is not translated.</source>
-        <translation>Des Fensters. Was das Modell und die Befehlszeile sagen, wird nicht übersetzt.</translation>
+        <source>The language of the window. The model&apos;s text and the command line are not translated.</source>
+        <translation>Die Sprache des Fensters. Texte des Modells und der Befehlszeile werden nicht übersetzt.</translation>
     </message>
     <message>
         <source>Ollama</source>
@@ -9311,20 +9311,20 @@
         <translation>Die Tasten für diese Aktion, in diesem Teil des Fensters.</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
-        <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`, oder nacheinander wie `Ctrl+K Ctrl+S`. Eine leere Liste lässt sie ohne. Von zwei Aktionen mit denselben Tasten hat sie die, der Sie sie gegeben haben.</translation>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.</source>
+        <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`, oder nacheinander wie `Ctrl+K Ctrl+S`. Eine leere Liste bedeutet: keine Tasten. Haben zwei Aktionen dieselben Tasten, behält sie die, der Sie sie gegeben haben.</translation>
     </message>
     <message>
-        <source>The keys of this part of the window, where they come before those that work everywhere.</source>
-        <translation>Die Tasten dieses Teils des Fensters, wo sie vor denen gelten, die überall wirken.</translation>
+        <source>The keys of this part of the window, where they take precedence over those that work everywhere.</source>
+        <translation>Die Tasten dieses Teils des Fensters, wo sie Vorrang vor denen haben, die überall wirken.</translation>
     </message>
     <message>
         <source>The largest file of which a copy is kept.</source>
         <translation>Die größte Datei, von der eine Kopie behalten wird.</translation>
     </message>
     <message>
-        <source>The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. The conversation says so; the next request is asked of the usual one again.</source>
-        <translation>Das Modell, das eine Anfrage beantwortet, als ANBIETER/NAME, wenn das übliche nach allen Versuchen überlastet ist. Die Unterhaltung sagt es; die nächste Anfrage geht wieder an das übliche.</translation>
+        <source>The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all retries. The conversation says so; the next request goes to the usual one again.</source>
+        <translation>Das Modell, als ANBIETER/NAME, das eine Anfrage beantwortet, wenn das übliche nach allen Versuchen noch überlastet ist. Die Unterhaltung weist darauf hin; die nächste Anfrage geht wieder an das übliche.</translation>
     </message>
     <message>
         <source>The model&apos;s name, as its provider calls it.</source>
@@ -9447,12 +9447,12 @@
         <translation>Bei Überlastung</translation>
     </message>
     <message>
-        <source>When their definitions would take more of the model&apos;s context window than this, the model is offered `search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.</source>
-        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, werden dem Modell stattdessen `search_tools` angeboten, und was es damit findet. 0 überlässt sie immer der Suche, 100 nie.</translation>
+        <source>If their definitions would take more of the model&apos;s context window than this, the model gets `search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
+        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen `search_tools` und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
     </message>
     <message>
-        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, none of it is sent.</source>
-        <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne diesen und ohne Datei wird nichts davon gesendet.</translation>
+        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
+        <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne Empfänger und ohne Datei wird nichts gesendet.</translation>
     </message>
     <message>
         <source>Which model answers, and how much it thinks.</source>
@@ -9824,8 +9824,8 @@
         <translation>Anthropic-Profil „{0}“</translation>
     </message>
     <message>
-        <source>In the ways that the providers allow other programs to use one.</source>
-        <translation>Auf den Wegen, die die Anbieter anderen Programmen erlauben.</translation>
+        <source>In the ways in which providers allow other programs to use it.</source>
+        <translation>Auf den Wegen, die Anbieter anderen Programmen erlauben.</translation>
     </message>
     <message>
         <source>Sign in with ChatGPT</source>
@@ -9859,7 +9859,7 @@
         <translation>Beendet.</translation>
     </message>
     <message>
-        <source>The shell could not be started: {0}. Set SHELL to one that can, and start again.</source>
+        <source>The shell could not be started: {0}. Set SHELL to one that works, and start again.</source>
         <translation>Die Shell konnte nicht gestartet werden: {0}. Setzen Sie SHELL auf eine, die startet, und versuchen Sie es erneut.</translation>
     </message>
     <message>
@@ -9916,7 +9916,7 @@
         <translation>Terminal ausblenden</translation>
     </message>
     <message>
-        <source>Hide. What runs in it goes on.</source>
+        <source>Hide. What runs in it continues.</source>
         <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
     </message>
     <message>
@@ -10672,8 +10672,8 @@
         <translation>Alles ist entschieden</translation>
     </message>
     <message>
-        <source>Files that are kept or undone, of those that are listed</source>
-        <translation>Dateien, die behalten oder rückgängig gemacht sind, von denen in der Liste</translation>
+        <source>How many of the listed files are kept or undone</source>
+        <translation>Wie viele der Dateien in der Liste behalten oder rückgängig gemacht sind</translation>
     </message>
     <message>
         <source>Files that were changed since are left alone and listed.</source>
@@ -11354,7 +11354,7 @@
         <translation>Anmelden</translation>
     </message>
     <message>
-        <source>The sign-in goes on in your browser, at the service&apos;s own page.</source>
+        <source>The sign-in continues in your browser, on the service&apos;s own page.</source>
         <translation>Die Anmeldung geht in Ihrem Browser weiter, auf der Seite des Dienstes.</translation>
     </message>
 </context>

@@ -4658,7 +4658,7 @@
 <context>
     <name>EarlyMessage</name>
     <message>
-        <source>It is sent by itself as soon as that is done, unless you change it.</source>
+        <source>It is sent automatically once loading is done, unless you change it.</source>
         <translation>加载完成后会自动发送，除非您修改它。</translation>
     </message>
     <message>
@@ -5459,7 +5459,7 @@
         </translation>
     </message>
     <message>
-        <source>A limit of spending is reached</source>
+        <source>A spending limit is reached</source>
         <translation>已达到支出上限</translation>
     </message>
     <message>
@@ -6150,7 +6150,7 @@
         <translation>账户</translation>
     </message>
     <message>
-        <source>Add a key, and you can choose models of it in any conversation. New ones begin with {0}.</source>
+        <source>Add a key to choose its models in any conversation. New conversations begin with {0}.</source>
         <translation>添加密钥后，即可在任何对话中选择其模型。新对话使用 {0}。</translation>
     </message>
     <message>
@@ -6546,7 +6546,7 @@
         <translation>输入地址…</translation>
     </message>
     <message>
-        <source>Of a gateway, a router or a server that speaks a format of OpenAI&apos;s or Anthropic&apos;s.</source>
+        <source>The address of a gateway, a router or a server that speaks one of OpenAI&apos;s or Anthropic&apos;s formats.</source>
         <translation>使用 OpenAI 或 Anthropic 格式的网关、路由或服务器。</translation>
     </message>
     <message>
@@ -7701,7 +7701,7 @@
 <context>
     <name>SamplingCard</name>
     <message>
-        <source>A million tokens cost {price}, read and written.</source>
+        <source>A million input and output tokens cost {price}.</source>
         <translation>每百万 token 的读取和写入价格为 {price}。</translation>
     </message>
     <message>
@@ -7768,7 +7768,7 @@
         <translation>服务器可访问的主机</translation>
     </message>
     <message>
-        <source>It reads the open folder (.), without its secrets, and gets what stands here, with commas between.</source>
+        <source>It reads the open folder (.), without its secrets, and what you list here, separated by commas.</source>
         <translation>它可读取打开的文件夹 (.)（不含其中的机密），以及此处列出的内容（用逗号分隔）。</translation>
     </message>
     <message>
@@ -8279,7 +8279,7 @@
         <translation>该页面位于 {host}，将在浏览器中打开。您在那里的操作只留在那里。</translation>
     </message>
     <message>
-        <source>The words above are the server&apos;s. What you answer goes to it: write no password or key here.</source>
+        <source>The server wrote the words above and gets your answer: write no password or key here.</source>
         <translation>以上内容来自服务器。您的回答会发送给它：请勿在此填写密码或密钥。</translation>
     </message>
     <message>
@@ -8668,11 +8668,11 @@
         <translation>将每个工具调用作为一行 JSON 追加到此文件。</translation>
     </message>
     <message>
-        <source>A file to which the same is appended, as lines of OTLP&apos;s JSON.</source>
+        <source>A file to which the same data is appended, as lines of OTLP JSON.</source>
         <translation>将同样内容以 OTLP 的 JSON 行追加到此文件。</translation>
     </message>
     <message>
-        <source>A file to which the tool calls that are shown are appended, too.</source>
+        <source>A file to which the shown tool calls are appended as well.</source>
         <translation>所显示的工具调用也会追加到此文件。</translation>
     </message>
     <message>
@@ -8696,7 +8696,7 @@
         <translation>始终</translation>
     </message>
     <message>
-        <source>Another address than the provider&apos;s own, for a gateway or proxy. An account with a name has its own.</source>
+        <source>A different address than the provider&apos;s own, for a gateway or proxy. A named account has its own.</source>
         <translation>不同于提供商自己的地址，用于网关或代理。有名称的账户使用自己的地址。</translation>
     </message>
     <message>
@@ -8804,7 +8804,7 @@
         <translation>深色，高对比度</translation>
     </message>
     <message>
-        <source>Defaults of `desktop-agent run`. Its own options go before.</source>
+        <source>Defaults of `desktop-agent run`. Its own options take precedence.</source>
         <translation>`desktop-agent run` 的默认值。其自身选项优先。</translation>
     </message>
     <message>
@@ -8848,7 +8848,7 @@
         <translation>同时导出消息、回答以及调用的输入和返回：各取开头部分，去除看似密钥的内容。能读取接收端的人因此能读到对话。</translation>
     </message>
     <message>
-        <source>Files and folders of the home folder that commands in the sandbox may read, beside tool chains and their caches; the rest of it is not there for them. `~` is the home folder.</source>
+        <source>Files and folders in the home folder that commands in the sandbox may read, besides tool chains and their caches. The rest is invisible to them. `~` is the home folder.</source>
         <translation>除工具链及其缓存外，沙盒中的命令可读取的主目录文件和文件夹；其余内容对它们不存在。`~` 是主目录。</translation>
     </message>
     <message>
@@ -8856,7 +8856,7 @@
         <translation>预先复制的文件数</translation>
     </message>
     <message>
-        <source>Folders beside the workspace that tools may read and commands may write. `~` is the home folder; a relative one is relative to the settings file.</source>
+        <source>Folders outside the workspace that tools may read and commands may write. `~` is the home folder; relative paths are relative to the settings file.</source>
         <translation>工作区之外，工具可读取、命令可写入的文件夹。`~` 是主目录；相对路径以设置文件为准。</translation>
     </message>
     <message>
@@ -8872,7 +8872,7 @@
         <translation>行与消息之间的距离。</translation>
     </message>
     <message>
-        <source>How long a command may take at most, whatever its call says.</source>
+        <source>The longest that a command may take, even if its call asks for more.</source>
         <translation>无论调用如何指定，命令最多可运行多久。</translation>
     </message>
     <message>
@@ -8880,11 +8880,11 @@
         <translation>单个回答的最大长度。超出会被截断，可以继续。</translation>
     </message>
     <message>
-        <source>How long one look through the workspace may take.</source>
+        <source>How long one scan of the workspace may take.</source>
         <translation>扫描一次工作区最多用多久。</translation>
     </message>
     <message>
-        <source>How many files are copied before a command that destroys. What is more is named and not copied.</source>
+        <source>How many files are copied before a destructive command. Files beyond that are named but not copied.</source>
         <translation>破坏性命令之前复制多少文件。超出的会列出名称但不复制。</translation>
     </message>
     <message>
@@ -8916,7 +8916,7 @@
         <translation>对于长度未知的模型，一次可读取多少：指引、对话和回答合计。`desktop-agent models list` 显示已知信息。</translation>
     </message>
     <message>
-        <source>How much is copied before a command that destroys.</source>
+        <source>How much is copied before a destructive command.</source>
         <translation>破坏性命令之前复制多少内容。</translation>
     </message>
     <message>
@@ -8936,7 +8936,7 @@
         <translation>模型读取工具结果的多少。用户能看到全部。</translation>
     </message>
     <message>
-        <source>How much the model thinks before it answers, in its provider&apos;s word, such as low or high. `desktop-agent models list` shows which a model takes; one that does not take it gets none.</source>
+        <source>How much the model thinks before it answers, in its provider&apos;s term, such as low or high. `desktop-agent models list` shows the levels of each model; a model without this level gets none.</source>
         <translation>模型回答前思考的程度，使用提供商的用词，如 low 或 high。`desktop-agent models list` 显示各模型支持的值；不支持的模型不发送。</translation>
     </message>
     <message>
@@ -8956,7 +8956,7 @@
         <translation>在审阅和问题中。</translation>
     </message>
     <message>
-        <source>In your message, by the system&apos;s dictionaries of your languages and of English, where it has some.</source>
+        <source>In your message, with the system&apos;s dictionaries for your languages and English, where installed.</source>
         <translation>在您的消息中，使用系统中您所用语言和英语的词典（如果有）。</translation>
     </message>
     <message>
@@ -9112,7 +9112,7 @@
         <translation>窗口不在前台时，如果有内容等待您或一轮结束，则发送桌面通知。</translation>
     </message>
     <message>
-        <source>Of the window. Text of the model and the command line is not translated.</source>
+        <source>The language of the window. The model&apos;s text and the command line are not translated.</source>
         <translation>窗口的语言。模型和命令行的文字不翻译。</translation>
     </message>
     <message>
@@ -9272,11 +9272,11 @@
         <translation>此操作在窗口这一部分中的按键。</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.</source>
+        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.</source>
         <translation>窗口中每个操作的按键，写作 `Ctrl+Shift+F`；依次按下的写作 `Ctrl+K Ctrl+S`。空列表表示没有按键。两个操作使用相同按键时，由您指定的那个拥有它。</translation>
     </message>
     <message>
-        <source>The keys of this part of the window, where they come before those that work everywhere.</source>
+        <source>The keys of this part of the window, where they take precedence over those that work everywhere.</source>
         <translation>窗口这一部分的按键，在其中优先于各处通用的按键。</translation>
     </message>
     <message>
@@ -9284,7 +9284,7 @@
         <translation>会保留副本的最大文件。</translation>
     </message>
     <message>
-        <source>The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. The conversation says so; the next request is asked of the usual one again.</source>
+        <source>The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all retries. The conversation says so; the next request goes to the usual one again.</source>
         <translation>默认模型在所有尝试后仍过载时，由此模型回答请求，写作 PROVIDER/NAME。对话中会说明；下一次请求仍发给默认模型。</translation>
     </message>
     <message>
@@ -9408,11 +9408,11 @@
         <translation>过载时</translation>
     </message>
     <message>
-        <source>When their definitions would take more of the model&apos;s context window than this, the model is offered `search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.</source>
+        <source>If their definitions would take more of the model&apos;s context window than this, the model gets `search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
         <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供 `search_tools` 及其找到的工具。0 表示始终留待搜索，100 表示从不。</translation>
     </message>
     <message>
-        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, none of it is sent.</source>
+        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
         <translation>以 OTLP over HTTP 发送跨度和指标的目的地，如 `http://localhost:4318`：轮次、请求和调用的用时及内容。既无接收端也无文件时，不发送任何内容。</translation>
     </message>
     <message>
@@ -9785,7 +9785,7 @@
         <translation>Anthropic 配置文件“{0}”</translation>
     </message>
     <message>
-        <source>In the ways that the providers allow other programs to use one.</source>
+        <source>In the ways in which providers allow other programs to use it.</source>
         <translation>以提供商允许其他程序使用的方式。</translation>
     </message>
     <message>
@@ -9820,7 +9820,7 @@
         <translation>已结束。</translation>
     </message>
     <message>
-        <source>The shell could not be started: {0}. Set SHELL to one that can, and start again.</source>
+        <source>The shell could not be started: {0}. Set SHELL to one that works, and start again.</source>
         <translation>无法启动 shell：{0}。请将 SHELL 设为可用的 shell，然后重新启动。</translation>
     </message>
     <message>
@@ -9877,7 +9877,7 @@
         <translation>隐藏终端</translation>
     </message>
     <message>
-        <source>Hide. What runs in it goes on.</source>
+        <source>Hide. What runs in it continues.</source>
         <translation>隐藏。其中运行的程序会继续。</translation>
     </message>
     <message>
@@ -10608,7 +10608,7 @@
         <translation>全部已决定</translation>
     </message>
     <message>
-        <source>Files that are kept or undone, of those that are listed</source>
+        <source>How many of the listed files are kept or undone</source>
         <translation>列出的文件中已保留或已撤销的数量</translation>
     </message>
     <message>
@@ -11278,7 +11278,7 @@
         <translation>登录</translation>
     </message>
     <message>
-        <source>The sign-in goes on in your browser, at the service&apos;s own page.</source>
+        <source>The sign-in continues in your browser, on the service&apos;s own page.</source>
         <translation>登录将在浏览器中、在服务自己的页面上继续。</translation>
     </message>
 </context>

@@ -33,7 +33,7 @@ async def answer(user: Driver, press: Callable[[QPushButton], None]) -> None:
     call = user.transcript.pending_approvals[0].call_id
 
     def is_answered() -> bool:
-        if all(request.call_id != call for request in user.transcript.pending_approvals):
+        if not user.is_pending(call):
             return True  # before the next question gets the answer of this one
         if (button := allow_button(user)) is not None and button.isEnabled():
             press(button)

@@ -7,7 +7,6 @@ same font, get the same text in the same pieces, and are repainted whole after e
 
 import gc
 import random
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -272,15 +271,6 @@ def repeats(is_nightly: bool) -> int:
 @pytest.fixture
 def streamed_chars(is_nightly: bool) -> int:
     return 80_000 if is_nightly else 16_000
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    def say(line: str) -> None:
-        with capsys.disabled():
-            sys.stdout.write(f"\n{line}")
-
-    return say
 
 
 @pytest.fixture(autouse=True)

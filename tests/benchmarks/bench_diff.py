@@ -167,15 +167,6 @@ def repeats(is_nightly: bool) -> int:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    def say(line: str) -> None:
-        with capsys.disabled():
-            sys.stdout.write(f"\n{line}")
-
-    return say
-
-
-@pytest.fixture
 def comparing() -> Generator[tuple[asyncio.AbstractEventLoop, Comparer]]:
     loop = asyncio.new_event_loop()
     comparer = Comparer()

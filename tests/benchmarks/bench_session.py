@@ -45,15 +45,6 @@ TURNS: Final = 4_000
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    def say(line: str) -> None:
-        with capsys.disabled():
-            sys.stdout.write(f"\n{line}")
-
-    return say
-
-
-@pytest.fixture
 def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A long session in a home of its own, as it lies on the disk on another day.
 

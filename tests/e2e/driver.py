@@ -17,9 +17,11 @@ from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.question.approval import ApprovalCard
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.window.actions import Actions
+from tests.servers.threaded import ThreadedServer
 from tests.still_running import still_running
 
 W = TypeVar("W", bound=QWidget)
@@ -163,6 +165,25 @@ class Driver:
         """Whether the dialog of a question is open and lets the user allow."""
         dialog = self.find(ApprovalDialog, "approvalDialog")
         return dialog is not None and dialog.can_allow
+
+    async def see_card(self, *, behind: ApprovalCard | None = None) -> ApprovalCard:
+        """Wait until a question of the conversation takes answers, another one than that `behind` it."""
+        before = behind.request.call_id if behind is not None else ""
+
+        def listening() -> ApprovalCard | None:
+            cards = self.window.main_window.findChildren(ApprovalCard)
+            return next((card for card in cards if card.is_listening and card.request.call_id != before), None)
+
+        return await self.until(listening, "a question takes answers")
+
+    def is_pending(self, call_id: str) -> bool:
+        """Whether the question about this call waits."""
+        return any(request.call_id == call_id for request in self.transcript.pending_approvals)
+
+    async def see_stalled(self, model: ThreadedServer, number: int) -> None:
+        """Wait until the model has begun its answer to this request, and says no more."""
+        await self.until_true(lambda: len(model.messages) > number, "the model is asked")
+        await self.until_true(model.messages[number].has_stalled.is_set, "the answer has stalled")
 
     async def see_turn_end(self) -> None:
         """Wait until the turn has ended, as completed."""

@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalCard:
     """See the whole call of a server's tool; a message into the turn leaves it open, and Enter denies it."""
     composer = user.composer
-    card = await waiting_card(user)
+    card = await user.see_card()
     assert "program/write" in shown_in(card)
     assert 'path: "notes.txt"' in shown_in(card)
     assert not card.question.folds[0].is_all_seen
@@ -64,7 +64,7 @@ async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalC
     await user.type("composer", "careful with that")
     for _ in range(2):  # the second time, there is nothing left to send
         await user.press(Qt.Key.Key_Return, CTRL)
-    assert (await waiting_card(user)).request is card.request, "what was sent answers nothing"
+    assert (await user.see_card()).request is card.request, "what was sent answers nothing"
 
     QTest.keyClicks(composer.edit, "no, do not write that")
     await user.until_true(lambda: bool(hint(user)), "the field says what its keys do")
@@ -78,7 +78,7 @@ async def allows_a_command_in_the_dialog(
     user: Driver, behind: ApprovalCard, pictures: Path, hand: Hand
 ) -> ApprovalCard:
     """See what the model says the command is for, on the card and in the dialog, and allow it there."""
-    card = await waiting_card(user, behind=behind)
+    card = await user.see_card(behind=behind)
     assert "Keep the notes" in card.accessibleName()
     user.screenshot(pictures / "explained.png")
     QTest.mouseClick(review_button(card), Qt.MouseButton.LeftButton)
@@ -97,7 +97,7 @@ async def allows_a_command_in_the_dialog(
 
 async def answers_on_the_card(user: Driver, behind: ApprovalCard, hand: Hand) -> None:
     """Deny the last command by its key, or allow it with the mouse."""
-    card = await waiting_card(user, behind=behind)
+    card = await user.see_card(behind=behind)
     if hand == "keyboard":
         await user.press(Qt.Key.Key_D, CTRL_SHIFT)
     else:
@@ -146,7 +146,7 @@ def test_a_killed_turn_and_a_gateway_of_the_environment_are_said_to_be_what_they
 
     async def work(user: Driver) -> None:
         await begin(user, "Wait.")
-        QTest.mouseClick(allow_button(await waiting_card(user)), Qt.MouseButton.LeftButton)
+        QTest.mouseClick(allow_button(await user.see_card()), Qt.MouseButton.LeftButton)
         await user.see_turn_end()
         await user.quit()
 
@@ -187,17 +187,6 @@ async def begin(user: Driver, prompt: str) -> None:
     await user.press(Qt.Key.Key_Return)
 
 
-async def waiting_card(user: Driver, *, behind: ApprovalCard | None = None) -> ApprovalCard:
-    """Wait for a card that takes answers, which is not the one that was answered before."""
-    before = behind.request.call_id if behind is not None else ""
-
-    def found() -> ApprovalCard | None:
-        cards = user.window.main_window.findChildren(ApprovalCard)
-        return next((card for card in cards if card.is_listening and card.request.call_id != before), None)
-
-    return await user.until(found, "a card takes answers")
-
-
 async def answered(user: Driver, card: ApprovalCard, press: object) -> None:
     """Press until the question is answered: in the first moment after it came, nothing answers."""
     assert callable(press)
@@ -205,7 +194,7 @@ async def answered(user: Driver, card: ApprovalCard, press: object) -> None:
 
     def is_answered() -> bool:
         press()
-        return all(request.call_id != call for request in user.transcript.pending_approvals)
+        return not user.is_pending(call)
 
     await user.until_true(is_answered, "the question is answered")
 

@@ -88,18 +88,6 @@ async def test_a_request_without_the_version_of_the_api_is_refused() -> None:
             await said(client.with_options(default_headers=cast("dict[str, str]", omitted)))
 
 
-async def test_tokens_can_be_counted() -> None:
-    async with AnthropicServer() as server, client_of(server) as client:
-        count = await client.messages.count_tokens(model="m", messages=[{"role": "user", "content": "Hello."}])
-        assert count.input_tokens > 0
-        assert server.violations == []
-
-
-async def test_models_can_be_listed() -> None:
-    async with AnthropicServer() as server, client_of(server) as client:
-        assert [model.id async for model in client.models.list()] == ["claude-test-large", "claude-test-old"]
-
-
 async def test_the_server_runs_as_a_process(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"text": "Hi."}, {"text": "Wait.", "fault": {"kind": "stall", "events": 2}}]))

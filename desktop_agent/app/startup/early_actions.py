@@ -38,7 +38,7 @@ class EarlyActions(QObject):
         """Moves a text at the end of the field to the conversation shown next, once one can be shown."""
         self._waits = AgentError(
             _tr("Your message is not sent yet: the window is still loading."),
-            hint=_tr("It is sent by itself as soon as that is done, unless you change it."),
+            hint=_tr("It is sent automatically once loading is done, unless you change it."),
         )
         self._left = AgentError(
             _tr("Your message is not sent: you chose something else meanwhile."),

@@ -101,13 +101,10 @@ WRAPPERS: dict[str, WrapperForm] = {
     "doas": WrapperForm("uC", "ns"),
     "nice": WrapperForm("n", "0123456789", ("adjustment",)),
     "ionice": WrapperForm("cn", "t", ("class", "classdata"), ("ignore",)),
-    "nohup": WrapperForm(),
     "setsid": WrapperForm("", "cfw", (), ("ctty", "fork", "wait")),
     "time": WrapperForm("", "plv", (), ("portability", "verbose")),
     "timeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
-    "gtimeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
     "stdbuf": WrapperForm("ioe", "", ("input", "output", "error")),
-    "gnice": WrapperForm("n", "0123456789", ("adjustment",)),
     "prlimit": WrapperForm("op", "", ("output", "pid", *_LIMITS), ("noheadings", "raw", "verbose", *_LIMITS)),
     "numactl": WrapperForm(
         "mNCipPw",
@@ -115,30 +112,18 @@ WRAPPERS: dict[str, WrapperForm] = {
         ("membind", "cpunodebind", "physcpubind", "interleave", "preferred", "weighted-interleave"),
         ("localalloc", "balancing", "all"),
     ),
-    "eatmydata": WrapperForm(),
     "choom": WrapperForm("np", "", ("adjust", "pid")),
-    "catchsegv": WrapperForm(),
     "chronic": WrapperForm("", "ev"),
     "ifne": WrapperForm("", "n"),
     "torsocks": WrapperForm("uaP", "qd", ("user", "pass", "address", "port"), ("quiet", "debug", "isolate")),
-    "torify": WrapperForm(),
     "proxychains": WrapperForm("f", "q"),
-    "proxychains4": WrapperForm("f", "q"),
     "tini": WrapperForm("ep", "sgvw"),
     "dumb-init": WrapperForm("r", "cv", ("rewrite",), ("single-child", "verbose")),
     "gosu": WrapperForm("", "", (), (), 1),
-    "su-exec": WrapperForm("", "", (), (), 1),
     "taskset": WrapperForm("", "a", (), ("all-tasks",), 1),
     "chrt": WrapperForm("TPD", "abfior", (), ("batch", "fifo", "idle", "other", "rr"), 1),
     "command": WrapperForm("", "p"),
-    "builtin": WrapperForm(),
     "exec": WrapperForm("a", "cl"),
-    "coproc": WrapperForm(),
-    "noglob": WrapperForm(),
-    "nocorrect": WrapperForm(),
-    "-": WrapperForm(),
-    "busybox": WrapperForm(),
-    "toybox": WrapperForm(),
     "xargs": WrapperForm(
         "InPLsdEa",
         "0rtpxoi",
@@ -146,6 +131,10 @@ WRAPPERS: dict[str, WrapperForm] = {
         ("null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty"),
     ),
 }
+_WITHOUT_OPTIONS = "nohup eatmydata catchsegv torify builtin coproc noglob nocorrect - busybox toybox"
+WRAPPERS.update(dict.fromkeys(_WITHOUT_OPTIONS.split(), WrapperForm()))
+_NAMESAKES = {"gnice": "nice", "gtimeout": "timeout", "proxychains4": "proxychains", "su-exec": "gosu"}
+WRAPPERS.update((name, WRAPPERS[like]) for name, like in _NAMESAKES.items())
 
 _LOADER = re.compile(r"ld(-linux|-musl)?[\w.-]*\.so(\.\d+)?")
 _LOADER_FORM = WrapperForm(

@@ -11,13 +11,12 @@ folders. A program that is given by its path can be a link to a hidden file, or 
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
-from desktop_agent.core.sandbox.home import TEMP, Homes
+from desktop_agent.core.sandbox.home import TEMP, Homes, named_in
 
 _NAME = r"(?P<name>[A-Za-z0-9_][\w.+-]{0,63})"
 _QUOTED = rf"['\"‘`]?{_NAME}['\"’`]?"
@@ -40,7 +39,6 @@ _PATH_NOT_FOUND = (
     rf"[Nn]o such file or directory: ['\"]{_PROGRAM_PATH}['\"]",  # Python, zsh
     rf"\bspawn {_PROGRAM_PATH} ENOENT\b",  # Node
 )
-_LONGEST_FIRST_LINE = 1024
 
 _IN_HOME = (
     ".local/bin", "bin", ".cargo/bin", "go/bin", ".npm-global/bin", ".deno/bin", ".bun/bin", ".volta/bin",
@@ -78,23 +76,10 @@ def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
-        for needed in (Path(os.path.realpath(path)), *_interpreter_of(path)):
+        for needed in (Path(os.path.realpath(path)), *islice(named_in(str(path)), 1)):
             if hidden := is_hidden(needed):
                 return needed, hidden
     return None
-
-
-def _interpreter_of(script: Path) -> Iterator[Path]:
-    try:
-        if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - a pipe would keep us waiting
-            return
-        with script.open("rb") as file:
-            line = file.readline(_LONGEST_FIRST_LINE)
-    except (OSError, ValueError):
-        return
-    words = os.fsdecode(line.removeprefix(b"#!")).split() if line.startswith(b"#!") else []
-    if words and words[0].startswith("/"):
-        yield Path(words[0])
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:

@@ -316,11 +316,11 @@ def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
         for place in _InstallLookup(writable).places_of(str(waiting.pop(0))):
             if Path(place) not in found and _is_program(place):
                 found[Path(place)] = None
-                waiting += _named_in(place)
+                waiting += named_in(place)
     return tuple(found)
 
 
-def _named_in(script: str) -> Iterator[Path]:
+def named_in(script: str) -> Iterator[Path]:
     """Yield the absolute paths in a script's first line, or in any line of a shell script."""
     with suppress(OSError, ValueError):
         if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - opening a pipe would block

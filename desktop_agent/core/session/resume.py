@@ -42,7 +42,6 @@ from desktop_agent.core.store.journal.records import (
 from desktop_agent.core.store.journal.snapshot import (
     SNAPSHOT_NAME,
     Section,
-    extent_of,
     read_extent,
     read_sections,
     write_snapshot,
@@ -291,7 +290,7 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: Yi
     known.carry_on(journal, blobs, yield_gil=yield_gil)
     if known.is_lacking:
         raise ValueError("contents are missing")
-    write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
+    write_snapshot(snapshot, journal, known.offset, sections_of(known))
 
 
 _MODULE: Final = "desktop_agent.core.session.resume"

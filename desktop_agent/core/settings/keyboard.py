@@ -160,7 +160,7 @@ class TerminalKeys(Section, frozen=True, kw_only=True):
     scroll_down: tuple[str, ...] = _part_keys("Scroll down", "Shift+PgDown", plain=_SCREEN)
 
 
-_IN_A_PART = "The keys of this part of the window, where they come before those that work everywhere."
+_IN_A_PART = "The keys of this part of the window, where they take precedence over those that work everywhere."
 
 
 class KeySettings(Section, frozen=True, kw_only=True):

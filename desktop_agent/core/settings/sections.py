@@ -36,15 +36,15 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     allowed_paths: tuple[str, ...] = setting(
         (),
         title="Other folders",
-        text="Folders beside the workspace that tools may read and commands may write. `~` is the home folder; "
-        "a relative one is relative to the settings file.",
+        text="Folders outside the workspace that tools may read and commands may write. `~` is the home folder; "
+        "relative paths are relative to the settings file.",
         holds="folders",
     )
     home_visible: tuple[str, ...] = setting(
         (),
         title="Visible in the home folder",
-        text="Files and folders of the home folder that commands in the sandbox may read, beside tool chains "
-        "and their caches; the rest of it is not there for them. `~` is the home folder.",
+        text="Files and folders in the home folder that commands in the sandbox may read, besides tool chains and "
+        "their caches. The rest is invisible to them. `~` is the home folder.",
         holds="folders",
     )
     passed_variables: tuple[str, ...] = setting(
@@ -63,7 +63,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     timeout_seconds: float | None = setting(
         None,
         title="Longest command",
-        text="How long a command may take at most, whatever its call says.",
+        text="The longest that a command may take, even if its call asks for more.",
         unit="seconds",
         unset="the call decides",
     )
@@ -134,7 +134,7 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
     max_seconds: float = setting(
         20.0,
         title="Longest look",
-        text="How long one look through the workspace may take.",
+        text="How long one scan of the workspace may take.",
         unit="seconds",
         is_advanced=True,
     )
@@ -170,14 +170,14 @@ class SafetyCopySettings(Section, frozen=True, kw_only=True):
     max_files: int = setting(
         20_000,
         title="Files copied before",
-        text="How many files are copied before a command that destroys. What is more is named and not copied.",
+        text="How many files are copied before a destructive command. Files beyond that are named but not copied.",
         unit="files",
         is_advanced=True,
     )
     max_mib: int = setting(
         200,
         title="Size copied before",
-        text="How much is copied before a command that destroys.",
+        text="How much is copied before a destructive command.",
         unit="MiB",
         is_advanced=True,
     )
@@ -191,7 +191,7 @@ class UiSettings(Section, frozen=True, kw_only=True):
     language: Literal["system", "en", "de", "zh-cn"] = setting(
         "system",
         title="Language",
-        text="Of the window. Text of the model and the command line is not translated.",
+        text="The language of the window. The model's text and the command line are not translated.",
         words={"system": "As the system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
         effect="next start",
     )
@@ -243,7 +243,7 @@ class UiSettings(Section, frozen=True, kw_only=True):
     spelling: bool = setting(
         True,
         title="Underline misspelled words",
-        text="In your message, by the system's dictionaries of your languages and of English, where it has some.",
+        text="In your message, with the system's dictionaries for your languages and English, where installed.",
     )
     opens_approvals: bool = setting(
         False,
@@ -279,7 +279,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     base_url: str = setting(
         "",
         title="Address",
-        text="Another address than the provider's own, for a gateway or proxy. An account with a name has its own.",
+        text="A different address than the provider's own, for a gateway or proxy. A named account has its own.",
         holds="address",
         unset="the provider's own",
         effect="next session",
@@ -302,16 +302,16 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     effort: str = setting(
         "",
         title="Effort",
-        text="How much the model thinks before it answers, in its provider's word, such as low or high. "
-        "`desktop-agent models list` shows which a model takes; one that does not take it gets none.",
+        text="How much the model thinks before it answers, in its provider's term, such as low or high. `desktop-agent"
+        " models list` shows the levels of each model; a model without this level gets none.",
         unset="the model's own",
         effect="next session",
     )
     fallback: str = setting(
         "",
         title="When it is overloaded",
-        text="The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. "
-        "The conversation says so; the next request is asked of the usual one again.",
+        text="The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all "
+        "retries. The conversation says so; the next request goes to the usual one again.",
         holds="model",
         unset="the request fails",
         is_advanced=True,
@@ -408,8 +408,8 @@ class McpSettings(Section, frozen=True, kw_only=True):
     tools_share: int = setting(
         10,
         title="Room for the tools of servers",
-        text="When their definitions would take more of the model's context window than this, the model is offered "
-        "`search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.",
+        text="If their definitions would take more of the model's context window than this, the model gets "
+        "`search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.",
         unit="%",
         least=0,
         most=100,
@@ -458,7 +458,7 @@ class RunnerSettings(Section, frozen=True, kw_only=True):
     tool_debug_log: str = setting(
         "",
         title="Log of shown calls",
-        text="A file to which the tool calls that are shown are appended, too.",
+        text="A file to which the shown tool calls are appended as well.",
         unset="none",
         holds="file",
         effect="next run",
@@ -470,14 +470,14 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
         "",
         title="Receiver",
         text="Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, "
-        "requests and calls took, and what they were. With neither this nor a file, none of it is sent.",
+        "requests and calls took, and what they were. With neither this nor a file, no data is sent.",
         unset="none",
         holds="address",
     )
     file: str = setting(
         "",
         title="Telemetry file",
-        text="A file to which the same is appended, as lines of OTLP's JSON.",
+        text="A file to which the same data is appended, as lines of OTLP JSON.",
         unset="none",
         holds="file",
     )
@@ -507,7 +507,7 @@ class Settings(Section, frozen=True, kw_only=True):
         ExecutionSettings, "Approvals", "What may happen without a question, and what confines commands."
     )
     safety_copy: SafetyCopySettings = section(
-        SafetyCopySettings, "Safety copies", "How much is copied before a command that destroys."
+        SafetyCopySettings, "Safety copies", "How much is copied before a destructive command."
     )
     capture: CaptureSettings = section(
         CaptureSettings,
@@ -521,10 +521,10 @@ class Settings(Section, frozen=True, kw_only=True):
         KeySettings,
         "Keyboard",
         "The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An "
-        "empty list leaves it without. Of two actions with the same keys, the one that you gave them has them.",
+        "empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.",
     )
     runner: RunnerSettings = section(
-        RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
+        RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options take precedence."
     )
     telemetry: TelemetrySettings = section(
         TelemetrySettings, "Telemetry", "What is sent about sessions to a receiver of yours. By default, nothing."

@@ -216,7 +216,7 @@ def cut(text: str) -> str:
 
 def _asked(request: ApprovalRequest) -> str:
     if request.spending is not None:
-        return _tr("A limit of spending is reached")
+        return _tr("A spending limit is reached")
     if (question := request.question) is not None:
         if question.sampling is not None:
             return _tr("A server wants to ask the model")

@@ -348,7 +348,9 @@ class OtherStep(CardsStep):
         title = self.tr("OpenRouter or another address")
         super().__init__(theme, title, self.tr("One account for the models of many vendors."))
         router = self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring.")
-        address = self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's.")
+        address = self.tr(
+            "The address of a gateway, a router or a server that speaks one of OpenAI's or Anthropic's formats."
+        )
         sign_in, enter = self.tr("Sign in with OpenRouter"), self.tr("Enter an address")
         self.show_choices([(sign_in, router, "openrouter"), (enter, address, "address")])
         self.offer("openrouter", self.tr("Sign in…"), "routerSignInButton", partial(actions.sign_in, "openrouter", ""))
@@ -361,7 +363,7 @@ class SubscriptionStep(CardsStep):
     """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
-        explanation = self.tr("In the ways that the providers allow other programs to use one.")
+        explanation = self.tr("In the ways in which providers allow other programs to use it.")
         super().__init__(theme, self.tr("Use a subscription"), explanation)
         self._actions = actions
         self._others = Note(object_name="otherProgramsNote")
@@ -399,7 +401,9 @@ class WaitingStep(Step):
     """Waits for the browser; the user can only go back."""
 
     def __init__(self) -> None:
-        super().__init__(self.tr("Sign in"), self.tr("The sign-in goes on in your browser, at the service's own page."))
+        super().__init__(
+            self.tr("Sign in"), self.tr("The sign-in continues in your browser, on the service's own page.")
+        )
         self.wait = BrowserWait()
         add_parts(self.column, self.wait, STRETCH)
 

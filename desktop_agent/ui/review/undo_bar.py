@@ -69,7 +69,7 @@ class UndoBar(QWidget):
     def set_state(self, state: BarState) -> None:
         decided = self.tr("{0} of {1} decided").format(state.decided, state.total)
         self._summary.setText(decided if state.total else self.tr("Nothing to decide"))
-        self._summary.setToolTip(self.tr("Files that are kept or undone, of those that are listed"))
+        self._summary.setToolTip(self.tr("How many of the listed files are kept or undone"))
         self._progress.set_share(state.decided / state.total if state.total else 0)
         self._has_files = bool(state.total)
         self._show_progress()

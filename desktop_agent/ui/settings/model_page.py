@@ -175,7 +175,7 @@ class ModelPage(Page):
         self._asked.setVisible(vendor is not None)
         self._demo.setVisible(vendor is None)
         self._which.setHidden(bool(self._connecting))
-        text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
+        text = self.tr("Add a key to choose its models in any conversation. New conversations begin with {0}.")
         self._unchosen.say(text.format(words(PROVIDER_LABELS[settings.provider])))
         self._unchosen.setVisible(bool(self._connecting))
         if vendor is None:

@@ -176,9 +176,7 @@ class SandboxFields(ServerFields):
         is_on = self._switch.isChecked()
         self._rows.setVisible(is_on)
         self._words.setText(
-            self.tr(
-                "It reads the open folder (.), without its secrets, and gets what stands here, with commas between."
-            )
+            self.tr("It reads the open folder (.), without its secrets, and what you list here, separated by commas.")
             if is_on
             else self.tr("Not sandboxed: it runs with all of your rights. Add only what you trust.")
         )

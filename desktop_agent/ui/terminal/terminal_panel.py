@@ -256,7 +256,7 @@ class TerminalPanel(QWidget):
             clicked=self.closed,
             variant="flat",
             accessible_name=self.tr("Hide the terminal"),
-            tooltip=self.tr("Hide. What runs in it goes on."),
+            tooltip=self.tr("Hide. What runs in it continues."),
         )
         self._asking_no = compact_button(self.tr("Do not paste"), "terminalPasteNo", clicked=self._forget_paste)
         self._asking_yes = compact_button(self.tr("Paste"), "terminalPasteYes", clicked=self._paste_all_the_same)

@@ -240,26 +240,6 @@ async def test_a_hunk_of_the_agents_goes_alone_and_one_of_the_users_only_when_in
         assert ground.read("a.txt") == BOTH
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the bit means nothing on Windows")
-async def test_renames_modes_and_links_go_back_and_come_again(ground: Ground) -> None:
-    (ground.workspace / "link").symlink_to("a.txt")
-    commit(ground)
-    start = files(ground)
-    (ground.workspace / "a.txt").rename(ground.workspace / "b.txt")
-    (ground.workspace / "notes.md").chmod(0o755)
-    (ground.workspace / "link").unlink()
-    (ground.workspace / "link").symlink_to("notes.md")
-    git(ground, "add", "-AN")
-    before = files(ground)
-    async with ground.session([], approval="never") as s:
-        look = Look(ground)
-        assert (await look.changes())["b.txt"].moved_from == "a.txt"
-        await undo(s, await look.committed(), includes_others=True)
-        assert files(ground) == start
-        await redo(s)
-        assert files(ground) == before
-
-
 async def test_what_another_sessions_agent_left_is_told_as_such(ground: Ground) -> None:
     other: list[Reply] = [[edit("a.txt", text_with(line_9="nine\n")), edit("made.txt", "made\n")], [Say("there")]]
     async with ground.session(other, approval="never") as s:
@@ -326,6 +306,7 @@ KINDS = {
     "a link became a folder": "rm l; mkdir l; echo 1 > l/x",
     "a file became a link": "rm notes.md; ln -s nowhere notes.md",
     "new folders": "mkdir -p new/deep/empty new/side; echo 1 > new/deep/x; echo 2 > new/y",
+    "a link leads elsewhere": "ln -sfn d l",
     "permissions": "chmod 700 notes.md",
     "a file was renamed": "mv a.txt b.txt; mkdir f; mv notes.md f",
     "no UTF-8": "mv a.txt $'caf\\xe9.txt'; echo 2 > $'\\xff.md'",

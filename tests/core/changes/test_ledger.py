@@ -1,6 +1,8 @@
-"""Changes are durable before they happen, applied whole, and taken back without touching other work."""
+"""Changes are durable before they happen, applied whole whatever fails, and taken back without touching other work."""
 
+import errno
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError, ToolError
+from desktop_agent.core.changes import ledger as recording
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.workspace_files import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
@@ -18,6 +21,7 @@ from desktop_agent.core.system.file_writes import ExchangeUnsupportedError, exch
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from desktop_agent.core.undo.refusals import Direction
 from tests.core.undo.on_record import draft_of
+from tests.faulty_os import in_place_of_os, rounds
 
 
 @pytest.fixture
@@ -59,15 +63,6 @@ def carry_out(ledger: Ledger, direction: Direction, changes: Sequence[FileChange
     return draft.outcomes()
 
 
-def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, root: Path) -> None:
-    (root / "a").write_bytes(b"one\ntwo\n")
-    change = record(ledger, root, "a", state(b"one\n2\n"))
-    assert (root / "a").read_bytes() == b"one\ntwo\n"
-    assert ledger.images.content(change.before) == b"one\ntwo\n"
-    assert ledger.images.content(change.after) == b"one\n2\n"
-    assert (change.kind, change.added, change.removed) == ("modified", 1, 1)
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -95,23 +90,6 @@ def test_undo_and_redo_bring_back_the_exact_bytes(
     assert (path.read_bytes() if path.exists() else None) == before
     assert [outcome.state for outcome in redo(ledger, change)] == ["restored"]
     assert (path.read_bytes() if path.exists() else None) == after
-
-
-def test_undoing_a_creation_removes_the_folders_made_for_it_but_none_in_use(ledger: Ledger, root: Path) -> None:
-    first = record(ledger, root, "new/deep/a", state(b"a"), "1.1")
-    ledger.apply([first])
-    (root / "new" / "mine").write_bytes(b"the user's")
-    undo(ledger, first)
-    assert sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) == ["new", "new/mine"]
-
-
-def test_mode_and_content_are_taken_back_together(ledger: Ledger, root: Path) -> None:
-    (root / "run").write_bytes(b"old")
-    (root / "run").chmod(0o644)
-    change = record(ledger, root, "run", state(b"new", 0o755))
-    ledger.apply([change])
-    undo(ledger, change)
-    assert read_state(root / "run") == state(b"old", 0o644)
 
 
 def test_permissions_that_the_person_set_since_are_kept(ledger: Ledger, root: Path) -> None:
@@ -181,66 +159,6 @@ def test_a_plan_made_for_another_version_of_a_file_writes_nothing_at_all(ledger:
     assert (root / "b").read_bytes() == b"the user was here"
 
 
-def test_a_write_that_fails_half_way_takes_the_others_back(
-    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (root / "a").write_bytes(b"old a")
-    changes = [record(ledger, root, "a", state(b"new a"), "1.1"), record(ledger, root, "x/b", state(b"b"), "1.2")]
-    mkdir = os.mkdir
-
-    def full(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        if Path(path).name == "x":
-            raise OSError(28, "No space left on device")
-        mkdir(path, mode, dir_fd=dir_fd)
-
-    monkeypatch.setattr(os, "mkdir", full)
-    with pytest.raises(ToolError, match="x/b could not be written"):
-        ledger.apply(changes)
-    monkeypatch.undo()
-    assert (root / "a").read_bytes() == b"old a"
-    assert not (root / "x").exists()
-
-
-def test_a_lost_blob_is_named_and_the_file_stays(ledger: Ledger, root: Path, tmp_path: Path) -> None:
-    (root / "a").write_bytes(b"old")
-    change = record(ledger, root, "a", state(b"new"))
-    ledger.apply([change])
-    assert change.before is not None
-    next((tmp_path / "blobs").rglob(f"{change.before.digest}*")).unlink()
-    [outcome] = undo(ledger, change)
-    assert outcome.state == "failed"
-    assert (root / "a").read_bytes() == b"new"
-
-
-def test_nothing_is_recorded_when_the_image_cannot_be_saved(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "blobs").write_bytes(b"a file is in the way")
-    ledger = Ledger(root, Blobs(tmp_path / "blobs"))
-    with pytest.raises(StorageError):
-        record(ledger, root, "a", state(b"new"))
-
-
-def test_a_preview_says_what_would_happen_and_does_nothing(ledger: Ledger, root: Path) -> None:
-    (root / "a").write_bytes(b"old")
-    change = record(ledger, root, "a", state(b"new"))
-    ledger.apply([change])
-    [outcome] = draft_of(ledger, "undo", [change]).outcomes()
-    assert outcome.state == "restored"
-    assert (root / "a").read_bytes() == b"new"
-
-
-def test_an_undo_never_follows_a_link_that_took_the_place_of_a_folder_out_of_the_workspace(
-    ledger: Ledger, root: Path, tmp_path: Path
-) -> None:
-    (root / "d").mkdir()
-    change = record(ledger, root, "d/f", state(b"new"))
-    ledger.apply([change])
-    (root / "d").rename(tmp_path / "outside")
-    (root / "d").symlink_to(tmp_path / "outside")
-    [outcome] = undo(ledger, change)
-    assert (outcome.state, "folder" in outcome.reason) == ("conflict", True)
-    assert (tmp_path / "outside" / "f").read_bytes() == b"new"
-
-
 def test_nothing_is_written_through_a_link_that_took_the_place_of_a_folder_while_somebody_was_asked(
     ledger: Ledger, root: Path, tmp_path: Path
 ) -> None:
@@ -299,21 +217,6 @@ def test_what_somebody_writes_while_an_undo_waits_for_the_disk_is_not_overwritte
     monkeypatch.undo()
     assert problems == {"1.1": "It was changed at this very moment; that version was left alone."}
     assert (root / "a").read_bytes().startswith(b"one\nmine\n")
-
-
-def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritten(
-    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (root / "a").write_bytes(b"one\n")
-    change = record(ledger, root, "a", state(b"two\n"))
-
-    def write_meanwhile(*_: object) -> None:
-        (root / "a").write_bytes(b"mine\n")
-
-    monkeypatch.setattr(os, "fsync", write_meanwhile)
-    with pytest.raises(ToolError):
-        ledger.apply([change])
-    assert (root / "a").read_bytes() == b"mine\n"
 
 
 def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
@@ -411,3 +314,210 @@ def test_a_folder_that_came_for_a_file_stays_when_a_kill_kept_what_is_in_it_from
     (root / "a").mkdir(mode=0o755)
     ledger.sweep([change, ledger.record(inside, author="undo", change_id="1.2")])
     assert ledger.files.is_at("a", change.after)
+
+
+class CountedBlobs(Blobs):
+    """Notes how many bytes come at once."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.batches: list[int] = []
+
+    def put_many(self, contents: Sequence[bytes]) -> tuple[str, ...]:
+        self.batches.append(sum(map(len, contents)))
+        return super().put_many(contents)
+
+
+def transition(number: int) -> FileTransition:
+    content = b"%d\n" % number
+    return FileTransition(f"f{number}", FileState(content=content * 10), FileState(content=content * 20))
+
+
+def test_many_changes_are_one_batch(tmp_path: Path) -> None:
+    blobs = CountedBlobs(tmp_path / "blobs")
+    with Ledger(tmp_path, blobs).recorder() as recorder:
+        for number in range(300):
+            recorder.add(transition(number), author="shell", change_id=f"1.{number}")
+    assert len(blobs.batches) == 1
+    assert [change.id for change in recorder.changes] == [f"1.{number}" for number in range(300)]
+    assert all((change.added, change.removed) == (10, 0) for change in recorder.changes)
+    for number, change in enumerate(recorder.changes):
+        assert change.before
+        assert change.after
+        images = (change.before, change.after)
+        assert [blobs.get(image.digest) for image in images] == [b"%d\n" % number * 10, b"%d\n" % number * 20]
+
+
+def test_no_more_waits_in_memory_than_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_BATCH_BYTES", 1000)
+    blobs = CountedBlobs(tmp_path / "blobs")
+    with Ledger(tmp_path, blobs).recorder() as recorder:
+        for number in range(100):
+            recorder.add(transition(number), author="shell", change_id=f"1.{number}")
+    assert len(blobs.batches) > 3
+    assert max(blobs.batches) < 1100
+
+
+def test_what_cannot_be_stored_is_said_when_the_block_ends(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file where the folder should be")
+    recorder = Ledger(tmp_path, Blobs(tmp_path / "blobs")).recorder()
+    with pytest.raises(StorageError), recorder:
+        recorder.add(transition(1), author="shell", change_id="1.1")
+
+
+OLD = b"old line\r\n" * 9_000
+NEW = b"NEW LINE, which is longer\r\n" * 9_000
+
+
+def prepare(folder: Path) -> tuple[Ledger, list[FileChange]]:
+    """A change of a file, of one with two names, of a link, a file in a new folder, and a deletion."""
+    root = folder / "work"
+    root.mkdir()
+    (root / "plain").write_bytes(b"old")
+    (root / "twice").write_bytes(OLD)
+    os.link(root / "twice", root / "other-name")
+    (root / "link").symlink_to("plain")
+    (root / "gone").write_bytes(b"old")
+    (root / "gone").chmod(0o751)
+    ledger = Ledger(root, Blobs(folder / "blobs"))
+    after = {
+        "plain": FileState(content=b"new", mode=0o755),
+        "twice": FileState(content=NEW),
+        "link": FileState(content=b"elsewhere", mode=0o777, kind="symlink"),
+        "new/folder/file": FileState(content=b"new"),
+        "gone": None,
+    }
+    changes = [
+        ledger.record(FileTransition(path, read_state(root / path), state), author="agent", change_id=f"1.{number}")
+        for number, (path, state) in enumerate(after.items())
+    ]
+    return ledger, changes
+
+
+def everything(root: Path) -> dict[str, FileState | None]:
+    found = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
+    return {name: None if path.is_dir() and not path.is_symlink() else read_state(path) for name, path in found.items()}
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
+def test_several_files_are_changed_all_or_none(tmp_path: Path, code: int) -> None:
+    """Every failure leaves files as they were: bytes, modes, links, and no folder that was not there."""
+    for faulty, folder in rounds(tmp_path, code=code):
+        ledger, changes = prepare(folder)
+        before = everything(folder / "work")
+        try:
+            with in_place_of_os(faulty):
+                ledger.apply(changes)
+        except ToolError:
+            assert everything(folder / "work") == before, faulty.failed
+        else:
+            assert all(ledger.files.is_at(change.path, change.after) for change in changes)
+            assert (folder / "work/other-name").read_bytes() == NEW
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
+def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> None:
+    """Each file is as it was or as it should be, and folders stand only where files in them do."""
+    for faulty, folder in rounds(tmp_path, code=code):
+        ledger, changes = prepare(folder)
+        with in_place_of_os(faulty):
+            problems = ledger.apply_each([LedgerWrite(change) for change in changes])
+        for change in changes:
+            left = change.before if change.id in problems else change.after
+            assert ledger.files.is_at(change.path, left), faulty.failed
+        assert (folder / "work/new").exists() == (folder / "work/new/folder/file").exists(), faulty.failed
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
+def test_the_content_of_a_file_that_moves_is_at_one_of_its_names_whatever_fails(tmp_path: Path, code: int) -> None:
+    for faulty, folder in rounds(tmp_path, code=code):
+        root = folder / "work"
+        root.mkdir()
+        (root / "old").write_bytes(b"the user's line")
+        ledger = Ledger(root, Blobs(folder / "blobs"))
+        state = read_state(root / "old")
+        moves = (FileTransition("old", state, None), FileTransition("folder/new", None, state))
+        old, new = (ledger.record(move, author="undo", change_id=f"1.{n}") for n, move in enumerate(moves))
+        with in_place_of_os(faulty):
+            problems = ledger.apply_each([LedgerWrite(old, moves_to="folder/new"), LedgerWrite(new)])
+        for change in (old, new):
+            assert ledger.files.is_at(change.path, change.before if change.id in problems else change.after), (
+                faulty.failed
+            )
+        assert ledger.files.is_at("old", old.before) or ledger.files.is_at("folder/new", new.after), faulty.failed
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from desktop_agent.core.system import file_writes, staged_file
+
+class Dying:
+    left = int(sys.argv[2])
+    def __getattr__(self, name):
+        real = getattr(os, name)
+        if name not in ("open", "write", "ftruncate", "fsync", "fchmod", "lseek"):
+            return real
+        def call(*args):
+            self.left -= 1
+            if self.left == 0:
+                if name == "write":
+                    real(args[0], bytes(args[1])[: len(args[1]) // 2])
+                os._exit(9)
+            return real(*args)
+        return call
+
+content = Path(sys.argv[3]).read_bytes()
+file_writes.os = staged_file.os = Dying()
+file_writes.write_atomically(Path(sys.argv[1]), content)
+"""
+
+
+@pytest.mark.parametrize("size", ["longer", "shorter"])
+def test_a_file_with_two_names_that_a_kill_tore_is_mended(tmp_path: Path, size: str) -> None:
+    """Killed at each system call of a write in place, and put right by what was written down before."""
+    before, after = (OLD, NEW) if size == "longer" else (NEW, OLD[:5000])
+    (tmp_path / "content").write_bytes(after)
+    torn = 0
+    for nth in range(1, 50):
+        root = tmp_path / f"{nth}"
+        root.mkdir()
+        (root / "a").write_bytes(before)
+        os.link(root / "a", root / "b")
+        ledger = Ledger(root, Blobs(tmp_path / "blobs"))
+        state = FileState(content=after, mode=(root / "a").stat().st_mode & 0o777)
+        change = ledger.record(FileTransition("a", read_state(root / "a"), state), author="agent", change_id="1.1")
+        argv = [sys.executable, "-c", DYING, str(root / "a"), str(nth), str(tmp_path / "content")]
+        code = subprocess.call(argv)
+        torn += (root / "a").read_bytes() not in (before, after)
+        ledger.sweep([change])
+        content = (root / "a").read_bytes()
+        assert content in (before, after)
+        assert content == (root / "b").read_bytes()
+        assert [path.name for path in sorted(root.iterdir())] == ["a", "b"]
+        if code == 0:
+            assert content == after
+            break
+    assert torn >= 2
+
+
+def test_a_file_that_somebody_changed_after_the_kill_is_left_alone(tmp_path: Path) -> None:
+    ledger, changes = prepare(tmp_path)
+    (tmp_path / "work/twice").write_bytes(b"mine")
+    (tmp_path / "work/plain").write_bytes(b"also mine, and longer")
+    (tmp_path / "work" / ".desktop-agent-0a1b2c.tmp").write_bytes(b"left over")
+    ledger.sweep(changes)
+    assert (tmp_path / "work/twice").read_bytes() == b"mine"
+    assert (tmp_path / "work/plain").read_bytes() == b"also mine, and longer"
+    assert not (tmp_path / "work" / ".desktop-agent-0a1b2c.tmp").exists()
+
+
+def test_a_torn_file_whose_old_content_is_lost_is_left_as_it_is(tmp_path: Path) -> None:
+    ledger, changes = prepare(tmp_path)
+    torn = NEW[:100] + OLD[100:]
+    (tmp_path / "work/twice").write_bytes(torn)
+    for blob in (tmp_path / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.unlink()
+    ledger.sweep(changes)
+    assert (tmp_path / "work/twice").read_bytes() == torn

@@ -1,4 +1,4 @@
-"""Several changes to one file come to one, also where files were renamed meanwhile."""
+"""Several changes to one file come to one, also where it was renamed; of that, what stands and who wrote each hunk."""
 
 import random
 from collections.abc import Sequence
@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_change, net_changes, net_of_call
+from desktop_agent.core.diff.hunks import MODE, all_keys, review_hunks
 from desktop_agent.core.protocol.model import Author, ChangeKind, ChangeSelection, FileChange, FileImage
+from desktop_agent.core.system.files import FileState
 from desktop_agent.core.transcript import ChangeRecord
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -127,20 +130,74 @@ def test_what_the_person_wrote_around_it_is_not_the_agents() -> None:
     assert net_change([mine, change("modified", OLD, NEW), also]) == change("modified", OLD, NEW)
 
 
-def test_a_rename_is_one_row() -> None:
+Row = tuple[ChangeKind, str, str | None, str | None]
+HISTORIES: dict[str, tuple[dict[str, str], list[tuple[str, ...]], dict[str, Row]]] = {
+    "a rename": ({"a": "x"}, [("rename", "a", "b")], {"b": ("renamed", "a", "x", "x")}),
+    "edited before and after its rename": (
+        {"a": "one"},
+        [("write", "a", "two"), ("rename", "a", "b"), ("write", "b", "three")],
+        {"b": ("renamed", "a", "one", "three")},
+    ),
+    "renamed twice": (
+        {"a": "x"},
+        [("rename", "a", "b"), ("rename", "b", "c")],
+        {"c": ("renamed", "a", "x", "x")},
+    ),
+    "renamed there and back": (
+        {"a": "x"},
+        [("rename", "a", "b"), ("write", "b", "y"), ("rename", "b", "a")],
+        {"a": ("modified", "", "x", "y")},
+    ),
+    "created, then renamed": ({}, [("write", "a", "x"), ("rename", "a", "b")], {"b": ("created", "", None, "x")}),
+    "renamed, then deleted": ({"a": "x"}, [("rename", "a", "b"), ("delete", "b")], {"a": ("deleted", "", "x", None)}),
+    "deleted and created again": (
+        {"a": "x"},
+        [("delete", "a"), ("write", "a", "y")],
+        {"a": ("modified", "", "x", "y")},
+    ),
+    "two that changed places": (
+        {"a": "x", "b": "y"},
+        [("rename", "a", "t"), ("rename", "b", "a"), ("rename", "t", "b")],
+        {"a": ("renamed", "b", "y", "y"), "b": ("renamed", "a", "x", "x")},
+    ),
+    "renamed over another": (
+        {"a": "x", "b": "y"},
+        [("rename", "a", "b")],
+        {"a": ("deleted", "", "x", None), "b": ("modified", "", "y", "x")},
+    ),
+    "replaced by one that went on": (
+        {"a": "x", "b": "y"},
+        [("rename", "a", "b"), ("rename", "b", "c")],
+        {"b": ("deleted", "", "y", None), "c": ("renamed", "a", "x", "x")},
+    ),
+    "a new file at the old path": (
+        {"a": "x"},
+        [("rename", "a", "b"), ("write", "a", "new")],
+        {"b": ("renamed", "a", "x", "x"), "a": ("created", "", None, "new")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "steps", "rows"), HISTORIES.values(), ids=HISTORIES)
+def test_what_happened_to_a_file_is_one_row(
+    files: dict[str, str], steps: list[tuple[str, ...]], rows: dict[str, Row]
+) -> None:
+    folder = Recorded(**files)
+    for what, *how in steps:
+        getattr(folder, what)(*how)
+    images = {text: image(text) for text in ("x", "y", "one", "two", "three", "new")}
+    told = {
+        path: (kind, moved_from, images.get(before or ""), images.get(after or ""))
+        for path, (kind, moved_from, before, after) in rows.items()
+    }
+    assert folder.told() == told
+
+
+def test_a_rename_has_the_changes_of_both_its_paths() -> None:
     folder = Recorded(a="text")
     folder.rename("a", "b")
-    assert folder.told() == {"b": ("renamed", "a", image("text"), image("text"))}
     row = folder.rows()["b"]
     assert (row.moved_from, row.change_ids, row.change.added, row.change.removed) == ("a", ("1.1", "1.2"), 0, 0)
-
-
-def test_a_file_edited_before_and_after_its_rename_is_one_row() -> None:
-    folder = Recorded(a="one")
-    folder.write("a", "two")
-    folder.rename("a", "b")
-    folder.write("b", "three")
-    assert folder.told() == {"b": ("renamed", "a", image("one"), image("three"))}
 
 
 def test_the_changes_of_a_row_alone_come_to_the_same() -> None:
@@ -158,73 +215,6 @@ def test_a_rename_that_also_edits_counts_the_lines() -> None:
     folder.rename("a", "b", "three")
     row = folder.rows()["b"]
     assert (row.change.added, row.change.removed) == (5, 3)
-
-
-def test_a_file_renamed_twice_is_one_row_at_its_last_path() -> None:
-    folder = Recorded(a="x")
-    folder.rename("a", "b")
-    folder.rename("b", "c")
-    assert folder.told() == {"c": ("renamed", "a", image("x"), image("x"))}
-
-
-def test_a_file_renamed_there_and_back_is_where_it_was() -> None:
-    folder = Recorded(a="x")
-    folder.rename("a", "b")
-    folder.write("b", "y")
-    folder.rename("b", "a")
-    assert folder.told() == {"a": ("modified", "", image("x"), image("y"))}
-
-
-def test_created_then_renamed_is_created_at_the_last_path() -> None:
-    folder = Recorded()
-    folder.write("a", "x")
-    folder.rename("a", "b")
-    assert folder.told() == {"b": ("created", "", None, image("x"))}
-
-
-def test_renamed_then_deleted_is_deleted_at_the_first_path() -> None:
-    folder = Recorded(a="x")
-    folder.rename("a", "b")
-    folder.delete("b")
-    assert folder.told() == {"a": ("deleted", "", image("x"), None)}
-
-
-def test_deleted_and_created_again_is_modified() -> None:
-    folder = Recorded(a="x")
-    folder.delete("a")
-    folder.write("a", "y")
-    assert folder.told() == {"a": ("modified", "", image("x"), image("y"))}
-
-
-def test_two_files_that_changed_places_are_two_renames() -> None:
-    folder = Recorded(a="x", b="y")
-    folder.rename("a", "t")
-    folder.rename("b", "a")
-    folder.rename("t", "b")
-    assert folder.told() == {
-        "a": ("renamed", "b", image("y"), image("y")),
-        "b": ("renamed", "a", image("x"), image("x")),
-    }
-
-
-def test_a_rename_over_another_file_hides_nothing() -> None:
-    folder = Recorded(a="x", b="y")
-    folder.rename("a", "b")
-    assert folder.told() == {"a": ("deleted", "", image("x"), None), "b": ("modified", "", image("y"), image("x"))}
-
-
-def test_a_file_replaced_by_one_that_went_on_is_deleted() -> None:
-    folder = Recorded(a="x", b="y")
-    folder.rename("a", "b")
-    folder.rename("b", "c")
-    assert folder.told() == {"b": ("deleted", "", image("y"), None), "c": ("renamed", "a", image("x"), image("x"))}
-
-
-def test_a_new_file_at_the_old_path_of_a_renamed_one_is_its_own() -> None:
-    folder = Recorded(a="x")
-    folder.rename("a", "b")
-    folder.write("a", "new")
-    assert folder.told() == {"b": ("renamed", "a", image("x"), image("x")), "a": ("created", "", None, image("new"))}
 
 
 def test_half_a_rename_is_a_file_that_came_or_went() -> None:
@@ -325,3 +315,79 @@ def test_of_the_changes_of_one_call_a_renamed_file_is_one() -> None:
     assert (moved.path, moved.moved_from, moved.added, moved.removed) == ("c", "a", 0, 0)
     assert edited == changes[0]
     assert net_of_call(changes[:1]) == (changes[0],)
+
+
+TEXT = [f"line {number}\n" for number in range(60)]
+
+
+class Chain:
+    """Changes of one file, one after the other, and what their images hold."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.changes: list[FileChange] = []
+        self._last = self.image("".join(TEXT))
+
+    def image(self, text: str) -> FileImage:
+        state = FileState(content=text.encode())
+        self.contents[state.digest] = state.content
+        return state.image()
+
+    def then(self, author: Author, **lines: str) -> FileChange:
+        before = self.contents[self._last.digest].decode().splitlines(keepends=True)
+        after = [lines.get(f"at_{number}", line) for number, line in enumerate(before)]
+        image = self.image("".join(after))
+        number = len(self.changes) + 1
+        change = FileChange(id=f"1.{number}", path="a", kind="modified", author=author, before=self._last, after=image)
+        self.changes.append(change)
+        self._last = image
+        return change
+
+    def read(self, image: FileImage | None) -> bytes | None:
+        return None if image is None else self.contents[image.digest]
+
+
+def test_hunks_that_later_entries_took_back_are_shown_as_undone() -> None:
+    chain = Chain()
+    change = chain.then("agent", at_5="five\n", at_40="forty\n")
+    chain.then("undo", at_40="line 40\n")
+    diff = reviewed_diff([change], chain.changes, chain.read)
+    first, second = (hunk.key for hunk in review_hunks(diff))
+    assert diff.undone == {second}
+    chain.then("undo", at_5="line 5\n")
+    assert reviewed_diff([change], chain.changes, chain.read).undone == {first, second}
+
+
+def test_each_hunk_names_its_authors_where_there_are_several() -> None:
+    chain = Chain()
+    chain.then("agent", at_5="five\n")
+    chain.then("person", at_6="mine\n", at_30="thirty, mine\n")
+    chain.then("shell", at_50="fifty\n")
+    selected = [change for change in chain.changes if change.is_by_agent]
+    diff = reviewed_diff(selected, chain.changes, chain.read)
+    assert [authors for _, authors in diff.authors] == [("agent", "person"), ("person",), ("shell",)]
+
+
+def test_what_nobody_recorded_between_two_changes_is_the_persons() -> None:
+    chain = Chain()
+    chain.then("agent", at_5="five\n")
+    chain.then("person", at_30="mine\n")
+    chain.then("agent", at_50="fifty\n")
+    recorded = [chain.changes[0], chain.changes[2]]
+    diff = reviewed_diff(recorded, recorded, chain.read)
+    assert [authors for _, authors in diff.authors] == [("agent",), ("person",), ("agent",)]
+
+
+def test_one_author_needs_no_naming() -> None:
+    chain = Chain()
+    changes = [chain.then("agent", at_5="five\n"), chain.then("agent", at_50="fifty\n")]
+    assert reviewed_diff(changes, changes, chain.read).authors == ()
+
+
+def test_a_mode_is_a_thing_to_decide_about_of_its_own() -> None:
+    chain = Chain()
+    change = chain.then("agent", at_5="five\n")
+    assert change.after is not None
+    executable = replace(change, after=replace(change.after, mode=0o755))
+    diff = reviewed_diff([executable], [executable], chain.read)
+    assert all_keys(diff)[-1] == MODE

@@ -197,12 +197,6 @@ def headers(patch: bytes) -> list[bytes]:
     return sorted(line for line in patch.splitlines() if line.startswith(starts))
 
 
-def test_several_files_go_in_one_patch(folder: Path) -> None:
-    before = {"edited": File(b"1\n2\n3\n"), "deleted": File(b"gone"), "data": File(b"\0\1"), "was empty": File(b"")}
-    after = {"edited": File(b"1\ntwo\n3\n"), "sub/created": File(b"x"), "empty": File(b""), "data": File(b"\0\2")}
-    check(folder, before, after, *changes_between(before, after))
-
-
 def test_files_that_changed_places_change_them(folder: Path) -> None:
     before = {"a": File(b"first\n" * 9), "b": File(b"\0second")}
     after = {"a": before["b"], "b": File(b"first\n" * 9 + b"more\n")}

@@ -1,4 +1,4 @@
-"""An id names one change of a session, whatever was killed, refused or given twice by an earlier version."""
+"""Ids of changes and calls: each has its own in the session, whatever a model or an older journal says."""
 
 import json
 import shutil
@@ -13,7 +13,8 @@ import pytest
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ChangeSelection
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, ModelRef
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -21,6 +22,9 @@ from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import replay
 from tests.harness import Ground
+from tests.providers import anthropic_provider
+from tests.servers.anthropic_server import AnthropicServer
+from tests.servers.script import ToolUse, reply, text, tool_use
 from tests.trees import tree_of
 
 GOLDEN = Path(__file__).parents[1] / "store" / "golden" / "v1-twice"
@@ -268,3 +272,24 @@ async def test_verify_says_which_ids_were_given_twice(ground: Ground) -> None:
     found = [one for one in verify(catalog, session_id).findings if one.code == "duplicate_change"]
     assert {one for finding in found for one in finding.detail.split(", ")} >= {"1.7", "1.8"}
     assert all(one.is_settled for one in found)
+
+
+async def test_calls_of_one_answer_and_of_a_later_one_with_the_same_id_are_told_apart(ground: Ground) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        ground.write(name, f"content of {name}\n")
+
+    def read(name: str) -> ToolUse:
+        return tool_use("read_file", path=name).with_id("toolu_same")
+
+    answers = [reply(read("a.txt"), read("b.txt")), reply(read("c.txt")), reply(text("Done."))]
+    async with AnthropicServer(*answers, is_checking=False) as server:
+
+        async def source(_model: ModelRef) -> Provider:
+            return anthropic_provider(api_key="key", base_url=server.url)
+
+        async with ground.session([], provider_source=source) as s:
+            await s.prompt()
+            finished = s.rx.all(ev.ToolCallFinished)
+    assert len({event.call_id for event in finished}) == 3
+    contents = {event.result.content.strip() for event in finished}
+    assert contents == {"content of a.txt", "content of b.txt", "content of c.txt"}

@@ -27,7 +27,7 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.records import PageSize, read_page
-from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, extent_of, read_extent, write_snapshot
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent, write_snapshot
 from desktop_agent.core.transcript import Entry, PageEntry, Transcript
 from tests.harness import FrozenClock, Ground
 from tests.journals import (
@@ -55,7 +55,7 @@ def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:
     """What `renew_snapshot` does, with small pages."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), no_breath)
     known.carry_on(journal, blobs, yield_gil=no_breath, page_size=size)
-    write_snapshot(journal.with_name(SNAPSHOT_NAME), extent_of(journal, known.offset), sections_of(known))
+    write_snapshot(journal.with_name(SNAPSHOT_NAME), journal, known.offset, sections_of(known))
 
 
 def folded(journal: Path, blobs: Blobs) -> SessionState:

@@ -1,25 +1,36 @@
-"""Limits of spending: before a request that may cost more than the user wants, the session asks them."""
+"""Limits of what a session, a day and a turn may cost or take: asked about, summed up, and named."""
 
+import asyncio
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.export import export_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion
-from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say
+from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion, ToolUseBlock, Usage
+from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
+from desktop_agent.core.session.session_state import SessionState, SpendingState, day_of
+from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.sections import Settings, SpendingSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.digest import summarise, usage_on
 from desktop_agent.core.store.session_upkeep import Fork, fork_journal
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import SpendingEntry, replay
+from tests.core.store.journals import write
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
+from tests.journals import AT, MODEL, SESSION_ID, asked_to_spend, opened
 
 STEP: Reply = [Call("list_files", {}), Cost(0.5)]
 DONE: Reply = [Say("Done."), Cost(0.0)]
@@ -244,3 +255,170 @@ async def test_documents_say_what_was_asked_and_answered(ground: Ground, form: L
         await asked_once(s, Allowed())
     document = b"".join(export_text(Catalog.of(ground.paths).journal_path(s.id), form, Blobs(ground.paths.blobs)))
     assert b"has cost $0.50, and its limit is $0.50. Go on? Yes, up to $1.00." in document.replace(b"\\", b"")
+
+
+FORK = ev.SessionForked(source="20261101-100000-abcdef", title="t")
+
+_usages = st.builds(
+    Usage,
+    input_tokens=st.integers(0, 1_000),
+    output_tokens=st.integers(0, 100),
+    cost_usd=st.none() | st.floats(0, 50).map(lambda usd: round(usd, 6)),
+)
+_reports = st.builds(ev.UsageReported, turn=st.just(1), usage=_usages, model=st.just(MODEL), is_aside=st.booleans())
+_hours = st.integers(0, 24 * 5)
+"""After the journal's beginning, each record on its own: clocks may be set back."""
+
+
+def at(hours: int) -> datetime:
+    return AT + timedelta(hours=hours)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_reports | st.just(FORK), _hours), max_size=12))
+@example([(ev.UsageReported(turn=1, usage=Usage(cost_usd=1.0), model=MODEL), 14), (FORK, 15)])
+def test_days_of_a_session_sum_up_like_those_of_the_list(records: list[tuple[ev.KnownEvent, int]]) -> None:
+    numbered = enumerate(records, start=2)
+    events = [opened().stamped(1, AT), *(event.stamped(number, at(hours)) for number, (event, hours) in numbered)]
+    state = SessionState()
+    for event in events:
+        state.apply(event)
+    with tempfile.TemporaryDirectory() as folder:
+        path, blobs = Path(folder, "s", "journal.jsonl"), Blobs(Path(folder, "blobs"))
+        write(path, blobs, events)
+        seen = summarise(path, SESSION_ID, blobs, None)
+    assert seen is not None
+    assert seen.known is not None
+    for day in {day_of(event.at) for event in events}:
+        own, listed = state.spending.usage_on(day), usage_on(day, [seen.known])
+        assert (own.input_tokens, own.output_tokens) == (listed.input_tokens, listed.output_tokens)
+        assert own.cost_usd == pytest.approx(listed.cost_usd)
+    assert state.spending.total_usd == pytest.approx(
+        sum(one.usage.cost_usd or 0.0 for one in seen.known.spending), abs=1e-9
+    )
+
+
+@given(st.lists(st.floats(0.01, 10), min_size=1, max_size=20), st.sampled_from(["session_usd", "day_usd"]))
+def test_what_was_allowed_is_the_last_yes_and_only_for_its_day(amounts: list[float], limit: str) -> None:
+    state = SpendingState()
+    for usd in amounts:
+        question = asked_to_spend(1, "q", usd, limit).request.spending
+        assert question is not None
+        state.allow_more(question)
+    until = (state.session_until_usd, state.until_usd_on(AT.date()))
+    assert until == ((2 * amounts[-1], 0.0) if limit == "session_usd" else (0.0, 2 * amounts[-1]))
+    assert state.until_usd_on(AT.date() + timedelta(days=1)) == 0.0
+
+
+def test_a_day_is_that_of_utc_wherever_the_machine_is() -> None:
+    late = datetime.fromisoformat("2026-11-21T23:30:00-05:00")
+    assert day_of(late).isoformat() == "2026-11-22"
+    assert day_of(datetime(2026, 11, 21, 23, 30)) == day_of(datetime(2026, 11, 21, 23, 30, tzinfo=UTC))  # noqa: DTZ001
+
+
+class Alarm(ImpatientClock):
+    """A clock on which the time of a turn is over when the test says so."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__()
+        self._limit_s = limit_s
+        self.rings = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds == self._limit_s:
+            await self.rings.wait()
+        else:
+            await super().sleep(seconds)
+
+
+def look(usd: float | None) -> Reply:
+    return [Call("list_files", {}), Cost(usd)]
+
+
+def codes(events: list[ev.Notice]) -> list[str]:
+    return [notice.code for notice in events]
+
+
+async def test_a_turn_that_has_cost_as_much_as_it_may_asks_no_more(ground: Ground) -> None:
+    async with ground.session([look(0.25)] * 9, limits=TurnLimits(max_cost_usd=0.5)) as s:
+        ended = await s.prompt()
+        assert (ended.reason, ended.requests) == ("limit", 2)
+        (notice,) = s.rx.all(ev.Notice)
+        assert (notice.code, notice.level, notice.turn) == ("max_cost", "error", 1)
+        assert notice.title == "The turn has cost $0.50, and may cost $0.50."
+
+
+async def test_each_turn_has_its_own_costs(ground: Ground) -> None:
+    replies = [look(0.25), [Say("One."), Cost(0.2)], look(0.25), [Say("Two."), Cost(0.2)]]
+    async with ground.session(replies, limits=TurnLimits(max_cost_usd=0.4)) as s:
+        assert [(await s.prompt()).reason for _ in range(2)] == ["completed", "completed"]
+        check_conversation(s.last_request)
+
+
+async def test_an_unknown_price_is_named_once_where_a_limit_depends_on_it(ground: Ground) -> None:
+    async with ground.session([look(None), look(None), [Say("Done.")]], limits=TurnLimits(max_cost_usd=1.0)) as s:
+        assert (await s.prompt()).reason == "completed"
+        (notice,) = s.rx.all(ev.Notice)
+        assert (notice.code, notice.level) == ("unknown_price", "warning")
+        assert notice.title == "The price of scripted is not known, so cost limits do not apply to it."
+    async with ground.session([look(None), [Say("Done.")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.Notice) == []
+
+
+async def test_a_turn_whose_time_is_over_keeps_what_was_said_and_answers_its_call(ground: Ground) -> None:
+    ground.clock = alarm = Alarm(60.0)
+    command = Call("run_terminal_cmd", {"command": "sleep 600", "explanation": "Wait"})
+    replies = [[Say("I wait."), command], [Say("Half an ans"), Hang()], [Say("Whole.")]]
+    async with ground.session(replies, limits=TurnLimits(max_time_s=60.0), approval="never") as s:
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallStarted)
+        alarm.rings.set()
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "limit"
+        alarm.rings.clear()
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
+        alarm.rings.set()
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "limit"
+        assert codes(s.rx.all(ev.Notice)) == ["max_time", "max_time"]
+        assert s.rx.all(ev.Notice)[0].title == ("The turn was stopped after 60 seconds, its time limit.")
+        alarm.rings.clear()
+        assert (await s.prompt()).reason == "completed"
+        check_conversation(s.last_request)
+        (asked,) = [
+            block for done in s.rx.all(ev.MessageDone) for block in done.content if isinstance(block, ToolUseBlock)
+        ]
+        (answered,) = s.rx.all(ev.ToolCallFinished)
+        assert (answered.call_id, answered.state) == (asked.id, "failed")
+
+
+async def test_the_time_of_a_turn_includes_its_waits_for_the_model(ground: Ground) -> None:
+    class Waits(Alarm):
+        async def sleep(self, seconds: float) -> None:
+            if seconds == 60.0:
+                await super().sleep(seconds)
+            else:
+                self.rings.set()
+                await asyncio.get_running_loop().create_future()
+
+    ground.clock = Waits(60.0)
+    overloaded = Fail(ProviderError("Busy.", fault="overloaded", hint="Start the server.", detail="HTTP 529"))
+    async with ground.session([[overloaded], [Say("Late.")]], limits=TurnLimits(max_time_s=60.0)) as s:
+        assert (await s.prompt()).reason == "limit"
+        notices = s.rx.all(ev.Notice)
+        assert codes(notices) == ["retrying", "max_time"]
+        assert "Its last request failed: Busy. Start the server." in notices[-1].hint, (
+            "what was in the way is named, too"
+        )
+        assert notices[-1].detail == "HTTP 529"
+
+
+async def test_a_failure_that_was_overcome_is_not_named_by_a_turn_whose_time_is_over(ground: Ground) -> None:
+    ground.clock = alarm = Alarm(60.0)
+    overloaded = Fail(ProviderError("Busy.", fault="overloaded"))
+    command = Call("run_terminal_cmd", {"command": "sleep 600", "explanation": "Wait"})
+    async with ground.session([[overloaded], [command]], limits=TurnLimits(max_time_s=60.0), approval="never") as s:
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallStarted)
+        alarm.rings.set()
+        await s.rx.expect(ev.TurnEnded)
+        notices = s.rx.all(ev.Notice)
+        assert codes(notices) == ["retrying", "max_time"]
+        assert "Busy" not in notices[-1].hint

@@ -1,13 +1,13 @@
 """Slash commands in a real session: they do what they say, and ask the model for nothing."""
 
-import asyncio
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from desktop_agent.core.base.errors import ProviderError, StorageError, UsageError
-from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -16,8 +16,17 @@ from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFi
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.slash.declarations import BUILT_IN, usage
-from desktop_agent.core.slash.session_commands import ExportForm, Services
+from desktop_agent.core.slash.declarations import (
+    BUILT_IN,
+    first_word,
+    is_command,
+    parse,
+    plain_text,
+    prompt_of,
+    split_words,
+    usage,
+)
+from desktop_agent.core.slash.session_commands import Services
 from tests.harness import Ground, Open
 
 SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'
@@ -84,10 +93,6 @@ class TestStatus:
             assert str(ground.workspace) in output
             assert "scripted/scripted" in output
             assert len(opened.provider.requests) == 1
-
-    async def test_it_answers_before_anything_was_asked(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "Tokens: " in await fine(opened, "/status")
 
     async def test_it_answers_while_the_agent_works(self, ground: Ground) -> None:
         async with ground.session([[Say("well"), Hang()]]) as opened:
@@ -342,51 +347,7 @@ class TestEffort:
             assert "effort cannot be set" in await bad(opened, "/effort high")
 
 
-class TestOfServices:
-    @pytest.fixture
-    def services(self, tmp_path: Path) -> Services:
-        async def fork(source_id: SessionId, before_turn: int | None) -> SessionId:
-            if before_turn == 9:
-                raise UsageError("There is no turn 9.")
-            return f"{source_id}-{before_turn}"
-
-        async def export(session_id: SessionId, form: ExportForm, target: Path) -> int:
-            try:
-                return await asyncio.to_thread(target.write_text, f"{session_id} as {form}")
-            except OSError as error:
-                raise StorageError("The export could not be written.") from error
-
-        return Services(forker=fork, exporter=export)
-
-    async def test_a_fork_opens(self, ground: Ground, services: Services) -> None:
-        ground.services = services
-        async with ground.session([]) as opened:
-            assert (await command(opened, "/fork")).opens == f"{opened.id}-None"
-            assert (await command(opened, "/fork 2")).opens == f"{opened.id}-2"
-            assert "no turn 9" in await bad(opened, "/fork 9")
-            assert await bad(opened, "/fork x")
-
-    async def test_an_export_writes_over_nothing(self, ground: Ground, services: Services) -> None:
-        ground.services = services
-        async with ground.session([]) as opened:
-            first = await fine(opened, "/export")
-            second = await fine(opened, "/export md")
-            assert first != second
-            assert ground.read(f"{opened.id}.md") == f"{opened.id} as md"
-            await fine(opened, '/export "my talk.html"')
-            assert ground.read("my talk.html") == f"{opened.id} as html"
-            assert "there already" in await bad(opened, "/export html 'my talk.html'")
-            assert await bad(opened, "/export talk.pdf")
-            assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
-
-    async def test_a_command_without_its_service_is_not_offered(self, ground: Ground) -> None:
-        ground.services = Services()
-        async with ground.session([]) as opened:
-            assert "/export" not in await fine(opened, "/help")
-            assert "no command" in await bad(opened, "/export")
-
-
-class TestRealServices:
+class TestServices:
     async def test_a_setting_holds_from_the_next_step_on(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
             assert "keep_last_turns = 4" in await fine(opened, "/config")
@@ -421,18 +382,31 @@ class TestRealServices:
             await opened.prompt("first")
             await opened.prompt("second")
             made = (await command(opened, "/fork 2")).opens
-            assert made not in ("", opened.id)
+            whole = (await command(opened, "/fork")).opens
+            assert len({made, whole, opened.id, ""}) == 4
+            assert "no turn 9" in await bad(opened, "/fork 9")
+            assert await bad(opened, "/fork x")
             assert len(opened.provider.requests) == 2
         async with ground.session([], resume=made) as forked:
             assert forked.transcript.turn == 1
             assert forked.transcript.session.forked_from == opened.id
 
-    async def test_an_export_holds_what_was_said(self, ground: Ground) -> None:
+    async def test_an_export_holds_what_was_said_and_writes_over_nothing(self, ground: Ground) -> None:
         async with ground.session([[Say("one")]]) as opened:
             await opened.prompt("first of all")
-            await fine(opened, "/export talk.md")
-            written = await asyncio.to_thread((ground.workspace / "talk.md").read_text)
-            assert "first of all" in written
+            assert await fine(opened, "/export") != await fine(opened, "/export md")
+            assert "first of all" in ground.read(f"{opened.id}.md")
+            await fine(opened, '/export "my talk.html"')
+            assert "<html" in ground.read("my talk.html")
+            assert "there already" in await bad(opened, "/export html 'my talk.html'")
+            assert await bad(opened, "/export talk.pdf")
+            assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
+
+    async def test_a_command_without_its_service_is_not_offered(self, ground: Ground) -> None:
+        ground.services = Services()
+        async with ground.session([]) as opened:
+            assert "/export" not in await fine(opened, "/help")
+            assert "no command" in await bad(opened, "/export")
 
 
 class TestHelpAndMistakes:
@@ -516,3 +490,77 @@ async def test_a_defect_in_a_command_ends_neither_the_session_nor_the_silence(
         assert "inside the application" in await bad(opened, "/config")
         assert await fine(opened, "/status")
     assert "boom" in caplog.text
+
+
+anything = st.text(max_size=200)
+tricky = st.text(alphabet="\"'\\ \t\nab-=/", max_size=40)
+
+
+class TestWhatIsACommand:
+    @pytest.mark.parametrize("text", ["/status", "/", "/pin add x", "/no such thing"])
+    def test_a_line_that_begins_with_a_slash_is_a_command(self, text: str) -> None:
+        assert is_command(text)
+
+    @pytest.mark.parametrize(
+        ("text", "prompt"),
+        [
+            (" /etc/hosts is odd", "/etc/hosts is odd"),
+            ("//etc/hosts is odd", "/etc/hosts is odd"),
+            ("fix a/b", "fix a/b"),
+            ("///", "//"),
+            ("\n/x", "/x"),
+        ],
+    )
+    def test_a_space_or_a_second_slash_makes_it_a_prompt(self, text: str, prompt: str) -> None:
+        assert not is_command(text)
+        assert prompt_of(text) == prompt
+
+    @given(anything)
+    def test_every_prompt_can_be_sent(self, prompt: str) -> None:
+        wanted = prompt.strip()
+        assert not is_command(f" {wanted}")
+        assert prompt_of(f" {wanted}") == wanted
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("add don't touch it", ("add", "don't", "touch", "it")),
+            ('file "a b.txt" now', ("file", "a b.txt", "now")),
+            ("'a \"b\"' c", ('a "b"', "c")),
+            (r"C:\Users\x", (r"C:\Users\x",)),
+            (r'"say \"hi\" and \\"', ('say "hi" and \\',)),
+            ('"open', ('"open',)),
+            ('"a"b', ('"a"b',)),
+            ('""', ("",)),
+            ("", ()),
+        ],
+    )
+    def test_quotes_group_words_and_apostrophes_do_not(self, text: str, words: tuple[str, ...]) -> None:
+        assert split_words(text) == words
+
+    @given(st.lists(st.one_of(anything, tricky), max_size=6))
+    def test_any_words_can_be_said_in_quotes(self, words: list[str]) -> None:
+        quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+        assert list(split_words(" ".join(f'"{word}"' for word in quoted))) == words
+
+    @given(st.one_of(anything, tricky))
+    def test_nothing_that_is_typed_is_too_much(self, text: str) -> None:
+        parse(f"/{text}")
+        parse(text)
+        split_words(text)
+        first_word(text)
+        plain_text(text)
+
+    def test_the_rest_of_a_command_is_as_it_was_written(self) -> None:
+        invocation = parse("/PIN  add  two  spaces\nand a line ")
+        assert invocation.name == "pin"
+        assert invocation.rest == "add  two  spaces\nand a line"
+        assert first_word(invocation.rest) == ("add", "two  spaces\nand a line")
+
+    @pytest.mark.parametrize(
+        ("text", "plain"), [('"a  b"', "a  b"), ('"a" and "b"', '"a" and "b"'), ("don't", "don't"), ("'x'", "x")]
+    )
+    def test_quotes_around_all_of_a_text_are_no_part_of_it(self, text: str, plain: str) -> None:
+        assert plain_text(text) == plain

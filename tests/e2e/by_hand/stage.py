@@ -65,26 +65,17 @@ class Stage:
         """Send a prompt; the agent has begun to answer, and says no more before `release`."""
         asked = len(self.model.messages)
         await self.ask(prompt)
-        await self.until(lambda: len(self.model.messages) > asked, "the model is asked")
-        exchange = self.model.messages[asked]
-        await self.until(exchange.has_stalled.is_set, "the answer has stalled")
+        await self.user.see_stalled(self.model, asked)
 
     async def see_question(self) -> ApprovalCard:
         """Wait until a card takes answers."""
-        return await self.user.until(self._listening_card, "a question takes answers")
-
-    def _listening_card(self) -> ApprovalCard | None:
-        cards = self.user.window.main_window.findChildren(ApprovalCard)
-        return next((card for card in cards if card.is_listening), None)
+        return await self.user.see_card()
 
     async def allow(self) -> None:
         """Allow what is asked next."""
         call = (await self.see_question()).request.call_id
         await Keyboard(self.user).press("Ctrl+Shift+A")
-        await self.until(lambda: not self._is_pending(call), "the question is answered")
-
-    def _is_pending(self, call_id: str) -> bool:
-        return any(request.call_id == call_id for request in self.transcript.pending_approvals)
+        await self.until(lambda: not self.user.is_pending(call), "the question is answered")
 
     async def see_turn_end(self) -> None:
         """Wait until the turn has ended well."""

@@ -93,12 +93,7 @@ class Tourist:
 
     async def see_card(self) -> ApprovalCard:
         """Wait until a question of the conversation takes answers."""
-
-        def listening() -> ApprovalCard | None:
-            cards = self.window.findChildren(ApprovalCard)
-            return next((card for card in cards if card.is_listening), None)
-
-        return await self.user.until(listening, "a question takes answers")
+        return await self.user.see_card()
 
     async def see_dialog(self) -> ApprovalDialog:
         """Wait until the dialog of a question takes answers."""
@@ -115,9 +110,7 @@ class Tourist:
             (await self.see_card()).setFocus()
         self.time.advance(1.3)
         await self.press(Qt.Key.Key_A, CTRL | Qt.KeyboardModifier.ShiftModifier)
-        await self.until(
-            lambda: all(each.call_id != call for each in self.user.transcript.pending_approvals), "allowed"
-        )
+        await self.until(lambda: not self.user.is_pending(call), "allowed")
 
     async def see_turn_end(self) -> None:
         """Wait until the turn has ended and its changes are listed."""

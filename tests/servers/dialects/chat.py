@@ -35,8 +35,6 @@ class ChatHabits:
     thinking: Literal["reasoning_content", "reasoning", "reasoning_details"] = "reasoning_content"
     calls: Literal["fragments", "whole", "together"] = "fragments"
     has_index: bool = True
-    has_ids: bool = True
-    """Whether calls have ids. Without, they are empty."""
     repeats_ids: bool = False
     has_empty_deltas: bool = False
     """Whether chunks with nothing in them follow every chunk: no field, empty fields, null."""
@@ -131,7 +129,7 @@ class Deltas:
 
     def _next_call(self, call: ToolUse) -> tuple[JsonObject, JsonObject]:
         place: JsonObject = {"index": self._calls} if self._habits.has_index else {}
-        call_id = (call.call_id or f"call_{self._number:04}_{self._calls}") if self._habits.has_ids else ""
+        call_id = call.call_id or f"call_{self._number:04}_{self._calls}"
         self._calls += 1
         return place, {"id": call_id, "type": "function"}
 

@@ -125,7 +125,7 @@ class Item:
     pieces: Sequence[Piece]
 
 
-def item_of(block: Block, reply: Reply, ask: Ask, position: int, shows: Literal["summary", "text"]) -> Item:
+def item_of(block: Block, reply: Reply, ask: Ask, position: int) -> Item:
     ids = f"{ask.number:04}_{position}"
     status = "incomplete" if _is_cut(reply, position) else "completed"
     match block:
@@ -134,10 +134,7 @@ def item_of(block: Block, reply: Reply, ask: Ask, position: int, shows: Literal[
         case Search():
             return _search(f"ws_{ids}", block, ask)
         case Thinking(pieces, signature):
-            sealed = signature if _wants_sealed(ask) else None
-            return (
-                _reasoning(f"rs_{ids}", pieces, sealed) if shows == "summary" else _open_reasoning(f"rs_{ids}", pieces)
-            )
+            return _reasoning(f"rs_{ids}", pieces, signature if _wants_sealed(ask) else None)
         case RedactedThinking(data):
             return _reasoning(f"rs_{ids}", (), data if _wants_sealed(ask) else None)
         case ToolUse() as call:
@@ -207,13 +204,6 @@ def _summary(pieces: Sequence[str]) -> Iterator[Piece]:
     yield Piece("response.reasoning_summary_part.done", place | {"part": part})
 
 
-def _open_reasoning(item_id: str, pieces: Sequence[str]) -> Item:
-    begun: JsonObject = {"id": item_id, "type": "reasoning", "summary": [], "content": []}
-    part: JsonObject = {"type": "reasoning_text", "text": "".join(pieces)}
-    filling = _in_part(part | {"text": ""}, part, "reasoning_text", "text", pieces, {})
-    return Item(begun, begun | {"content": [part]}, list(filling))
-
-
 def _in_part(
     begun: JsonObject, done: JsonObject, event: str, field: str, pieces: Sequence[str], extra: JsonObject
 ) -> Iterator[Piece]:
@@ -254,11 +244,10 @@ class ResponsesDialect:
     answers_at: str = "/v1/responses"
     request_id_header: str = "x-request-id"
     models: Sequence[JsonObject] = MODELS
-    thinking: Literal["summary", "text"] = "summary"
     calls: Literal["fragments", "whole"] = "fragments"
     """Whether the arguments of a call come in deltas, or only when they are complete, as xAI has it."""
     repeats_output: bool = True
-    fails_with: Literal["error", "nested error", "response.failed"] = "error"
+    fails_with: Literal["error", "response.failed"] = "error"
     is_plan: bool = False
 
     def key(self, headers: Mapping[str, str]) -> str:
@@ -298,8 +287,6 @@ class ResponsesDialect:
         code, message = error["code"] or error["type"], error["message"]
         if self.fails_with == "error":
             return _event("error", code=code, message=message, param=None, sequence_number=number)
-        if self.fails_with == "nested error":
-            return _event("error", error=error, sequence_number=number)
         response = response_object(ask, "failed") | {"error": {"code": code, "message": message}}
         return _event("response.failed", response=response, sequence_number=number)
 
@@ -325,8 +312,7 @@ class _Stream:
             if isinstance(part, Event):
                 yield part
             elif not isinstance(part, Fault):
-                item = item_of(part, self._reply, self._ask, position, self._dialect.thinking)
-                yield from self._item(item)
+                yield from self._item(item_of(part, self._reply, self._ask, position))
         if self._reply.stop_reason is not None:
             status, details = ended(self._reply.stop_reason)
             output = self._output if self._dialect.repeats_output else []

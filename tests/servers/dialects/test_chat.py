@@ -1,7 +1,7 @@
-"""OpenAI's client reads what the server says in Chat Completions, whatever the habits of the service."""
+"""OpenAI's client reads what the server says in Chat Completions, and errors and lists in both of its formats."""
 
 import json
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import openai
 import pytest
@@ -9,9 +9,10 @@ from openai.types.chat import ChatCompletionChunk
 
 from tests.servers import fault
 from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
-from tests.servers.dialects.dialect import Ask
+from tests.servers.dialects.dialect import Ask, Dialect
 from tests.servers.dialects.official_client import asking, body_of
-from tests.servers.script import Refusal, Reply, redacted_thinking, reply, text, thinking, tool_use
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.script import Refusal, redacted_thinking, reply, text, thinking, tool_use
 from tests.servers.staging import body
 
 LOOKING = reply(
@@ -78,11 +79,6 @@ async def test_text_thinking_calls_and_usage_arrive() -> None:
     assert chunks[-1].choices == []
 
 
-async def test_usage_comes_only_when_it_is_asked_for() -> None:
-    async with asking(LOOKING, dialect=CHAT) as client:
-        assert [chunk.usage for chunk in await chunks_of(client, asks_for_usage=False) if chunk.usage] == []
-
-
 async def test_openrouter_sends_signatures_costs_and_comments() -> None:
     answer = reply(thinking("Hm.", signature="sig"), redacted_thinking("abc"), text("Hi."), cost=0.25)
     async with asking(answer, dialect=OPENROUTER) as client:
@@ -102,29 +98,6 @@ async def test_openrouter_sends_signatures_costs_and_comments() -> None:
 
 
 @pytest.mark.parametrize(
-    "dialect",
-    [
-        ChatDialect(calls="whole"),
-        ChatDialect(calls="together"),
-        ChatDialect(calls="together", has_index=False),
-        ChatDialect(has_index=False),
-        ChatDialect(repeats_ids=True),
-        ChatDialect(has_empty_deltas=True),
-        ChatDialect(has_done=False),
-        ChatDialect(usage_at="finish"),
-    ],
-)
-async def test_the_habits_of_compatible_servers_change_nothing_of_what_is_said(dialect: ChatDialect) -> None:
-    async with asking(LOOKING, dialect=CHAT) as client:
-        usual = await chunks_of(client)
-    async with asking(LOOKING, dialect=dialect) as client:
-        chunks = await chunks_of(client)
-    assert calls_of(chunks) == calls_of(usual)
-    assert content_of(chunks) == content_of(usual)
-    assert body(LOOKING, dialect, Ask(1, {})) != body(LOOKING, CHAT, Ask(1, {}))
-
-
-@pytest.mark.parametrize(
     ("stop_reason", "finish_reason"),
     [("end_turn", "stop"), ("max_tokens", "length"), ("refusal", "content_filter"), ("odd", "odd"), (None, None)],
 )
@@ -132,23 +105,6 @@ async def test_every_reason_to_stop_has_its_word(stop_reason: str | None, finish
     async with asking(reply(text("Hi."), stop_reason=stop_reason), dialect=CHAT) as client:
         chunks = await chunks_of(client, asks_for_usage=False)
     assert chunks[-1].choices[0].finish_reason == finish_reason
-
-
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-async def test_thinking_comes_in_the_field_of_the_service(field: Literal["reasoning_content", "reasoning"]) -> None:
-    async with asking(LOOKING, dialect=ChatDialect(thinking=field, has_empty_deltas=True)) as client:
-        chunks = await chunks_of(client)
-    assert "".join(piece for piece in extras_of(chunks, field) if piece) == "Let me see."
-
-
-async def test_calls_may_have_no_ids() -> None:
-    async with asking(LOOKING, dialect=ChatDialect(has_ids=False)) as client:
-        assert [call[0] for call in calls_of(await chunks_of(client))] == ["", ""]
-
-
-async def test_a_call_without_text_comes_after_a_null() -> None:
-    async with asking(reply(tool_use("list_files")), dialect=CHAT) as client:
-        assert (await chunks_of(client))[0].choices[0].delta.content is None
 
 
 @pytest.mark.parametrize(("dialect", "code"), [(CHAT, "server_is_overloaded"), (OPENROUTER, 503)])
@@ -170,13 +126,54 @@ async def test_openrouter_numbers_its_errors(refusal: Refusal, status: int) -> N
     assert (error.value.status_code, body_of(error.value)["code"]) == (status, status)
 
 
-async def test_openrouter_tells_much_about_its_models() -> None:
-    async with asking(dialect=OPENROUTER) as client:
-        large, small = [model.to_dict() async for model in client.models.list()]
-    assert (large["context_length"], large["id"], small["id"]) == (200_000, "vendor/large-test", "vendor/small-test")
+async def ask(client: openai.AsyncOpenAI, dialect: Dialect) -> None:
+    if dialect is CHAT:
+        await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi."}], stream=True)
+    else:
+        await client.responses.create(model="m", input="Hi.", stream=True)
 
 
-@pytest.mark.parametrize("answer", [reply(text("Hello."), fault.end_after(events=2)), reply(text("x"))])
-async def test_chunks_cut_anywhere_are_read(answer: Reply) -> None:
-    async with asking(answer, answer.in_chunks(1, 5), dialect=CHAT) as client:
-        assert content_of(await chunks_of(client)) == content_of(await chunks_of(client)) != ""
+@pytest.mark.parametrize("dialect", [CHAT, RESPONSES])
+@pytest.mark.parametrize(
+    ("refusal", "kind", "status", "code"),
+    [
+        (fault.unauthorized(), openai.AuthenticationError, 401, "invalid_api_key"),
+        (fault.not_found("gpt-0"), openai.NotFoundError, 404, "model_not_found"),
+        (fault.rate_limited(retry_after="2"), openai.RateLimitError, 429, "rate_limit_exceeded"),
+        (fault.no_credit(), openai.RateLimitError, 429, "insufficient_quota"),
+        (fault.too_long(), openai.BadRequestError, 400, "context_length_exceeded"),
+        (fault.server_error(), openai.InternalServerError, 500, None),
+        (fault.overloaded(), openai.InternalServerError, 503, "server_is_overloaded"),
+        (fault.status(418, "brand_new_error", "no", code="teapot"), openai.APIStatusError, 418, "teapot"),
+    ],
+)
+async def test_a_refusal_is_spelled_as_openai_does(
+    dialect: Dialect, refusal: Refusal, kind: type[openai.APIStatusError], status: int, code: str | None
+) -> None:
+    async with asking(refusal, dialect=dialect) as client:
+        with pytest.raises(kind) as error:
+            await ask(client, dialect)
+    assert (error.value.status_code, error.value.code, error.value.request_id) == (status, code, "req_0001")
+    assert body_of(error.value).keys() == {"message", "type", "param", "code"}
+    assert error.value.response.headers.get("retry-after") == refusal.headers.get("retry-after")
+
+
+@pytest.mark.parametrize("dialect", [CHAT, RESPONSES])
+async def test_models_can_be_listed(dialect: Dialect) -> None:
+    async with asking(dialect=dialect) as client:
+        assert [model.id async for model in client.models.list()] == ["gpt-test-large", "gpt-test-small"]
+
+
+async def test_a_path_that_is_not_there_is_told_from_a_model_that_is_not_there() -> None:
+    async with asking(dialect=CHAT) as client:
+        with pytest.raises(openai.NotFoundError) as error:
+            await client.embeddings.create(model="m", input="x")
+    assert (error.value.code, error.value.type) == (None, "invalid_request_error")
+
+
+async def test_a_body_of_one_service_is_sent_as_it_is() -> None:
+    answer = fault.exactly(400, {"error": {"code": 400, "message": "too long", "n_ctx": 4096}})
+    async with asking(answer, dialect=CHAT) as client:
+        with pytest.raises(openai.BadRequestError) as error:
+            await ask(client, CHAT)
+    assert body_of(error.value) == {"code": 400, "message": "too long", "n_ctx": 4096}

@@ -14,11 +14,10 @@ from openai.types.responses import (
     ResponseReasoningItem,
 )
 
-from desktop_agent.core.protocol.model import JsonObject
 from tests.servers import fault
 from tests.servers.dialects.official_client import asking
-from tests.servers.dialects.responses import ARGUMENTS_DELTA, RESPONSES, ResponsesDialect
-from tests.servers.script import block, redacted_thinking, reply, text, thinking, tool_use
+from tests.servers.dialects.responses import RESPONSES, ResponsesDialect
+from tests.servers.script import redacted_thinking, reply, text, thinking, tool_use
 
 SEALED: dict[str, Any] = {"store": False, "include": ["reasoning.encrypted_content"]}
 
@@ -78,15 +77,6 @@ async def test_reasoning_is_sealed_only_for_those_who_ask() -> None:
     assert [item.encrypted_content for item in items if isinstance(item, ResponseReasoningItem)] == ["abc", None]
 
 
-async def test_open_models_think_aloud() -> None:
-    answer = reply(thinking("Let me see.", signature=""), text("Hi."))
-    async with asking(answer, dialect=ResponsesDialect(thinking="text")) as client:
-        reasoning = (await response_of(client)).output[0]
-    assert isinstance(reasoning, ResponseReasoningItem)
-    assert reasoning.content is not None
-    assert (reasoning.content[0].text, reasoning.summary) == ("Let me see.", [])
-
-
 async def test_a_refusal_is_a_part_of_the_message() -> None:
     async with asking(reply(text("I will not."), stop_reason="refusal"), dialect=RESPONSES) as client:
         response = await response_of(client)
@@ -127,44 +117,3 @@ async def test_an_error_in_the_stream_is_an_event_of_either_kind() -> None:
     assert isinstance(failed, ResponseFailedEvent)
     assert failed.response.error is not None
     assert failed.response.error.code == "rate_limit_exceeded"
-
-
-async def test_an_error_in_the_stream_may_have_an_object_inside() -> None:
-    answer = reply(text("Hi."), fault.error_after(events=4))
-    async with asking(answer, dialect=ResponsesDialect(fails_with="nested error")) as client:
-        with pytest.raises(openai.APIError, match="Overloaded") as error:
-            await events_of(client)
-    assert error.value.code == "server_is_overloaded"
-
-
-async def test_a_call_may_come_whole() -> None:
-    answer = reply(tool_use("read_file", path="a.py"))
-    async with asking(answer, answer, dialect=ResponsesDialect(calls="whole")) as client:
-        assert ARGUMENTS_DELTA not in [event.type for event in await events_of(client)]
-        call = (await response_of(client)).output[0]
-    assert isinstance(call, ResponseFunctionToolCall)
-    assert call.arguments == '{"path": "a.py"}'
-
-
-async def test_the_end_may_have_no_items_again() -> None:
-    async with asking(reply(text("Hi.")), dialect=ResponsesDialect(repeats_output=False)) as client:
-        events = await events_of(client)
-    assert events[-1].response.output == []
-    assert events[-2].item.content[0].text == "Hi."
-
-
-async def test_a_stream_can_end_without_saying_how() -> None:
-    async with asking(reply(text("Hi."), stop_reason=None), dialect=RESPONSES) as client:
-        assert (await events_of(client))[-1].type == "response.output_item.done"
-
-
-async def test_any_item_can_be_put_in() -> None:
-    searched: JsonObject = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
-    events = block(searched, {"type": "response.web_search_call.searching"})
-    async with asking(reply(events, text("Found.")), dialect=RESPONSES) as client:
-        kinds = [event.type for event in await events_of(client)]
-    assert kinds[2:5] == [
-        "response.output_item.added",
-        "response.web_search_call.searching",
-        "response.output_item.done",
-    ]

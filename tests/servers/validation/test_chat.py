@@ -46,29 +46,9 @@ def test_a_good_request_passes() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
-        ("effort", "high", "body.effort: unknown field"),
-        ("model", None, "body.model: missing"),
-        ("stream", False, "body.stream: False is none of True"),
-        ("max_completion_tokens", "100", "body.max_completion_tokens: str instead of int"),
-        ("messages.2.reasoning_content", "Hm.", "body.messages.2.reasoning_content: unknown field"),
-        ("messages.2.tool_calls.0.rejected", "why", "body.messages.2.tool_calls.0.rejected: unknown field"),
-        ("messages.3.is_error", True, "body.messages.3.is_error: unknown field"),
-        ("messages.6.content.0.cache_control", {}, "body.messages.6.content.0.cache_control: unknown field"),
-        ("messages.1.role", "person", "body.messages.1.role: 'person' is not a role that may stand here"),
-        ("tools.0.name", "read_file", "body.tools.0.name: unknown field"),
-        ("reasoning_effort", "hard", "body.reasoning_effort: 'hard' is none of"),
-    ],
-)
-def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: str) -> None:
-    violations = check_request(changed(GOOD, path, value))
-    assert len(violations) == 1
-    assert problem in violations[0]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "problem"),
-    [
         ("messages", [], "messages: empty"),
+        ("messages.1.role", "person", "body.messages.1.role: 'person' is not a role that may stand here"),
+        ("reasoning_effort", "hard", "body.reasoning_effort: 'hard' is none of"),
         ("messages", [{"role": "system", "content": "x"}], "messages: nothing but the system"),
         ("messages.1", {"role": "assistant", "content": "x"}, "messages.1: a message of assistant where one of user"),
         ("messages.5", {"role": "developer", "content": "x"}, "messages.5: a message of developer in the middle"),

@@ -1,7 +1,5 @@
 """The approval dialog shows exactly what would happen, and nothing is allowed that the user did not mean to allow."""
 
-from typing import Protocol
-
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
@@ -29,13 +27,9 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS
 from tests.parts import part
-from tests.ui.approvals.stage import JUDGED, context, judge_edits, make, marks_in
+from tests.ui.approvals.conftest import Ask
+from tests.ui.approvals.stage import JUDGED, context, make, marks_in
 from tests.ui.review.stage import Session, Source, Tasks, message_of
-
-
-class Ask(Protocol):
-    def __call__(self, request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog: ...
-
 
 COMMAND = ApprovalRequest(
     call_id="call-1",
@@ -48,27 +42,6 @@ COMMAND = ApprovalRequest(
     risks=("Uses the network", "Changes another machine"),
     scopes=(ScopeOffer(scope="session", label="git push in this session"),),
 )
-
-
-@pytest.fixture
-def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
-    """Open the dialog for a request, and wait until it has the focus. Without a delay, it can be allowed soon."""
-
-    opened: list[ApprovalDialog] = []
-
-    def ask(request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog:
-        dialog = make(
-            ApprovalDialog(theme, request, source, tasks.spawn, rules=context(), arming_delay_ms=arming_delay_ms)
-        )
-        qtbot.addWidget(dialog)
-        judge_edits(dialog, request)
-        opened.append(dialog)
-        dialog.open()
-        dialog.activateWindow()
-        qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog)
-        return dialog
-
-    return ask
 
 
 @pytest.fixture
@@ -85,28 +58,34 @@ def edit_request(session: Session) -> ApprovalRequest:
     )
 
 
-def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+PLAIN, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
+CTRL_SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
+
+
+def press(key: Qt.Key, modifier: Qt.KeyboardModifier = PLAIN) -> None:
     """Press a key where the focus is, as a user would."""
     focused = QApplication.focusWidget()
     assert focused
     QTest.keyClick(focused, key, modifier)
 
 
-CTRL = Qt.KeyboardModifier.ControlModifier
-CTRL_SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
-
-
 # --- what it shows ------------------------------------------------------------------------------------------------
 
 
-def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -> None:
-    dialog = ask(COMMAND)
+def test_a_command_is_shown_with_its_folder_its_reason_its_risks_and_how_it_would_run(ask: Ask) -> None:
+    confinement = "In the sandbox: may write this folder, no network"
+    dialog = ask(replace(COMMAND, reason="`git push` uses the network.", confinement=confinement))
+    assert dialog.windowModality() == Qt.WindowModality.WindowModal
     assert part(dialog, QPlainTextEdit, "approvalCommandEdit").toPlainText() == COMMAND.command
     assert part(dialog, QLabel, "approvalSummary").text() == "run_command · in ~/code/pagination"
-    assert part(dialog, QLabel, "approvalReason").text() == "git push uses the network."
-    risks = part(dialog, IconNote, "approvalRiskNote")
+    assert part(dialog, QLabel, "approvalReason").text() == "“git push” uses the network.", "as people quote"
+    risks, note = part(dialog, IconNote, "approvalRiskNote"), part(dialog, IconNote, "approvalConfinement")
     assert risks.isVisible()
-    assert risks.text() == "Uses the network\nChanges another machine"
+    assert note.isVisible()
+    assert (risks.text(), note.text()) == ("Uses the network\nChanges another machine", confinement)
+    note = part(ask(replace(COMMAND, confinement="Not confined", is_escalation=True)), IconNote, "approvalConfinement")
+    assert note.text() == "Runs outside the sandbox, with all the rights of your account"
+    assert note.accessibleDescription() == note.text()
 
 
 def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask) -> None:
@@ -120,25 +99,6 @@ def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask)
     assert marks_in(field) == ["git push"]
 
 
-def test_how_it_would_run_is_said(ask: Ask) -> None:
-    dialog = ask(replace(COMMAND, confinement="In the sandbox: may write this folder, no network"))
-    note = part(dialog, IconNote, "approvalConfinement")
-    assert note.isVisible()
-    assert note.text() == "In the sandbox: may write this folder, no network"
-
-
-def test_leaving_the_sandbox_is_said_clearly(ask: Ask) -> None:
-    dialog = ask(replace(COMMAND, confinement="Not confined", is_escalation=True))
-    note = part(dialog, IconNote, "approvalConfinement")
-    assert note.text() == "Runs outside the sandbox, with all the rights of your account"
-    assert note.accessibleDescription() == note.text()
-
-
-def test_quoted_parts_of_the_reason_are_quoted_as_people_do(ask: Ask) -> None:
-    dialog = ask(replace(COMMAND, reason="`git push` uses the network."))
-    assert part(dialog, QLabel, "approvalReason").text() == "“git push” uses the network."
-
-
 def test_a_long_command_is_shown_whole_up_to_a_limit(ask: Ask) -> None:
     short = ask(COMMAND)
     one = part(short, QPlainTextEdit, "approvalCommandEdit")
@@ -146,7 +106,7 @@ def test_a_long_command_is_shown_whole_up_to_a_limit(ask: Ask) -> None:
     field = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     assert not field.verticalScrollBar().isVisible()
     assert not field.horizontalScrollBar().isVisible()
-    endless = ask(replace(COMMAND, command="npm install some-package && " * 2000))
+    endless = ask(replace(COMMAND, command="npm install some-package && " * 2000), is_ready=False)
     high = part(endless, QPlainTextEdit, "approvalCommandEdit")
     assert one.height() < field.height() < high.height() < endless.height() / 2
     assert high.verticalScrollBar().isVisible()
@@ -178,43 +138,27 @@ def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest)
     assert view.document.diff.path == "src/new.py"
     assert not part(dialog, IconNote, "approvalRiskNote").isVisible()
     assert dialog.findChild(QPlainTextEdit, "approvalCommandEdit") is None
+    assert not part(dialog, QComboBox, "approvalScopePicker").isVisible(), "nothing is offered"
 
 
-def test_what_the_model_wrote_is_shown_as_it_is(ask: Ask) -> None:
-    request = ApprovalRequest(
-        call_id="c",
-        tool="t",
-        title="<b>Run</b> it?",
-        reason="<img src=x>",
-        arguments_digest="0",
-        risks=("<i>none</i>",),
-    )
-    labels = {label.text(): label.textFormat() for label in ask(request).findChildren(QLabel)}
-    for text in ("<b>Run</b> it?", "<img src=x>", "<i>none</i>"):
-        assert labels[text] == Qt.TextFormat.PlainText
-
-
-def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None:
-    request = ApprovalRequest(
-        call_id="c", tool="t", title="Run?", reason="", arguments_digest="0", command="ls \u202e# mr\u200b"
-    )
-    risks = part(ask(request), IconNote, "approvalRiskNote")
-    assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
-
-
-def test_no_words_of_the_model_hide_or_reorder_others(ask: Ask) -> None:
+def test_what_the_model_wrote_is_shown_as_it_is_and_hides_or_reorders_nothing(ask: Ask) -> None:
     request = replace(
-        COMMAND, title="Do \u202eti", reason="fine\u200b", risks=("a\u2066b",), details=("A=\u202e1", "x")
+        COMMAND,
+        title="<b>Do</b> \u202eti",
+        reason="<i>fine</i>\u200b",
+        risks=("<i>a</i>\u2066b",),
+        details=("A=\u202e1", "x"),
     )
-    dialog = ask(request)
-    shown = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    for text in ("Do ⟨U+202E⟩ti", "fine⟨U+200B⟩", "a⟨U+2066⟩b"):
-        assert text in shown
+    dialog = ask(replace(request, command="ls \u202e# mr\u200b"))
+    shown = {label.text(): label.textFormat() for label in dialog.findChildren(QLabel)}
+    hidden = "The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩"
+    for text in ("<b>Do</b> ⟨U+202E⟩ti", "<i>fine</i>⟨U+200B⟩", "<i>a</i>⟨U+2066⟩b", hidden):
+        assert shown[text] == Qt.TextFormat.PlainText
     assert part(dialog, QPlainTextEdit, "approvalDetails").toPlainText() == "A=⟨U+202E⟩1\nx"
 
 
 def test_details_without_any_blank_are_wrapped_and_stay_in_sight(ask: Ask) -> None:
-    dialog = ask(replace(COMMAND, details=("Variables: A=" + "x" * 4_000,)))
+    dialog = ask(replace(COMMAND, details=("Variables: A=" + "x" * 4_000,)), is_ready=False)
     details = part(dialog, QPlainTextEdit, "approvalDetails")
     assert details.width() <= dialog.width()
     assert details.height() < dialog.height() / 2
@@ -241,7 +185,7 @@ def test_a_servers_tool_is_shown_with_what_it_would_be_called_with(ask: Ask) -> 
 
 
 def test_long_arguments_must_be_seen_to_their_end(qtbot: QtBot, ask: Ask) -> None:
-    dialog = ask(replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(300)))}))
+    dialog = ask(replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(300)))}), is_ready=False)
     qtbot.wait(ARMING_DELAY_MS + 50)
     assert not dialog.can_allow
     bar = part(dialog, QPlainTextEdit, "approvalCall").verticalScrollBar()
@@ -261,7 +205,6 @@ def test_what_a_server_says_of_a_tool_that_was_never_allowed_is_there_and_need_n
     assert field.toPlainText() == text
     assert field.isReadOnly()
     assert field.verticalScrollBar().maximum() > 0
-    qtbot.waitUntil(lambda: dialog.can_allow)
 
 
 def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Session) -> None:
@@ -278,7 +221,6 @@ def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Ses
 def test_allowing_answers_once_with_the_call(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    qtbot.waitUntil(lambda: dialog.can_allow)
     part(dialog, QPushButton, "approveButton").click()
     dialog.deny()
     assert [decided.at(index) for index in range(decided.count())] == [["call-1", Allowed()]]
@@ -300,7 +242,6 @@ def test_two_keys_answer_from_anywhere(qtbot: QtBot, ask: Ask, key: Qt.Key, deci
 def test_a_key_that_sends_into_the_turn_never_allows(qtbot: QtBot, ask: Ask, key: Qt.Key, place: str) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    qtbot.waitUntil(lambda: dialog.can_allow)
     part(dialog, QWidget, place).setFocus()
     press(key, CTRL)
     press(key, CTRL)
@@ -308,7 +249,7 @@ def test_a_key_that_sends_into_the_turn_never_allows(qtbot: QtBot, ask: Ask, key
 
 
 def test_a_key_meant_for_something_else_does_not_allow(ask: Ask) -> None:
-    dialog = ask(COMMAND, arming_delay_ms=600_000)
+    dialog = ask(COMMAND, is_ready=False, arming_delay_ms=600_000)
     decided = QSignalSpy(dialog.decided)
     press(Qt.Key.Key_A, CTRL_SHIFT)
     press(Qt.Key.Key_Return)
@@ -320,7 +261,6 @@ def test_a_key_meant_for_something_else_does_not_allow(ask: Ask) -> None:
 def test_enter_alone_never_allows_unless_the_button_has_the_focus(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    qtbot.waitUntil(lambda: dialog.can_allow)
     press(Qt.Key.Key_Return)
     part(dialog, QLineEdit, "denyMessageEdit").setFocus()
     press(Qt.Key.Key_Return)
@@ -334,17 +274,16 @@ def test_a_moment_must_pass_before_it_can_be_allowed() -> None:
     assert ARMING_DELAY_MS == 300
 
 
-def test_the_focus_starts_where_no_key_does_harm(ask: Ask, edit_request: ApprovalRequest) -> None:
-    assert isinstance(ask(edit_request).focusWidget(), DiffView)
-    focused = ask(COMMAND).focusWidget()
+def test_no_key_does_harm_where_the_focus_starts_and_enter_presses_no_button(
+    ask: Ask, edit_request: ApprovalRequest
+) -> None:
+    command, edit = ask(COMMAND), ask(edit_request)
+    assert isinstance(edit.focusWidget(), DiffView)
+    focused = command.focusWidget()
     assert isinstance(focused, QLabel)
     assert focused.text() == "Run this command?"
-
-
-def test_no_button_is_pressed_by_enter_wherever_the_focus_is(ask: Ask, edit_request: ApprovalRequest) -> None:
-    for dialog in (ask(COMMAND), ask(edit_request)):
-        buttons = [button for button in dialog.findChildren(QPushButton) if button.isDefault() or button.autoDefault()]
-        assert buttons == []
+    buttons = [*command.findChildren(QPushButton), *edit.findChildren(QPushButton)]
+    assert not [button for button in buttons if button.isDefault() or button.autoDefault()]
 
 
 def test_an_offered_scope_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
@@ -356,13 +295,8 @@ def test_an_offered_scope_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
         "git push in this session",
     ]
     scopes.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
     assert decided.at(0) == ["call-1", Allowed(scope="session")]
-
-
-def test_without_offers_there_is_nothing_to_pick(ask: Ask, edit_request: ApprovalRequest) -> None:
-    assert not part(ask(edit_request), QComboBox, "approvalScopePicker").isVisible()
 
 
 # --- editing the command ------------------------------------------------------------------------------------------
@@ -415,15 +349,19 @@ def test_denying_needs_no_wait_and_takes_a_word_along(ask: Ask) -> None:
     assert decided.at(0) == ["call-1", Denied(message="Do not push.")]
 
 
-def test_the_key_that_denies_takes_the_word_along_from_the_field_where_it_is_typed(ask: Ask) -> None:
+@pytest.mark.parametrize(("key", "modifier"), [(Qt.Key.Key_D, CTRL_SHIFT), (Qt.Key.Key_Return, PLAIN)])
+def test_a_key_denies_with_the_word_from_the_field_where_it_is_typed(
+    ask: Ask, key: Qt.Key, modifier: Qt.KeyboardModifier
+) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     message = part(dialog, QLineEdit, "denyMessageEdit")
     message.setFocus()
+    press(Qt.Key.Key_Return)
     message.setText("two words")
     press(Qt.Key.Key_Backspace, CTRL)
     assert (message.text(), decided.count()) == ("two ", 0)
-    press(Qt.Key.Key_D, CTRL_SHIFT)
+    press(key, modifier)
     assert decided.at(0) == ["call-1", Denied(message="two")]
 
 
@@ -435,18 +373,6 @@ def test_ctrl_backspace_deletes_a_word_of_the_command(ask: Ask) -> None:
     edit.moveCursor(QTextCursor.MoveOperation.End)
     press(Qt.Key.Key_Backspace, CTRL)
     assert (edit.toPlainText(), decided.count()) == ("git add -A && git ", 0)
-
-
-def test_enter_in_the_message_denies_once_there_is_one(ask: Ask) -> None:
-    dialog = ask(COMMAND)
-    decided = QSignalSpy(dialog.decided)
-    message = part(dialog, QLineEdit, "denyMessageEdit")
-    message.setFocus()
-    press(Qt.Key.Key_Return)
-    assert decided.count() == 0
-    message.setText("Use make")
-    press(Qt.Key.Key_Return)
-    assert decided.at(0) == ["call-1", Denied(message="Use make")]
 
 
 @pytest.mark.parametrize("is_by_key", [True, False])
@@ -471,10 +397,6 @@ def test_it_closes_without_an_answer_when_somebody_else_answered(ask: Ask) -> No
     assert (dialog.isVisible(), decided.count()) == (False, 0)
 
 
-def test_it_is_modal_to_its_window(ask: Ask) -> None:
-    assert ask(COMMAND).windowModality() == Qt.WindowModality.WindowModal
-
-
 # --- what cannot be seen cannot be allowed ------------------------------------------------------------------------
 
 
@@ -482,7 +404,7 @@ def test_a_change_cannot_be_allowed_before_it_is_shown(
     qtbot: QtBot, ask: Ask, edit_request: ApprovalRequest, source: Source, tasks: Tasks
 ) -> None:
     source.is_held = True
-    dialog = ask(edit_request)
+    dialog = ask(edit_request, is_ready=False)
     approve = part(dialog, QPushButton, "approveButton")
     view = part(dialog, DiffView, "approvalDiffView")
     qtbot.waitUntil(lambda: message_of(view) == "Loading…")
@@ -498,7 +420,7 @@ def test_a_change_that_cannot_be_shown_cannot_be_allowed(
     ask: Ask, edit_request: ApprovalRequest, source: Source
 ) -> None:
     source.error = StorageError("The content is gone")
-    dialog = ask(edit_request)
+    dialog = ask(edit_request, is_ready=False)
     assert message_of(part(dialog, DiffView, "approvalDiffView")) == "The content is gone"
     assert not part(dialog, QPushButton, "approveButton").isEnabled()
 

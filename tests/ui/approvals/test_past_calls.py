@@ -15,40 +15,32 @@ def command(text: str, call_id: str, approval: ApprovalRequest | None = None) ->
     return entry
 
 
-def transcript(*entries: ToolEntry) -> Transcript:
-    shown = Transcript()
-    shown.entries.extend(entries)
-    return shown
-
-
 def asked(text: str, call_id: str) -> ToolEntry:
     return command(text, call_id, question(text))
 
 
-def test_commands_come_newest_first_and_each_once() -> None:
-    past = past_calls(transcript(asked("ls", "a"), asked("pwd", "b"), asked("ls", "c")), push())
-    assert past.subjects == ("ls", "pwd")
+def past(request: ApprovalRequest, *entries: ToolEntry) -> PastCalls:
+    shown = Transcript()
+    shown.entries.extend(entries)
+    return past_calls(shown, request)
 
 
-def test_what_ran_unasked_is_no_earlier_question() -> None:
-    assert past_calls(transcript(command("ls", "a"), command("pwd", "b")), push()) == PastCalls()
+EDIT = replace(question(None, call_id="now"), rule_kind="edit")
 
 
-def test_what_a_command_made_is_no_edit_that_was_asked_for() -> None:
-    """The first question about an edit ever, after `mkdir docs` was asked for and made a folder."""
+def test_commands_come_newest_first_each_once_but_every_question_counts_except_the_present_one() -> None:
+    entries = (asked("ls", "a"), asked("pwd", "b"), asked("ls", "c"), command("id", "d"), asked("ls", "c1"))
+    assert past(push(), *entries) == PastCalls(("ls", "pwd"), (("ls",), ("pwd",), ("ls",)))
+
+
+def test_what_ran_unasked_or_was_asked_for_as_something_else_is_no_earlier_question() -> None:
+    assert past(push(), command("ls", "a"), call("edit_file", "b", call_id="b", approval=question(None))) == PastCalls()
     made = call("run_terminal_cmd", "a", call_id="a", changes=(change("docs"),), approval=question("mkdir docs"))
-    request = replace(question(None, call_id="now"), rule_kind="edit")
-    assert past_calls(transcript(made), request) == PastCalls()
-
-
-def test_every_question_counts_and_the_present_one_does_not() -> None:
-    entries = (asked("ls", "a"), asked("ls", "b"), command("pwd", "d"), asked("ls", "c1"))
-    assert past_calls(transcript(*entries), push()) == PastCalls(("ls",), (("ls",), ("ls",)))
+    assert past(EDIT, made) == PastCalls(), "what a command made is no edit that was asked for"
 
 
 def test_no_more_than_enough_is_judged() -> None:
-    entries = [asked(f"echo {number}", str(number)) for number in range(MAX_SUBJECTS + 50)]
-    subjects = past_calls(transcript(*entries), push()).subjects
+    subjects = past(push(), *(asked(f"echo {number}", str(number)) for number in range(MAX_SUBJECTS + 50))).subjects
     assert len(subjects) == MAX_SUBJECTS
     assert subjects[0] == f"echo {MAX_SUBJECTS + 49}"
 
@@ -56,10 +48,8 @@ def test_no_more_than_enough_is_judged() -> None:
 def test_edits_are_judged_by_path_also_those_that_were_denied() -> None:
     unasked = call("edit_file", "a", call_id="a", changes=(change("src/a.py"),))
     refused = call("edit_file", "b", call_id="b", approval=question(None), decision=Denied())
-    request = replace(question(None, call_id="now"), rule_kind="edit")
-    past = past_calls(transcript(unasked, refused, asked("ls", "x")), request)
-    assert past.subjects == ("src/app.py", "b.py")
-    assert past.questions == (("src/app.py", "b.py"),)
+    judged = past(EDIT, unasked, refused, asked("ls", "x"))
+    assert judged == PastCalls(("src/app.py", "b.py"), (("src/app.py", "b.py"),))
 
 
 def test_tools_are_judged_by_name() -> None:
@@ -67,9 +57,4 @@ def test_tools_are_judged_by_name() -> None:
     assert subjects_of(request) == ("web_fetch",)
     searched = replace(question(), tool="web_search", command=None, changes=())
     entries = (call("web_search", "q", call_id="a", approval=searched), asked("ls", "b"))
-    assert past_calls(transcript(*entries), request).questions == (("web_search",),)
-
-
-def test_a_question_of_another_kind_is_passed_over() -> None:
-    edit = call("edit_file", "a", call_id="a", approval=question(None))
-    assert past_calls(transcript(edit), push()).subjects == ()
+    assert past(request, *entries).questions == (("web_search",),)

@@ -1,7 +1,6 @@
 """Rules are made in the dialog, of what the user sees, and only when they want more than this once."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import pytest
 from msgspec.structs import replace
@@ -14,33 +13,12 @@ from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_judging import PastCalls
-from desktop_agent.ui.theme import Theme
 from tests.parts import part
-from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, make, push
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.approvals.conftest import Ask
+from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, push
+from tests.ui.review.stage import Session
 
-PAST = PastCalls(
-    ("git push --force", "git status", "ls", "git push origin"),
-    (("git push origin",), ("git push --force",), ("ls",)),
-)
 ONCE, SESSION, PROJECT, ALWAYS = range(4)
-
-
-class Ask(Protocol):
-    def __call__(self, request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog: ...
-
-
-@pytest.fixture
-def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
-    def ask(request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog:
-        dialog = make(ApprovalDialog(theme, request, source, tasks.spawn, rules=context(past), arming_delay_ms=0))
-        qtbot.addWidget(dialog)
-        judge_edits(dialog, request)
-        dialog.show()
-        qtbot.waitUntil(lambda: dialog.can_allow)
-        return dialog
-
-    return ask
 
 
 def picker(dialog: QWidget, name: str = "approvalScopePicker") -> QComboBox:
@@ -101,29 +79,7 @@ def test_what_unfolds_does_not_push_the_answers_off_the_screen(ask: Ask) -> None
     assert dialog.geometry().bottom() <= screen.bottom()
 
 
-def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
-    assert allow_button(dialog).text() == "Allow “git push origin” in this session"
-    patterns(dialog)[0].setCurrentIndex(1)
-    picker(dialog).setCurrentIndex(ALWAYS)
-    assert allow_button(dialog).text() == "Always allow “git push”"
-    assert allow_button(dialog).accessibleName() == "Always allow “git push”"
-
-
-def test_the_rules_go_with_the_answer(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(PROJECT)
-    patterns(dialog)[0].setEditText("git push upstream")
-    picker(dialog, "ruleExpiryPicker").setCurrentIndex(1)
-    answer = answered(dialog)
-    assert answer.scope == "project"
-    assert summary(answer.rules) == [("git push upstream", "project")]
-    assert answer.rules[0].workspace == "/srv/project"
-    assert answer.rules[0].expires_at is not None
-
-
-def test_the_narrowest_pattern_comes_first_and_any_can_be_typed(ask: Ask) -> None:
+def test_the_narrowest_pattern_comes_first_any_can_be_typed_and_the_button_says_what_is_allowed(ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(SESSION)
     (field,) = patterns(dialog)
@@ -133,37 +89,42 @@ def test_the_narrowest_pattern_comes_first_and_any_can_be_typed(ask: Ask) -> Non
     edit = field.lineEdit()
     assert edit is not None
     assert field.accessibleName() == edit.accessibleName() == "Commands that begin with"
-
-
-def test_a_rule_of_the_session_has_no_end_to_choose(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
-    assert not picker(dialog, "ruleExpiryPicker").isVisible()
+    assert allow_button(dialog).text() == "Allow “git push origin” in this session"
+    field.setCurrentIndex(1)
     picker(dialog).setCurrentIndex(ALWAYS)
-    assert picker(dialog, "ruleExpiryPicker").isVisible()
+    assert allow_button(dialog).text() == allow_button(dialog).accessibleName() == "Always allow “git push”"
 
 
-def test_the_preview_follows_what_is_typed(qtbot: QtBot, ask: Ask) -> None:
+def test_the_rules_go_with_the_answer_and_only_those_of_a_session_have_no_end_to_choose(ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(SESSION)
-    command = push().command
+    expiry = picker(dialog, "ruleExpiryPicker")
+    assert not expiry.isVisible()
+    picker(dialog).setCurrentIndex(PROJECT)
+    assert expiry.isVisible()
+    patterns(dialog)[0].setEditText("git push upstream")
+    expiry.setCurrentIndex(1)
+    answer = answered(dialog)
+    assert answer.scope == "project"
+    assert summary(answer.rules) == [("git push upstream", "project")]
+    assert answer.rules[0].workspace == "/srv/project"
+    assert answer.rules[0].expires_at is not None
+
+
+def test_the_preview_follows_what_is_typed_and_says_how_often_the_person_was_asked(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    command, line = push().command, label(dialog, "ruleAskedLine")
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [command, "git push origin"])
     assert listed(dialog, "ruleAskingList") == ["git push --force", "git status", "ls"]
+    assert line.text() == "You were asked 2 times for commands like this."
     patterns(dialog)[0].setEditText("git push")
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [command, "git push --force", "git push origin"])
+    assert line.text() == "You were asked 3 times for commands like this."
+    assert line.isVisible()
     patterns(dialog)[0].setEditText("ls")
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == ["ls"])
     assert command in listed(dialog, "ruleAskingList"), "the rule would not have answered the question itself"
-
-
-def test_it_says_how_often_the_person_was_asked(qtbot: QtBot, ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
-    line = label(dialog, "ruleAskedLine")
-    qtbot.waitUntil(lambda: line.text() == "You were asked 2 times for commands like this.")
-    patterns(dialog)[0].setEditText("git push")
-    qtbot.waitUntil(lambda: line.text() == "You were asked 3 times for commands like this.")
-    assert line.isVisible()
 
 
 def test_a_pattern_that_never_matches_says_why_and_makes_no_rule(ask: Ask) -> None:

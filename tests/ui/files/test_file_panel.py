@@ -56,9 +56,14 @@ async def test_a_folder_without_files_says_why(desk: Desk, tmp_path: Path, path:
 
 
 @driven
-async def test_a_click_opens_a_folder_and_another_one_closes_it(desk: Desk, folder: Path) -> None:
+async def test_a_click_opens_a_folder_and_another_one_closes_it_and_a_double_click_opens_a_file(
+    desk: Desk, folder: Path
+) -> None:
     await desk.open_workspace(folder)
-    at = desk.rows.visualRect(desk.model.index(0, 0)).center()
+    at, file = (desk.rows.visualRect(desk.model.index(row, 0)).center() for row in (0, 2))
+    QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=file)
+    QTest.mouseDClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=file)
+    assert desk.opened == [str(folder / "README.md")]
     QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
     await desk.quiet()
     assert desk.shown() == ["src", "pagination", "tests", "README.md"]
@@ -80,15 +85,6 @@ async def test_the_keyboard_walks_in_and_out_and_opens_a_file(desk: Desk, folder
         QTest.keyClick(desk.rows, key)
     assert desk.rows.currentIndex().data() == "src"
     assert desk.shown() == ["src", "tests", "README.md"]
-
-
-@driven
-async def test_a_double_click_opens_a_file(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    at = desk.rows.visualRect(desk.model.index(2, 0)).center()
-    QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    QTest.mouseDClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert desk.opened == [str(folder / "README.md")]
 
 
 @driven
@@ -139,6 +135,7 @@ async def test_what_git_says_is_shown_on_files_and_rolled_up_to_folders(desk: De
     desk.select("tests")
     QTest.keyClick(desk.rows, Qt.Key.Key_Right)
     await desk.quiet()
+    assert desk.heard("tests") == "tests, folder, open, contains new files"
     assert desk.heard("test_edge.py") == "test_edge.py, new, not in git yet"
 
 
@@ -216,46 +213,31 @@ async def test_typing_shows_the_files_that_fit_and_clearing_brings_the_tree_back
 
 
 @driven
-async def test_enter_in_the_filter_opens_the_best_match(desk: Desk, folder: Path) -> None:
+async def test_letters_typed_in_the_tree_go_to_the_filter_where_enter_opens_the_best_match(
+    desk: Desk, folder: Path
+) -> None:
     await desk.open_workspace(folder)
-    QTest.keyClicks(desk.field, "cur")
+    QTest.keyClicks(desk.rows, "c")
+    assert desk.field.text() == "c"
+    QTest.keyClicks(desk.field, "ur")
     await desk.until(lambda: desk.shown() == ["src/pagination/cursor.py"])
     QTest.keyClick(desk.field, Qt.Key.Key_Return)
     assert desk.opened == [str(folder / "src" / "pagination" / "cursor.py")]
 
 
 @driven
-async def test_letters_typed_in_the_tree_go_to_the_filter(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    QTest.keyClicks(desk.rows, "r")
-    await desk.until(lambda: "README.md" in desk.shown() and "src" not in desk.shown())
-    assert desk.field.text() == "r"
-
-
-@driven
-async def test_ignored_and_deleted_files_are_not_found(desk: Desk, repository: Path) -> None:
+async def test_ignored_and_deleted_files_are_not_found_and_too_many_are_counted(desk: Desk, repository: Path) -> None:
     (repository / "build").mkdir()
     (repository / "build" / "pages.o").touch()
     (repository / "tests" / "test_pages.py").unlink()
+    for number in range(250):
+        (repository / f"file{number}").touch()
     await desk.open_workspace(repository)
+    for filtered, words in (("nothing like this", "No file matches."), ("file", "200 of 250 files")):
+        desk.field.setText(filtered)
+        await desk.until(lambda words=words: words in desk.visible_texts())
     desk.field.setText("pages")
     await desk.until(lambda: desk.shown() == ["src/pagination/pages.py"])
-
-
-@driven
-async def test_nothing_found_is_said(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    desk.field.setText("nothing like this")
-    await desk.until(lambda: "No file matches." in desk.visible_texts())
-
-
-@driven
-async def test_too_many_matches_are_counted(desk: Desk, tmp_path: Path) -> None:
-    for number in range(250):
-        (tmp_path / f"file{number}").touch()
-    await desk.open_workspace(tmp_path)
-    desk.field.setText("file")
-    await desk.until(lambda: "200 of 250 files" in desk.visible_texts())
 
 
 # --- the menu -----------------------------------------------------------------------------------------------------
@@ -269,7 +251,9 @@ def menu_of(desk: Desk, name: str) -> dict[str, QAction]:
 
 
 @driven
-async def test_the_menu_offers_what_works_for_the_row(desk: Desk, repository: Path) -> None:
+async def test_the_menu_offers_what_works_for_the_row_which_is_copied_and_dragged_too(
+    desk: Desk, repository: Path
+) -> None:
     (repository / "README.md").write_text("changed\n", encoding="utf-8")
     mentioned: list[object] = []
     desk.tree.file_actions.mention_requested.connect(mentioned.append)
@@ -283,6 +267,7 @@ async def test_the_menu_offers_what_works_for_the_row(desk: Desk, repository: Pa
     ]
     assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
     desk.tree.set_touched(["README.md"])
+    assert desk.heard("README.md") == "README.md, modified, changed by the agent"
     menu = menu_of(desk, "README.md")
     assert list(menu) == [
         *("Open", "Open with its application", "Show changes", "Mention in the message"),
@@ -300,21 +285,10 @@ async def test_the_menu_offers_what_works_for_the_row(desk: Desk, repository: Pa
     assert QGuiApplication.clipboard().text() == "README.md"
     menu["Open"].trigger()
     assert desk.opened == [str(repository / "README.md")]
-
-
-@driven
-async def test_a_row_is_dragged_as_the_address_of_its_file(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    desk.rows.select_row(0)
+    desk.select("src")
+    QTest.keyClick(desk.rows, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "src"
     data = desk.rows.dragged()
     assert data is not None
-    assert [url.toLocalFile() for url in data.urls()] == [str(folder / desk.shown()[0])]
+    assert [url.toLocalFile() for url in data.urls()] == [str(repository / "src")]
     assert desk.model.flags(desk.model.index(0, 0)) & Qt.ItemFlag.ItemIsDragEnabled
-
-
-@driven
-async def test_the_copy_shortcut_copies_the_path(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    desk.select("README.md")
-    QTest.keyClick(desk.rows, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "README.md"

@@ -131,15 +131,10 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
     put_into(model, "src", folders="deep", files="c d")
     assert shown(model) == ["docs", "src", "src/deep", "src/c", "src/d", "a", "b"]
     assert [model.row_at(row).depth for row in range(7)] == [0, 0, 1, 1, 1, 0, 0]
+    model.toggle(row_of(model, "a"))
+    assert len(shown(model)) == 7, "a file is no folder"
     model.toggle(1)
     assert shown(model) == ["docs", "src", "a", "b"]
-
-
-def test_opening_a_file_does_nothing() -> None:
-    model = small_tree()
-    before = shown(model)
-    model.toggle(row_of(model, "a"))
-    assert shown(model) == before
 
 
 def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTester) -> None:
@@ -152,7 +147,7 @@ def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTe
     assert model.place(current.row()).path == "src/d"
 
 
-def test_a_folder_opened_again_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
+def test_a_folder_that_is_opened_again_or_comes_back_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     model.open(row_of(model, "src/deep"))
@@ -161,11 +156,6 @@ def test_a_folder_opened_again_remembers_what_was_open_in_it(qtmodeltester: Mode
     model.open(row_of(model, "src"))
     put_into(model, "src", folders="deep", files="c d")
     assert open_folders(model) == ["", "src", "src/deep"]
-
-
-def test_a_folder_that_comes_back_is_opened_again(qtmodeltester: ModelTester) -> None:
-    model = small_tree()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     put_into(model, "", folders="docs", files="a b")
     assert model.find("src") is None
     put_into(model, "", folders="docs src", files="a b")
@@ -188,18 +178,6 @@ def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
     row = row_of(model, "docs")
     assert model.row_at(row).problem == "Permission denied"
     assert "Permission denied" in str(model.index(row).data(Qt.ItemDataRole.ToolTipRole))
-
-
-def test_a_screen_reader_hears_what_the_eye_sees() -> None:
-    model = small_tree()
-    model.set_marks(FileMarks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
-
-    def heard(path: str) -> object:
-        return model.index(row_of(model, path)).data(Qt.ItemDataRole.AccessibleTextRole)
-
-    assert heard("a") == "a, modified, changed by the agent"
-    assert heard("src") == "src, folder, open, contains changes"
-    assert heard("docs") == "docs, folder, closed"
 
 
 def test_another_workspace_starts_from_nothing(qtmodeltester: ModelTester) -> None:

@@ -118,36 +118,20 @@ def test_news_that_are_on_their_way_when_it_is_paused_are_not_reported(qtbot: Qt
     assert news.folders == []
 
 
-def test_a_nudge_counts_as_a_change(qtbot: QtBot) -> None:
-    news = News()
+def test_a_nudge_counts_as_a_change_and_from_time_to_time_it_is_due_to_look_again(qtbot: QtBot) -> None:
+    news = News(poll_ms=1)
     news.watch.resume()
     news.watch.nudge()
-    qtbot.waitUntil(lambda: news.times == 1)
+    qtbot.waitUntil(lambda: news.times == 1 and news.due >= 2)
     assert news.folders == []
     news.watch.pause()
 
 
-def test_from_time_to_time_it_is_due_to_look_again(qtbot: QtBot) -> None:
-    news = News(poll_ms=1)
-    news.watch.resume()
-    qtbot.waitUntil(lambda: news.due >= 2)
-    news.watch.pause()
-
-
-def test_polls_become_rarer_as_long_as_nothing_changes(qtbot: QtBot) -> None:
-    waits: list[int] = []
-    news = News(poll_ms=1)
-    poll = only_poll(news.watch)
-    poll.timeout.connect(lambda: waits.append(poll.interval()))
-    news.watch.resume()
-    qtbot.waitUntil(lambda: len(waits) >= 5)
-    assert waits[:5] == [2, 4, 8, 16, 32]
-    news.watch.pause()
-
-
-def test_polls_are_frequent_again_after_a_change(qtbot: QtBot, tmp_path: Path) -> None:
+def test_polls_become_rarer_until_something_changes_and_a_watch_that_pauses_polls_no_more(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
     news = News(poll_ms=20_000)
-    poll = only_poll(news.watch)
+    (poll,) = (timer for timer in news.watch.findChildren(QTimer) if not timer.isSingleShot())
     news.watch.watch_folders([tmp_path])
     news.watch.resume()
     for longer in (40_000, SELDOM_MS, SELDOM_MS):
@@ -157,17 +141,5 @@ def test_polls_are_frequent_again_after_a_change(qtbot: QtBot, tmp_path: Path) -
     qtbot.waitUntil(lambda: bool(news.folders))
     assert poll.interval() == 20_000
     news.watch.pause()
-
-
-def test_a_watch_that_pauses_polls_no_more() -> None:
-    news = News()
-    news.watch.resume()
-    news.watch.pause()
     news.watch.poll_often()
-    assert not only_poll(news.watch).isActive()
-
-
-def only_poll(watch: FolderWatch) -> QTimer:
-    """The timer of a watch that goes on for ever."""
-    (poll,) = (timer for timer in watch.findChildren(QTimer) if not timer.isSingleShot())
-    return poll
+    assert not poll.isActive()

@@ -88,6 +88,7 @@ def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
         asking("echo a\necho b"),
         asking("echo \u202egnp"),
         asking("echo a\tb"),
+        asking(f"echo '{' ' * 60}'; rm -r build"),
         asking(None),
         replace(asking(), risks=("Deletes files",)),
         replace(asking(), safety=("Copied before it runs",)),
@@ -136,11 +137,6 @@ def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> No
     assert not any(secret in one for one in said)
 
 
-@pytest.mark.parametrize("request_", [replace(asking(), question=ServerQuestion(server="s", message="Which?"))])
-def test_a_server_s_question_is_answered_on_its_card(request_: ApprovalRequest) -> None:
-    assert (item(request_).can_allow, item(request_).can_deny) == (False, False)
-
-
 def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
     assert inbox_items.title(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
     assert len(inbox_items.title(item(asking(), prompt="x" * 300))) <= 81
@@ -158,5 +154,6 @@ def test_a_command_that_runs_in_another_folder_than_the_row_names_cannot_be_allo
     assert item(replace(asking(), cwd="/srv/project")).can_allow
 
 
-def test_a_command_with_many_blanks_in_it_cannot_be_allowed_on_a_row() -> None:
-    assert not item(asking(f"echo '{' ' * 60}'; rm -r build")).can_allow
+def test_a_server_s_question_is_answered_on_its_card() -> None:
+    question = item(replace(asking(), question=ServerQuestion(server="s", message="Which?")))
+    assert (question.can_allow, question.can_deny) == (False, False)

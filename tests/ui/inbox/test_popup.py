@@ -109,12 +109,14 @@ def test_a_row_that_comes_under_the_pointer_does_not_take_the_click_that_was_mea
     assert stage.wishes == [("allow", second)]
 
 
-def test_a_row_that_stays_as_it_was_goes_on_listening_when_another_comes_below(stage: Stage) -> None:
-    first = item(asking(), "s1")
+def test_a_row_that_stays_as_it_was_goes_on_listening_and_a_click_on_another_below_it_shows_that(stage: Stage) -> None:
+    first, second = item(asking(), "s1"), ended("s2")
     stage.open([first])
     stage.until_it_listens()
-    stage.show([first, ended("s2")])
+    stage.show([first, second])
     assert stage.rows[0].is_listening
+    QTest.mouseClick(stage.rows[1], Qt.MouseButton.LeftButton)
+    assert stage.wishes == [("show", second)]
 
 
 def test_the_keyboard_goes_through_the_rows_and_shows_one(stage: Stage) -> None:
@@ -160,13 +162,6 @@ def test_a_click_beside_it_closes_it_and_reaches_what_was_clicked(stage: Stage) 
     click_where(stage.field, QPoint(130, 5))  # right of what stands for the conversation
     assert not stage.popup.isVisible()
     assert stage.field.hasFocus()
-
-
-def test_a_click_on_a_row_shows_its_session(stage: Stage) -> None:
-    one = ended()
-    stage.open([one])
-    QTest.mouseClick(stage.rows[0], Qt.MouseButton.LeftButton)
-    assert stage.wishes == [("show", one)]
 
 
 def test_all_ends_are_seen_at_once_and_questions_are_not(stage: Stage, qtbot: QtBot) -> None:

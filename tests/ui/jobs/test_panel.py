@@ -93,15 +93,17 @@ def test_an_ended_job_stays_with_its_exit_code_and_cannot_be_stopped(panel: Jobs
     assert not button(row, "jobOutputButton").isHidden()
 
 
-def test_stopping_asks_for_this_job_and_says_what_it_ends(panel: JobsPanel) -> None:
+def test_stopping_and_the_output_are_asked_for_with_their_job(panel: JobsPanel) -> None:
     panel.show_jobs([job("a"), job("b", "make watch")])
     stop = button(panel.rows[0], "jobStopButton")
     assert stop.accessibleName() == "Stop make watch"
     assert "everything it started" in stop.toolTip()
-    asked = QSignalSpy(panel.stop_requested)
+    stopped, shown = QSignalSpy(panel.stop_requested), QSignalSpy(panel.output_requested)
     stop.click()
-    assert asked.at(0) == ["b"]
+    assert stopped.at(0) == ["b"]
     assert stop.text() == "Stopping…"
+    button(panel.rows[1], "jobOutputButton").click()
+    assert shown.at(0) == [job("a")]
 
 
 def test_a_stopped_job_stays_in_line_with_the_others(qtbot: QtBot, panel: JobsPanel) -> None:
@@ -110,13 +112,6 @@ def test_a_stopped_job_stays_in_line_with_the_others(qtbot: QtBot, panel: JobsPa
     button(panel.rows[0], "jobStopButton").click()
     panel.show_jobs([job("a"), replace(job("b", "make watch"), state="stopped", ended_at=START)])
     qtbot.waitUntil(lambda: len({button(row, "jobOutputButton").geometry().right() for row in panel.rows}) == 1)
-
-
-def test_the_output_is_asked_for_with_the_job(panel: JobsPanel) -> None:
-    panel.show_jobs([job("a")])
-    asked = QSignalSpy(panel.output_requested)
-    button(panel.rows[0], "jobOutputButton").click()
-    assert asked.at(0) == [job("a")]
 
 
 def test_ages_go_on_while_it_is_visible_and_only_then(qtbot: QtBot, panel: JobsPanel, clock: Clock) -> None:
@@ -131,28 +126,18 @@ def test_ages_go_on_while_it_is_visible_and_only_then(qtbot: QtBot, panel: JobsP
     clock.time += timedelta(minutes=1)
     panel.show()
     assert "2 min" in texts(panel.rows[0])
-
-
-def test_nothing_ticks_when_nothing_runs(panel: JobsPanel) -> None:
-    panel.show()
-    panel.show_jobs([job("a")])
-    assert panel.is_ticking
     panel.show_jobs([replace(job("a"), state="exited", exit_code=0, ended_at=START)])
-    assert not panel.is_ticking
+    assert not panel.is_ticking, "nothing runs any more"
 
 
-def test_what_a_command_says_is_shown_sign_for_sign(panel: JobsPanel) -> None:
-    panel.show_jobs([replace(job("a", "echo <b>x</b>\nls"), last_line="<b>x</b>")])
-    (row,) = panel.rows
-    assert texts(row)[:2] == ["echo <b>x</b> ⏎ ls", "<b>x</b>"]
-    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in row.findChildren(QLabel))
-
-
-def test_what_cannot_be_seen_in_a_command_or_its_output_is_named(panel: JobsPanel) -> None:
-    panel.show_jobs([replace(job("a", "ls \u202e# mr"), last_line="\u200bready")])
-    (row,) = panel.rows
-    assert texts(row)[:2] == ["ls ⟨U+202E⟩# mr", "⟨U+200B⟩ready"]
-    assert row.accessibleName().startswith("ls ⟨U+202E⟩# mr, ")
+def test_what_a_command_says_is_shown_sign_for_sign_and_what_cannot_be_seen_is_named(panel: JobsPanel) -> None:
+    markup = replace(job("a", "echo <b>x</b>\nls"), last_line="<b>x</b>")
+    panel.show_jobs([replace(job("b", "ls \u202e# mr"), last_line="\u200bready"), markup])
+    plain, hidden = panel.rows
+    assert texts(plain)[:2] == ["echo <b>x</b> ⏎ ls", "<b>x</b>"]
+    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in plain.findChildren(QLabel))
+    assert texts(hidden)[:2] == ["ls ⟨U+202E⟩# mr", "⟨U+200B⟩ready"]
+    assert hidden.accessibleName().startswith("ls ⟨U+202E⟩# mr, ")
 
 
 def test_many_jobs_scroll_instead_of_pushing_the_conversation_away(panel: JobsPanel) -> None:

@@ -85,20 +85,18 @@ def test_what_is_typed_is_searched_for_when_the_user_rests(desk: Desk, qtbot: Qt
     assert len(desk.queries) == 1
 
 
-def test_places_are_listed_below_their_session(desk: Desk, qtbot: QtBot) -> None:
+def test_places_are_listed_below_their_session_where_the_keyboard_goes_from_one_to_the_next(
+    desk: Desk, qtbot: QtBot
+) -> None:
     desk.type(qtbot, "apple")
-    desk.show(hit("b", "apple one"), hit("a", "apple two"), hit("b", "apple three"))
+    desk.show(hit("b", "apple one"), hit("a", "apple two", kind="output"), hit("b", "apple three"))
     assert desk.rows() == ["Explain it", "apple one", "apple three", "Fix it", "apple two"]
     assert desk.results.currentIndex().row() == 1
     assert "3 places in 2 sessions" in desk.said()
-
-
-def test_the_keyboard_goes_from_place_to_place_and_opens_one(desk: Desk, qtbot: QtBot) -> None:
-    desk.type(qtbot, "apple")
-    desk.show(hit("b", "apple one"), hit("a", "apple two"))
-    QTest.keyClick(desk.field, Qt.Key.Key_Up)
-    QTest.keyClick(desk.field, Qt.Key.Key_Down)
-    QTest.keyClick(desk.field, Qt.Key.Key_Return)
+    spoken = str(desk.results.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole))
+    assert spoken.startswith("Output, apple two, Fix it"), "who cannot see the mark hears kind, place and session"
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Return):
+        QTest.keyClick(desk.field, key)
     assert [one.snippet for one in desk.chosen] == ["apple two"]
     assert not desk.panel.isVisible()
 
@@ -168,10 +166,3 @@ def test_escape_and_a_click_beside_it_close_it(desk: Desk, qtbot: QtBot) -> None
 def test_it_fits_into_a_small_window(desk: Desk, qtbot: QtBot) -> None:
     desk.window.resize(720, 480)
     qtbot.waitUntil(lambda: desk.window.rect().contains(desk.panel.geometry()))
-
-
-def test_who_cannot_see_the_mark_hears_kind_place_and_session(desk: Desk, qtbot: QtBot) -> None:
-    desk.type(qtbot, "apple")
-    desk.show(hit("a", "apple", kind="output"))
-    spoken = str(desk.results.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole))
-    assert spoken.startswith("Output, apple, Fix it")

@@ -72,28 +72,19 @@ def test_a_first_click_that_activates_the_window_is_a_click(qtbot: QtBot) -> Non
     assert clicks == [True]
 
 
-def test_a_closed_drawer_gives_the_keyboard_back(stage: Stage) -> None:
+def test_what_is_disabled_or_in_a_closed_drawer_gives_the_keyboard_back(stage: Stage) -> None:
     stage.list.setFocus()
-    stage.filter.setFocus()
-    stage.panel.hide()
-    assert stage.list.hasFocus()
-
-
-def test_a_disabled_widget_gives_the_keyboard_back(stage: Stage) -> None:
-    stage.list.setFocus()
-    stage.filter.setFocus()
-    stage.filter.setEnabled(False)
-    assert stage.list.hasFocus()
-    stage.panel.setEnabled(False)
+    for go_away, come_back in (
+        (stage.panel.hide, stage.panel.show),
+        (lambda: stage.panel.setEnabled(False), lambda: stage.panel.setEnabled(True)),
+        (lambda: stage.filter.setEnabled(False), lambda: None),
+    ):
+        stage.filter.setFocus()
+        go_away()
+        assert stage.list.hasFocus()
+        come_back()
     stage.list.setEnabled(False)
     assert stage.composer.hasFocus()
-
-
-def test_a_panel_that_is_disabled_as_a_whole_gives_the_keyboard_back(stage: Stage) -> None:
-    stage.list.setFocus()
-    stage.filter.setFocus()
-    stage.panel.setEnabled(False)
-    assert stage.list.hasFocus()
 
 
 def test_a_deleted_widget_gives_the_keyboard_back(stage: Stage) -> None:

@@ -37,10 +37,6 @@ def bar(qtbot: QtBot, theme: Theme, actions: Actions) -> TopBar:
     return bar
 
 
-def test_without_a_folder_it_asks_for_one(bar: TopBar) -> None:
-    assert bar.workspace_button.text() == "Choose a folder ▾"
-
-
 @pytest.mark.parametrize(("folder", "name"), [("/home/ada/pagination", "pagination"), ("/", "/"), ("/a\nb", "a b")])
 def test_a_folder_is_shown_by_its_name_and_told_whole(bar: TopBar, folder: str, name: str) -> None:
     bar.set_workspace(Path(folder))
@@ -59,21 +55,20 @@ def test_a_branch_is_shown_and_spoken_while_there_is_one(bar: TopBar) -> None:
     assert not bar.branch_label.isVisible()
 
 
-def test_the_title_is_shown_as_it_was_written(bar: TopBar) -> None:
-    bar.set_title("<b>Fix</b> & <img src='x'>", is_demo=False)
-    assert bar.title_label.text() == "<b>Fix</b> & <img src='x'>"
+@pytest.mark.parametrize(
+    ("title", "is_demo", "shown"),
+    [
+        ("<b>Fix</b> & <img src='x'>", False, "<b>Fix</b> & <img src='x'>"),
+        ("", False, "New session"),
+        ("One of the tests fails", True, "One of the tests fails"),
+    ],
+    ids=["as it was written", "of a session without one", "of the demo, which is labelled as such"],
+)
+def test_the_title_is_shown(bar: TopBar, title: str, is_demo: bool, shown: str) -> None:
+    bar.set_title(title, is_demo=is_demo)
+    assert bar.title_label.text() == shown
     assert bar.title_label.textFormat() is Qt.TextFormat.PlainText
-    assert not bar.demo_label.isVisible()
-
-
-def test_a_session_without_a_title_is_a_new_one(bar: TopBar) -> None:
-    bar.set_title("", is_demo=False)
-    assert bar.title_label.text() == "New session"
-
-
-def test_the_demo_is_labelled_as_such(bar: TopBar) -> None:
-    bar.set_title("One of the tests fails", is_demo=True)
-    assert bar.demo_label.isVisible()
+    assert bar.demo_label.isVisible() is is_demo
     assert "scripted" in bar.demo_label.toolTip()
 
 

@@ -5,13 +5,11 @@ how much of the journal it covers and what the last bytes of that were, so a cha
 any problem is treated as missing.
 """
 
-import hmac
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, cast
 
-from msgspec import Struct
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.protocol.model import JsonObject
@@ -31,15 +29,8 @@ Section = tuple[str, object]
 """A name and its value, to be written as JSON."""
 
 
-class Extent(Struct, frozen=True):
-    """How much of a journal a snapshot covers."""
-
-    offset: int
-    check: str
-
-
-def extent_of(journal: Path, offset: int) -> Extent:
-    """Return the extent of a journal up to `offset`. Raises `OSError`, and `ValueError` when it is shorter."""
+def _check_of(journal: Path, offset: int) -> str:
+    """Return what identifies a journal up to `offset`. Raises `OSError`, and `ValueError` when it is shorter."""
     hasher = new_hasher()
     with journal.open("rb") as file:
         hasher.update(file.read(min(offset, _CHECKED_BYTES)))
@@ -48,12 +39,12 @@ def extent_of(journal: Path, offset: int) -> Extent:
     if len(end) < min(offset, _CHECKED_BYTES) or not end.endswith(b"\n"):
         raise ValueError("The journal is not what it was")
     hasher.update(end)
-    return Extent(offset, hasher.hexdigest())
+    return hasher.hexdigest()
 
 
-def write_snapshot(path: Path, extent: Extent, sections: Iterable[Section]) -> None:
-    """Replace the snapshot. Raises `OSError`."""
-    lines = [_line({"snapshot": VERSION, "offset": extent.offset, "check": extent.check})]
+def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Section]) -> None:
+    """Replace the snapshot by one of the journal up to `offset`. Raises like `_check_of`."""
+    lines = [_line({"snapshot": VERSION, "offset": offset, "check": _check_of(journal, offset)})]
     lines += [_line({name: value}) for name, value in sections]
     lines.append(_line({"end": len(lines)}))
     write_atomically(path, b"\n".join(lines) + b"\n", mode=0o600)
@@ -64,10 +55,10 @@ def read_extent(path: Path, journal: Path) -> int | None:
     try:
         with open_regular(path) as file:
             header = _object(file.readline(_MAX_LINE_BYTES))
-        offset, check = header["offset"], header["check"]
-        if header["snapshot"] != VERSION or not isinstance(offset, int) or not isinstance(check, str) or offset < 0:
+        offset = header["offset"]
+        if header["snapshot"] != VERSION or not isinstance(offset, int) or offset < 0:
             return None
-        return offset if hmac.compare_digest(extent_of(journal, offset).check, check) else None
+        return offset if header["check"] == _check_of(journal, offset) else None
     except _NO_SNAPSHOT:
         return None
 

@@ -207,7 +207,7 @@ class ServerQuestionCard(RequestCard):
             return self.tr("The page is at {host} and opens in your browser. What you do there stays there.").format(
                 host=host
             )
-        return self.tr("The words above are the server's. What you answer goes to it: write no password or key here.")
+        return self.tr("The server wrote the words above and gets your answer: write no password or key here.")
 
     def on_yes(self) -> None:
         if not self.is_listening or not self.yes.isEnabled():
@@ -268,7 +268,7 @@ class SamplingCard(RequestCard):
         if sampling.price == "free":
             words.append(self.tr("It costs nothing more."))
         elif sampling.price:
-            words.append(self.tr("A million tokens cost {price}, read and written.").format(price=sampling.price))
+            words.append(self.tr("A million input and output tokens cost {price}.").format(price=sampling.price))
         else:
             words.append(self.tr("What it costs is not known."))
         return " ".join((*words, *sampling.notes))

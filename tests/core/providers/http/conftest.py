@@ -10,7 +10,7 @@ from tests.providers import keyed_provider
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
 from tests.servers.dialects.dialect import Dialect
-from tests.servers.dialects.responses import RESPONSES
+from tests.servers.dialects.responses import RESPONSES, ResponsesDialect
 from tests.servers.model_server import ModelServer
 
 pytest.register_assert_rewrite("tests.contracts.provider_conformance", "tests.contracts.wire_conformance")
@@ -26,6 +26,9 @@ class Spoken(NamedTuple):
 SPOKEN = {
     "anthropic": Spoken("anthropic", ANTHROPIC),
     "openai": Spoken("openai", RESPONSES),
+    "calls whole, no items at the end": Spoken(
+        "openai", ResponsesDialect(calls="whole", repeats_output=False, fails_with="response.failed")
+    ),
     "openai-chat": Spoken("openai-chat", CHAT),
     "openrouter": Spoken("openrouter", OPENROUTER),
     "whole calls without a place": Spoken("llamacpp", ChatDialect(calls="whole", has_index=False, alternates=True)),

@@ -1,7 +1,9 @@
-"""The journal keeps every record, whatever is cut, full or broken."""
+"""The journal keeps every record, whatever is cut, full or broken, and whatever system call fails."""
 
+import errno
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import journal as module
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal
-from tests.core.store.journals import record, records, write
+from tests.core.store.journals import record, records, reopen_and_append, write
+from tests.dropping_disk import dropping_disk
+from tests.faulty_os import FAULTS, FILE_MODULES, FaultyOs, in_place_of_os, rounds
 
 MODEL = ModelRef(provider="anthropic", model="m")
 
@@ -161,3 +166,144 @@ def test_a_hostile_journal_is_read_without_crashing_or_leaving_the_folder(path: 
     assert [event.seq for event in events] == [1, 3]
     assert "root:" not in repr(events)
     assert {damage.line for damage in damages} == {2, 3, 4, 5, 6, 7, 8}
+
+
+LONG = "long " * 5000
+
+
+def check_helps(error: StorageError) -> None:
+    assert error.hint, "it says what to do"
+    assert error.detail, "and what was the matter"
+
+
+def life(path: Path, blobs: Blobs) -> list[int]:
+    """Open the journal, append to it, and return which records were recorded, as a session would learn it."""
+    recorded: list[int] = []
+    journal = None
+    for number in range(2, 8):
+        try:
+            if journal is None:
+                journal, _ = Journal.open(path, blobs)
+            journal.append(record(number, LONG if number == 5 else "t"), is_durable=number % 2 == 0)
+            recorded.append(number)
+        except StorageError as error:
+            check_helps(error)
+    assert journal is not None
+    with suppress(StorageError):
+        journal.close()
+    return recorded
+
+
+@pytest.mark.parametrize("tail", [b"", b'{"v":1,"seq":2,"ty', bytes(5000)], ids=["whole", "torn", "nulls"])
+@pytest.mark.parametrize("code", FAULTS, ids=errno.errorcode.get)
+def test_one_failure_anywhere_costs_at_most_the_record_that_failed(tmp_path: Path, code: int, tail: bytes) -> None:
+    for faulty, folder in rounds(tmp_path, code=code):
+        path, blobs = folder / "s" / "journal.jsonl", Blobs(folder / "blobs")
+        write(path, blobs, records(1))
+        with path.open("ab") as file:
+            file.write(tail)
+        with in_place_of_os(faulty, *FILE_MODULES, module):
+            recorded = life(path, blobs)
+        assert len(recorded) >= 5, f"{faulty.failed}: the session goes on when the failure is over"
+        assert (len(recorded) == 6) or faulty.failed
+        assert reopen_and_append(path, blobs, record(99)) is None or faulty.failed
+        events, damages = read_journal(path, blobs)
+        assert [event.seq for event in events] == [1, *recorded, 99], faulty.failed
+        assert damages == [], faulty.failed
+
+
+def test_a_system_that_takes_each_write_in_parts_gets_all_of_it(tmp_path: Path) -> None:
+    for faulty, folder in rounds(tmp_path, is_short=True):
+        path, blobs = folder / "s" / "journal.jsonl", Blobs(folder / "blobs")
+        write(path, blobs, records(1))
+        with in_place_of_os(faulty, *FILE_MODULES, module):
+            assert life(path, blobs) == [2, 3, 4, 5, 6, 7]
+        assert [event.seq for event in read_journal(path, blobs)[0]] == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("code", FAULTS, ids=errno.errorcode.get)
+def test_a_journal_that_cannot_be_made_is_refused(tmp_path: Path, code: int) -> None:
+    for faulty, folder in rounds(tmp_path, code=code):
+        path, blobs = folder / "s" / "journal.jsonl", Blobs(folder / "blobs")
+        try:
+            with in_place_of_os(faulty, *FILE_MODULES, module):
+                journal = Journal.create(path, blobs)
+                journal.append(record(1), is_durable=True)
+                journal.close()
+        except StorageError as error:
+            check_helps(error)
+            assert faulty.failed
+            assert not path.exists() or read_journal(path, blobs) in (([], []), (records(1), []))
+        else:
+            assert read_journal(path, blobs) == (records(1), [])
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+@pytest.mark.parametrize("before", [0, 1, 4])
+def test_what_a_failed_fsync_dropped_is_written_again_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, failures: int
+) -> None:
+    path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    write(path, blobs, records(1))
+    disk = dropping_disk(path, monkeypatch)
+    journal, _ = Journal.open(path, blobs)
+    for number in range(2, 2 + before):
+        journal.append(record(number), is_durable=False)
+    disk.failures = failures
+    for _ in range(failures):
+        with pytest.raises(StorageError):
+            journal.append(record(2 + before), is_durable=True)
+    journal.append(record(2 + before), is_durable=True)
+    assert bytes(disk.on_disk) == path.read_bytes()
+    assert [event.seq for event in read_journal(path, blobs)[0]] == list(range(1, 3 + before))
+    journal.close()
+
+
+def test_a_journal_closed_after_a_failed_fsync_is_on_the_disk_or_says_that_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    write(path, blobs, records(1))
+    disk = dropping_disk(path, monkeypatch)
+    journal, _ = Journal.open(path, blobs)
+    journal.append(record(2), is_durable=False)
+    disk.failures = 1
+    with pytest.raises(StorageError):
+        journal.append(record(3), is_durable=True)
+    journal.close()
+    assert bytes(disk.on_disk) == path.read_bytes()
+
+
+def test_a_journal_that_stays_full_refuses_until_there_is_room(tmp_path: Path) -> None:
+    path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    write(path, blobs, records(1))
+    journal, _ = Journal.open(path, blobs)
+
+    class Full(FaultyOs):
+        def __getattr__(self, name: str) -> object:
+            return self.refuse if name in ("write", "ftruncate") else getattr(os, name)
+
+        def refuse(self, *_: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with in_place_of_os(Full(nth=0), *FILE_MODULES, module):
+        for _ in range(3):
+            with pytest.raises(StorageError, match="Free some disk space"):
+                journal.append(record(2), is_durable=True)
+    journal.append(record(2), is_durable=True)
+    journal.close()
+    assert read_journal(path, blobs) == (records(1, 2), [])
+
+
+def test_what_is_kept_in_memory_for_want_of_an_fsync_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 1000)
+    path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    write(path, blobs, records(1))
+    disk = dropping_disk(path, monkeypatch)
+    journal, _ = Journal.open(path, blobs)
+    for number in range(2, 100):
+        journal.append(record(number), is_durable=False)
+        assert path.stat().st_size - len(disk.on_disk) <= 1000
+    journal.close()

@@ -84,8 +84,7 @@ async def _attachment(tour: Tourist) -> None:
 async def _running(tour: Tourist) -> None:
     """A turn runs: a message waits for its end, and another one for its next step."""
     await tour.send("Check the prices.")
-    await tour.until(lambda: bool(tour.model.messages), "the model is asked")
-    await tour.until(tour.model.messages[0].has_stalled.is_set, "the answer has stalled")
+    await tour.user.see_stalled(tour.model, 0)
     await tour.take("streaming")
     await tour.write("Then write a test for it.")
     await tour.press(Qt.Key.Key_Return)

@@ -7,7 +7,7 @@ from desktop_agent.core.protocol.model import FileChange, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.cards.loads import Loads
-from tests.ui.chat.stage import Stage, answer, call, click, long_text, record
+from tests.ui.chat.stage import Stage, answer, call, click, long_text
 
 OLD = b"def f(a):\n    if a:\n        x = a // 2\n        return x\n    return 0\n"
 NEW = b"def f(a):\n    if a:\n        x = a * 2\n        return x\n    return 0\n"
@@ -33,7 +33,7 @@ def lines(stage: Stage) -> list[str]:
     return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
 
 
-def test_the_first_change_is_shown_with_signs(stage: Stage, loads: Loads) -> None:
+def test_the_first_change_is_shown_and_copied_with_signs_and_folds(stage: Stage, loads: Loads) -> None:
     show_edit(stage, loads, is_loaded=False)
     assert not stage.widget(0).is_column_shown
     loads.finish()
@@ -46,6 +46,10 @@ def test_the_first_change_is_shown_with_signs(stage: Stage, loads: Loads) -> Non
         "     return 0",
     ]
     assert stage.widget(0).height() > 6 * 18
+    stage.view.selected.select_all()
+    assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected.text()
+    click(stage.widget(0).tab_stops()[0])
+    assert not stage.widget(0).is_column_shown
 
 
 def test_lines_stand_on_the_colours_of_the_review(stage: Stage, loads: Loads, theme: Theme) -> None:
@@ -103,15 +107,6 @@ def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
     assert lines(stage)[-1] == "+x = 2"
 
 
-def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> None:
-    show_edit(stage, loads)
-    requested = record(stage.view.entry_actions.changes_requested)
-    stage.button("Show change").click()
-    assert requested == [("c1",)]
-    click(stage.widget(0).tab_stops()[0])
-    assert not stage.widget(0).is_column_shown
-
-
 def test_what_has_no_lines_says_why(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.bin", b"\0\1", b"\0\2")))
     loads.finish()
@@ -135,9 +130,3 @@ def test_the_end_stays_in_view_when_a_diff_arrives(stage: Stage, loads: Loads) -
     stage.show(answer(long_text(20)), edit(loads.change("1.1", "a.py", OLD, NEW)))
     loads.finish()
     assert stage.view.row_layout.reading.is_following
-
-
-def test_selecting_copies_lines_with_their_signs(stage: Stage, loads: Loads) -> None:
-    show_edit(stage, loads)
-    stage.view.selected.select_all()
-    assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected.text()

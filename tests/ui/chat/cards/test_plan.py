@@ -18,24 +18,16 @@ def plan(*statuses: str, call_id: str = "c1") -> ToolEntry:
 MIXED = ("completed", "in_progress", "pending", "cancelled")
 
 
-def test_steps_are_listed_with_how_far_it_is(stage: Stage) -> None:
+def test_steps_are_listed_with_how_far_it_is_each_state_with_a_mark_and_a_word(stage: Stage) -> None:
     stage.show(plan(*MIXED))
     assert stage.shown_text(0).split("\u2028") == ["step 0", "step 1", "step 2", "step 3"]
     assert stage.widget(0).accessibleName() == "Plan done 1 of 3"
-
-
-def test_each_state_has_a_mark_of_its_own_shape_and_a_word(stage: Stage) -> None:
-    stage.show(plan(*MIXED))
-    image = stage.widget(0).grab().toImage()
-    marks = [image.copy(10, 41 + 20 * row, 16, 18).convertToFormat(image.Format.Format_Grayscale8) for row in range(4)]
-    assert all(one != other for at, one in enumerate(marks) for other in marks[at + 1 :])
     assert stage.widget(0).accessibleDescription() == (
         "done: step 0. in progress: step 1. to do: step 2. cancelled: step 3."
     )
-
-
-def test_copying_says_the_states(stage: Stage) -> None:
-    stage.show(plan(*MIXED))
+    image = stage.widget(0).grab().toImage()
+    marks = [image.copy(10, 41 + 20 * row, 16, 18).convertToFormat(image.Format.Format_Grayscale8) for row in range(4)]
+    assert all(one != other for at, one in enumerate(marks) for other in marks[at + 1 :])
     stage.view.selected.select_all()
     assert stage.view.selected.text() == "Plan\n[x] step 0\n[~] step 1\n[ ] step 2\n[-] step 3"
 

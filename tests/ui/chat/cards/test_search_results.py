@@ -132,23 +132,19 @@ def web_search(*pages: object) -> ToolEntry:
     return call("web_search", "ceil", result=ToolResult(content="{}", metadata={"results": list(pages)}))
 
 
-def test_a_page_shows_title_site_and_what_it_says(stage: Stage) -> None:
+def test_a_page_shows_title_site_and_what_it_says_and_its_title_leads_there(stage: Stage) -> None:
     assert unfolded(stage, web_search(PAGE)) == ["Ceiling division  docs.example.org", "Rounds up."]
     assert stage.widget(0).accessibleName() == "Search the web ceil done 1 result · 6 ms"
+    opened = record(stage.view.entry_actions.link_activated)
+    press(stage, "Rounds")
+    press(stage, "Ceiling")
+    assert opened == [("https://docs.example.org/math",)]
 
 
 def test_a_search_of_the_provider_says_that_it_ran_there(stage: Stage) -> None:
     result = ToolResult(content="", metadata={"results": [PAGE], "at_provider": True})
     stage.show(call("web_search", "ceil", result=result))
     assert stage.widget(0).accessibleName() == "Search the web ceil done at the provider · 1 result · 6 ms"
-
-
-def test_a_title_leads_to_its_page(stage: Stage) -> None:
-    unfolded(stage, web_search(PAGE))
-    opened = record(stage.view.entry_actions.link_activated)
-    press(stage, "Rounds")
-    press(stage, "Ceiling")
-    assert opened == [("https://docs.example.org/math",)]
 
 
 @pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "https://", "https://[", "", 7, None])

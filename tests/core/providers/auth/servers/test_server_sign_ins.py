@@ -1,22 +1,30 @@
-"""Signing in with a real MCP server and its authorisation server, and what a connection does with it."""
+"""Signing in with a real MCP server: by the user, by a client known already or of its own, and for more than before."""
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 from keyring.errors import NoKeyringError
+from mcp.shared.auth import OAuthClientInformationFull
+from msgspec.structs import replace
+from pydantic import AnyUrl
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError, UsageError
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring, keep_client_secret
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from tests.core.mcp.test_connection import text_of, try_now, until
 from tests.core.providers.auth.servers.server_user import User
 from tests.memory_keyring import BrokenKeyring
 from tests.servers.browser import ClosedBrowser, UserInBrowser
-from tests.servers.mcp_authorization import Authorization
+from tests.servers.mcp_authorization import Authorization, free_port
 from tests.servers.mcp_http import Fault, McpHttpServer
 
 
@@ -172,3 +180,300 @@ async def test_there_is_nothing_to_sign_in_with_for_a_program_or_beside_a_header
     for definition in (program, header):
         with pytest.raises(UsageError):
             await user.sign_ins.sign_in(definition, UserInBrowser())
+
+
+WANTS_WRITE = Fault(403, b"{}", "application/json", 'Bearer error="insufficient_scope", scope="write"')
+
+
+async def refused(user: User, fault: Fault) -> ServerError:
+    """Let the server refuse a call, and return what the user reads."""
+    user.server.will("tools/call", fault)
+    with pytest.raises(ServerError) as caught:
+        await user.call()
+    return caught.value
+
+
+async def test_more_is_asked_for_in_the_next_sign_in_with_all_that_was_granted_before(user: User) -> None:
+    await user.sign_in()
+
+    error = await refused(user, WANTS_WRITE)
+    assert error.title == "It needs you to allow more: write."
+    assert error.hint == "Sign in again: `desktop-agent mcp sign-in tickets`."
+    assert await user.call() == "hello"  # what needs no more goes on
+    await user.sign_in()
+
+    assert [scopes for _, scopes in user.authorization.authorized] == [["use"], ["use", "write"]]
+    assert not [entry for _, entry in user.backend.entries if "challenge" in entry]
+
+
+async def test_a_connection_that_runs_uses_the_new_sign_in_at_once(user: User) -> None:
+    await user.sign_in()
+    await refused(user, WANTS_WRITE)
+    await user.sign_in()
+    state = user.connection.status.state
+
+    user.server.will("tools/call", WANTS_WRITE)  # to the token of before, which the connection still has
+
+    assert await user.call() == "hello"
+    assert (state, user.connection.status.state) == ("ready", "ready")
+    assert user.authorization.renewals == 0
+
+
+async def test_what_was_allowed_and_is_refused_all_the_same_asks_for_no_further_sign_in(user: User) -> None:
+    await user.sign_in()
+    await refused(user, WANTS_WRITE)
+    await user.sign_in()
+    user.server.will("tools/call", WANTS_WRITE)
+
+    error = await refused(user, WANTS_WRITE)
+
+    assert "although you allowed all that it asks for" in error.title
+    assert "sign-in" not in error.hint
+
+
+async def test_a_refusal_that_does_not_say_what_is_wanted_asks_for_no_sign_in(user: User) -> None:
+    await user.sign_in()
+
+    for challenge in ('Bearer error="insufficient_scope"', 'Bearer error="access_denied", scope="write"'):
+        error = await refused(user, Fault(403, b"{}", "application/json", challenge))
+        assert "does not allow this" in error.title
+
+
+async def test_signing_out_forgets_what_was_wanted(user: User) -> None:
+    await user.sign_in()
+    await refused(user, WANTS_WRITE)
+
+    await user.sign_ins.sign_out(user.definition)
+
+    assert user.backend.entries == {}
+
+
+SECRET = "a-secret-that-was-made-by-hand"
+
+
+def registered(user: User, *, secret: str = "", issuer: str = "") -> ServerDefinition:
+    """Register the application with the service by hand, and return the definition that says so."""
+    port = free_port()
+    user.authorization.know(
+        OAuthClientInformationFull(
+            client_id="by-hand",
+            client_secret=secret or None,
+            redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
+            token_endpoint_auth_method="client_secret_basic" if secret else "none",
+            scope="use",
+        )
+    )
+    address = Address(url=user.server.url, client_id="by-hand", issuer=issuer, callback_port=port)
+    return replace(user.definition, reached_by=address)
+
+
+async def test_a_client_that_is_registered_by_hand_needs_no_registration(user: User) -> None:
+    user.definition = registered(user)
+    user.authorization.registers = False
+
+    browser = await user.sign_in()
+
+    assert await user.call() == "hello"
+    assert user.authorization.registered == 0
+    assert [client for client, _ in user.authorization.authorized] == ["by-hand"]
+    assert "Back to Desktop Agent" in browser.pages[0].body
+
+
+async def test_its_secret_is_in_the_keyring_alone_and_renews_the_sign_in(user: User) -> None:
+    user.definition = registered(user, secret=SECRET, issuer=f"{user.authorization.issuer}/")
+    user.authorization.secrets.add(SECRET)
+    keep_client_secret(user.keyring, user.definition, SECRET)
+
+    await user.sign_in()
+    await user.connection.tools()
+    user.authorization.revoke_access()
+
+    assert await user.call() == "hello"
+    assert user.authorization.renewals == 1
+    await user.sign_ins.forget(user.definition)
+    assert user.backend.entries == {}
+
+
+async def test_another_client_or_another_issuer_does_not_get_the_secret(user: User) -> None:
+    user.definition = registered(user, secret=SECRET)
+    keep_client_secret(user.keyring, user.definition, SECRET)
+    address = user.definition.reached_by
+    assert isinstance(address, Address)
+    user.definition = replace(user.definition, reached_by=replace(address, issuer=user.authorization.issuer))
+
+    with pytest.raises(ServerError, match="refused to finish"):
+        await user.sign_in()
+
+
+async def test_nobody_is_sent_to_another_authorisation_server_than_the_definition_names(user: User) -> None:
+    user.definition = registered(user, issuer="https://login.example")
+
+    with pytest.raises(ServerError, match=r"another authorisation server than https://login\.example"):
+        await user.sign_in()
+
+    assert user.authorization.authorized == []
+    assert user.backend.entries == {}
+
+
+async def test_a_service_that_registers_nobody_says_what_to_do(user: User) -> None:
+    user.authorization.registers = False
+
+    with pytest.raises(ServerError) as caught:
+        await user.sign_in()
+
+    assert "--client-id" in caught.value.hint
+
+
+async def test_a_client_that_describes_itself_registers_where_such_a_description_is_not_taken(user: User) -> None:
+    address = Address(url=user.server.url, client_id="https://team.example/desktop-agent.json")
+    user.definition = replace(user.definition, reached_by=address)
+
+    await user.sign_in()
+
+    assert await user.call() == "hello"
+    assert user.authorization.registered == 1
+
+
+async def test_a_secret_that_is_wrong_keeps_nothing(user: User) -> None:
+    user.definition = registered(user, secret=SECRET)
+    keep_client_secret(user.keyring, user.definition, "another")
+    before = dict(user.backend.entries)
+
+    with pytest.raises(ServerError, match="refused to finish"):
+        await user.sign_in()
+
+    assert user.backend.entries == before
+
+
+WANTS_TOKEN = Fault(401)
+
+
+def as_json(document: object) -> Fault:
+    return Fault(200, json.dumps(document).encode(), "application/json")
+
+
+@pytest.fixture
+async def program(tmp_path: Path) -> AsyncIterator[User]:
+    """Give the application as a client of its own. The server says what a test lets it say."""
+    async with McpHttpServer() as server:
+        user = User(server, Authorization(server.port), tmp_path)
+        address = Address(
+            url=server.url, client_id="nightly", issuer=user.authorization.issuer, grant="client_credentials"
+        )
+        user.definition = replace(user.definition, reached_by=address)
+        yield user
+        await user.pool.aclose()
+
+
+def will_grant(user: User, token: str, *, issuer: str = "", expires_in: int = 3600) -> None:
+    """Let the server ask for a token when it is asked for a sign-in, and hand one out, which it then takes."""
+    own, named = user.authorization.issuer, issuer or user.authorization.issuer
+    metadata = {
+        "issuer": named,
+        "authorization_endpoint": f"{own}/authorize",
+        "token_endpoint": f"{own}/token",
+        "response_types_supported": ["code"],
+    }
+    user.server.will("ping", WANTS_TOKEN, Fault(202))
+    user.server.will(
+        "",
+        as_json({"resource": user.server.url, "authorization_servers": [named]}),
+        as_json(metadata),
+        as_json({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}),
+    )
+
+
+def sent_tokens(user: User) -> list[str]:
+    sent = [headers.get("authorization", "") for _, method, headers in user.server.requests if "/" in method]
+    return list(dict.fromkeys(token.removeprefix("Bearer ") for token in sent if token))
+
+
+def pem(key: PrivateKeyTypes) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+async def test_a_token_is_got_when_the_server_wants_one(program: User) -> None:
+    keep_client_secret(program.keyring, program.definition, "s3cret")
+    program.server.will("server/discover", WANTS_TOKEN)
+    will_grant(program, "first")
+
+    assert await program.call() == "hello"
+
+    assert sent_tokens(program) == ["first"]
+    shown = f"{program.connection.status} {program.connection.log.tail()}"
+    assert not [secret for secret in ("first", "s3cret") if secret in shown]
+
+
+async def test_a_token_that_has_ended_is_got_anew_without_a_user(program: User) -> None:
+    keep_client_secret(program.keyring, program.definition, "s3cret")
+    program.server.will("server/discover", WANTS_TOKEN)
+    for token in ("first", "second", "third"):
+        will_grant(program, token, expires_in=1 if token != "third" else 3600)  # within the margin of a renewal
+
+    assert await program.call() == "hello"
+
+    assert sent_tokens(program)[0] == "first"
+    assert sent_tokens(program)[-1] == "third"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        rsa.generate_private_key(65537, 2048),
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP384R1()),
+        ed25519.Ed25519PrivateKey.generate(),
+    ],
+    ids=["rsa", "p256", "p384", "ed25519"],
+)
+async def test_a_private_key_proves_who_it_is(program: User, key: PrivateKeyTypes) -> None:
+    keep_client_secret(program.keyring, program.definition, pem(key))
+    will_grant(program, "signed")
+
+    await program.sign_ins.sign_in(program.definition, UserInBrowser())
+
+    program.server.will("server/discover", WANTS_TOKEN)
+    assert await program.call() == "hello"
+    assert sent_tokens(program) == ["signed"]
+
+
+async def test_what_is_missing_or_wrong_is_said_and_nothing_is_sent(program: User) -> None:
+    locked = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")
+    )
+    for secret, says in (
+        ("", "no secret for its client_id"),
+        ("-----BEGIN PRIVATE KEY-----\nnone", "private key for its client_id cannot be used"),
+        (locked.decode(), "private key for its client_id cannot be used"),
+        (pem(x25519.X25519PrivateKey.generate()), "private key for its client_id cannot be used"),
+    ):
+        if secret:
+            keep_client_secret(program.keyring, program.definition, secret)
+        with pytest.raises(ServerError, match=says) as caught:
+            await program.sign_ins.sign_in(program.definition, UserInBrowser())
+        assert "BEGIN" not in f"{caught.value} {caught.value.hint} {caught.value.detail}"
+    assert program.server.requests == []
+
+
+async def test_the_secret_goes_to_no_other_authorisation_server(program: User) -> None:
+    keep_client_secret(program.keyring, program.definition, "s3cret")
+    will_grant(program, "theirs", issuer=f"{program.authorization.issuer}/evil")
+
+    with pytest.raises(ServerError, match="another authorisation server"):
+        await program.sign_ins.sign_in(program.definition, UserInBrowser())
+
+    assert not [method for method, _, _ in program.server.requests[1:] if method == "POST"]
+
+
+async def test_more_that_is_wanted_is_asked_for_without_a_user(program: User) -> None:
+    keep_client_secret(program.keyring, program.definition, "s3cret")
+    program.server.will("server/discover", WANTS_TOKEN)
+    will_grant(program, "narrow")
+    await program.connection.tools()
+
+    program.server.will(
+        "tools/call", Fault(403, b"{}", "application/json", 'Bearer error="insufficient_scope", scope="write"')
+    )
+    with pytest.raises(ServerError, match="needs you to sign in"):  # so soon after the last token
+        await program.call()
+    assert [entry for _, entry in program.backend.entries if "challenge" in entry]
