@@ -15,8 +15,8 @@ _HEAD = """\
 
 Answers are read as [CommonMark](https://spec.commonmark.org/0.31.2/) with the tables, task lists, strikethrough and
 bare web addresses of [GitHub Flavored Markdown](https://github.github.com/gfm/). For each of their
-examples, `tests/ui/chat/markdown/conformance` compares what is shown (blocks, indents, markers, languages, text, styles,
-links) with the HTML in the specification. Three things in that HTML are translated first:
+examples, `tests/ui/chat/markdown/conformance` compares what is shown (blocks, indents, markers, languages, text,
+styles, links) with the HTML in the specification. Three things in that HTML are translated first:
 
 - a line break in the source is a line break in the conversation;
 - a link outside the web (not `http` or `https`) cannot be followed: its target is shown after its text;
