@@ -9,6 +9,7 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QS
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from desktop_agent.core.protocol.model import Job
+from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
@@ -199,8 +200,7 @@ class JobsPanel(QWidget):
         now = self._now()
         wanted = {job.id for job in self._jobs}
         for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
-            row = self._rows.pop(job_id)
-            discard(row)
+            discard(self._rows.pop(job_id))
         for position, job in enumerate(_in_order(self._jobs)):
             row = self._rows.get(job.id)
             if row is None:
@@ -212,15 +212,12 @@ class JobsPanel(QWidget):
             if self._list.indexOf(row) != position:
                 self._list.removeWidget(row)
                 self._list.insertWidget(position, row)
-        self._show_count()
-        self._update_ticking()
-
-    def _show_count(self) -> None:
         running = sum(job.state == "running" for job in self._jobs)
         self._count.setText(self.tr("{0} running").format(running) if self._jobs else "")
         self._empty.setVisible(not self._jobs)
         self._scroll.setVisible(bool(self._jobs))
         self._scroll.setFixedHeight(min(len(self._jobs), _MAX_ROWS) * ROW_HEIGHT)
+        self._update_ticking()
 
     def _show_ages(self) -> None:
         now = self._now()
@@ -228,11 +225,7 @@ class JobsPanel(QWidget):
             row.show_age(now)
 
     def _update_ticking(self) -> None:
-        is_wanted = self.isVisible() and any(job.state == "running" for job in self._jobs)
-        if not is_wanted:
-            self._tick.stop()
-        elif not self._tick.isActive():
-            self._tick.start()
+        run_while(self._tick, is_wanted=self.isVisible() and any(job.state == "running" for job in self._jobs))
 
     # -- events --
 

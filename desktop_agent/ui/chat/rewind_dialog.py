@@ -13,7 +13,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
+from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_names, set_up_dialog, vbox
 
 
 class RewindChoice(NamedTuple):
@@ -58,8 +58,7 @@ class RewindDialog(QDialog):
         self._theme = theme
         self._choices = choices
         self._picker = Picker(self)
-        self._picker.setObjectName("rewindPicker")
-        self._picker.setAccessibleName(self.tr("Message to go back to before"))
+        set_names(self._picker, "rewindPicker", self.tr("Message to go back to before"))
         self._picker.addItems(
             [self.tr("{0}: {1}").format(choice.turn, first_line(choice.prompt, _MAX_TITLE_CHARS)) for choice in choices]
         )

@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QAbstractEventDispatcher, QObject, QTimer
+from PySide6.QtCore import QAbstractEventDispatcher, QObject
 
 from desktop_agent.core.system.allocator import give_back_memory
+from desktop_agent.ui.runtime.pacing import one_shot
 
 _PATIENCE_MS: Final = 250
 """How long garbage waits once there is enough of it, while the load of the thread is measured."""
@@ -105,10 +106,7 @@ class WindowThreadCollector(QObject):
         self._clock = clock
         self._load = _Load(clock, work_clock)
         self._put_off_until: float | None = None
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_PATIENCE_MS)
-        self._timer.timeout.connect(self.collect_due)
+        self._timer = one_shot(self, _PATIENCE_MS, self.collect_due)
 
     def start(self) -> None:
         self._was_enabled = gc.isenabled()

@@ -54,6 +54,14 @@ def one_shot(owner: QObject, interval_ms: int, do: Callable[[], object]) -> QTim
     return timer
 
 
+def run_while(timer: QTimer, *, is_wanted: bool) -> None:
+    """Start a timer that repeats, or stop it; one that runs already is not restarted."""
+    if not is_wanted:
+        timer.stop()
+    elif not timer.isActive():
+        timer.start()
+
+
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
     """Call `do` in the next turn of the loop, unless `owner` has been deleted.
 

@@ -113,7 +113,7 @@ class Watchdog(QObject):
         super().__init__(parent)
         self._clock = clock
         self._limit_s = limit_ms / 1000
-        self._stalls = Stalls()
+        self.stalls = Stalls()
         self._busy_since: float | None = None
         self._watched = 0
         self._over = threading.Event()
@@ -126,10 +126,6 @@ class Watchdog(QObject):
         self._stir = threading.Event()
         self._thread: threading.Thread | None = None
         self._unfollow: Callable[[], None] = lambda: None
-
-    @property
-    def stalls(self) -> Stalls:
-        return self._stalls
 
     def start(self) -> None:
         if self._thread is not None:
@@ -166,7 +162,7 @@ class Watchdog(QObject):
         """Count the work until now if it was a stall, and return the time."""
         now = self._clock()
         if self._busy_since is not None and (took_s := now - self._busy_since) > self._limit_s:
-            self._stalls = Stalls(self._stalls.number + 1, max(self._stalls.worst_ms, took_s * 1000))
+            self.stalls = Stalls(self.stalls.number + 1, max(self.stalls.worst_ms, took_s * 1000))
             _log.info("the window stood still for %.0f ms", took_s * 1000)
         return now
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
 from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from desktop_agent.core.terminal.printout import COLUMNS, Printout
 from desktop_agent.core.terminal.rows import PrintedRow, Run
 from desktop_agent.ui.terminal.printed_text import LookFormats, in_positions
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
@@ -210,9 +210,7 @@ class OutputWindow(QDialog):
             notes.append(self.tr("↪ continues the line above; it is copied as one line."))
         note = make_label("  ".join(notes), role="secondary", parent=self)
         note.setVisible(bool(notes))
-        self._field = QLineEdit(self)
-        self._field.setPlaceholderText(self.tr("Find"))
-        self._field.setAccessibleName(self.tr("Find in the output"))
+        self._field = make_line("", self.tr("Find in the output"), self.tr("Find"), parent=self)
         self._field.returnPressed.connect(self._find_next)
         close = make_button(self.tr("Close"), clicked=self.close, parent=self)
         foot = hbox((self._field, 1), note, close, spacing=Space.S)

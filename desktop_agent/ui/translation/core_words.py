@@ -55,9 +55,7 @@ def core_words(text: str) -> str:
 
     Values filled in stay as they are, unless they are texts of the core themselves.
     """
-    if not text or not _is_translated():
-        return text
-    return _said(text)
+    return _said(text) if text and _is_translated() else text
 
 
 def answer_words(markdown: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Protocol
 
-from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QTextEdit
 
 from desktop_agent.ui.runtime.pacing import BackgroundCall
@@ -134,6 +134,12 @@ def lexer_for_path(path: str) -> Lexer | None:
     lexers = [get_lexer_by_name(alias) for alias in found if alias != "text"]
     # Dialects and rarities share suffixes with the plain thing, which has the shortest name: Perl, SQL.
     return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
+
+
+def foreground(colour: QColor) -> QTextCharFormat:
+    text_format = QTextCharFormat()
+    text_format.setForeground(colour)
+    return text_format
 
 
 def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:

@@ -6,7 +6,7 @@ new lines are parsed as two pieces of source.
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, NamedTuple, cast
 
@@ -140,11 +140,7 @@ def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMar
     found: list[list[TextMark]] = [[] for _ in lines]
     for tones in (("", "removed"), ("", "added")):
         numbers = [number for number, line in enumerate(lines) if line.tone in tones]
-        ends: list[int] = []
-        at = 0
-        for number in numbers:
-            at += utf16_length(lines[number].text) + 1
-            ends.append(at)
+        ends = list(accumulate(utf16_length(lines[number].text) + 1 for number in numbers))
         code = "\n".join(lines[number].text for number in numbers)
         place = 0
         for start, length, role in colour_code(lexer, "", code):

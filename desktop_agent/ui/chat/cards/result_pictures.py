@@ -17,7 +17,6 @@ from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import DrawnButton
-from desktop_agent.ui.widgets.layouts import flow
 
 MAX_WIDTH = 480
 MAX_HEIGHT = 240
@@ -125,6 +124,7 @@ class PicturesBody(ToolBody):
             button.hide()
             button.clicked.connect(partial(self.actions.picture_requested.emit, ref, entry_of(self.row)))
             self._buttons.append(button)
+        self.widgets = self._buttons
         self._show_pictures()
         self.changed.connect(self._show_pictures)
 
@@ -136,18 +136,10 @@ class PicturesBody(ToolBody):
     def read(cls, row: EntryRow) -> Content:
         return Content()
 
-    @property
-    def has_widgets(self) -> bool:
-        return bool(self._buttons)
-
-    def set_shown(self, *, is_shown: bool) -> None:
-        for button in self._buttons:
-            button.setVisible(is_shown)
-
     def place_widgets(self, area: QRect) -> int:
         for button in self._buttons:
             button.set_room(area.width())
-        return flow(self._buttons, area)
+        return super().place_widgets(area)
 
     # -- loading --
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -24,7 +25,7 @@ from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.layouts import discard
+from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -158,6 +159,8 @@ class ToolBody(QObject):
         self.actions = card.entry_actions
         self.column = card.column
         self.content = Content()
+        self.widgets: Sequence[QWidget] = ()
+        """Shown above the text."""
         self._loader = loader
         self._loading: set[str] = set()
         self._bar: Bar | None = None
@@ -168,7 +171,7 @@ class ToolBody(QObject):
         self._more.hide()
 
     def drop(self) -> None:
-        self.set_shown(is_shown=False)
+        self._set_shown(is_shown=False)
         discard(self._more)
         self.deleteLater()
 
@@ -206,14 +209,8 @@ class ToolBody(QObject):
     def load(self) -> None:
         """Load what it needs; emits `changed` when it is there. Called whenever it is unfolded."""
 
-    @property
-    def has_widgets(self) -> bool:
-        return False
-
     def place_widgets(self, area: QRect) -> int:
-        return 0
-
-    def set_shown(self, *, is_shown: bool) -> None: ...
+        return flow(self.widgets, area)
 
     def paint_beside(self, painter: QPainter, width: int) -> None:
         """Paint below and beside the text; the painter's origin is the card's left edge, at the top of the text."""
@@ -252,13 +249,17 @@ class ToolBody(QObject):
     def show(self, *, is_asked_about: bool) -> None:
         is_shown = self.is_shown and not is_asked_about
         self._bar = self.bar() if is_shown else None
-        self.set_shown(is_shown=is_shown)
+        self._set_shown(is_shown=is_shown)
         if self._is_wanted and not is_asked_about:
             self.load()
 
+    def _set_shown(self, *, is_shown: bool) -> None:
+        for widget in self.widgets:
+            widget.setVisible(is_shown)
+
     @property
     def _is_there(self) -> bool:
-        return bool(self.content.text) or self.has_widgets
+        return bool(self.content.text or self.widgets)
 
     @property
     def _is_wanted(self) -> bool:
@@ -284,7 +285,7 @@ class ToolBody(QObject):
         above = _BAR if self._bar is not None and self._bar.is_above else 0
         self._text_top = self.styles.card_line + Space.S + above
         self._widgets_height = 0
-        if self.is_shown and self.has_widgets:
+        if self.is_shown and self.widgets:
             area = QRect(Space.M, self.styles.card_line + Space.M, width - 2 * Space.M, 0)
             self._widgets_height = self.place_widgets(area) + Space.S
         return QPoint(self.left, self._text_top)

@@ -20,7 +20,7 @@ from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import flow
+from desktop_agent.ui.widgets.layouts import flow, set_names
 from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.phrases import cache_miss_words
 
@@ -32,8 +32,7 @@ class CostLabel(QLabel):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setObjectName("costLabel")
-        self.setAccessibleName(self.tr("Cost of this session"))
+        set_names(self, "costLabel", self.tr("Cost of this session"))
         self.setProperty("role", "secondary")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.hide()
@@ -203,8 +202,7 @@ class Composer(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("composer")
-        self.setAccessibleName(self.tr("Composer"))
+        set_names(self, "composer", self.tr("Composer"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
         self._is_working = False

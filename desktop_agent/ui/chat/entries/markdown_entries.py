@@ -299,6 +299,4 @@ class CommandWidget(MarkdownWidget):
         painter.fillRect(QRect(0, 2, _RULE, self.height() - 4), self.styles.colour(role))
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))
-            painter.translate(_INDENT, 0)
-            self._line.draw(painter, ())
-            painter.translate(-_INDENT, 0)
+            self._line.draw(painter, at=QPoint(_INDENT, 0))

@@ -211,9 +211,7 @@ class LineWidget(EntryWidget):
             painter.drawText(QPointF(1, 13), self._sign)
         else:
             painter.fillRect(QRectF(3, 6, 7, 7), self.styles.colour("faint"))
-        painter.translate(_INDENT, 0)
-        self._passage.draw(painter, ())
-        painter.translate(-_INDENT, 0)
+        self._passage.draw(painter, at=QPoint(_INDENT, 0))
 
 
 class CompactionWidget(EntryWidget):

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import discard, flow
+from desktop_agent.ui.widgets.layouts import discard, flow, set_names
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -126,8 +126,7 @@ class PromptEditor(QWidget):
         super().__init__(parent)
         self._width = 0
         self._edit = MessageEdit(self)
-        self._edit.setObjectName("promptEdit")
-        self._edit.setAccessibleName(self.tr("Your message, edited"))
+        set_names(self._edit, "promptEdit", self.tr("Your message, edited"))
         self._edit.setPlainText(text)
         self._edit.submitted.connect(self._on_send)
         self._edit.submitted_at_once.connect(self._on_send)
@@ -136,8 +135,7 @@ class PromptEditor(QWidget):
         note = self.tr("Continues in a copy of this conversation that ends before this message.")
         self._note = make_label(note, role="secondary", parent=self, wraps=True)
         self._files = Picker(self, min_chars=26)
-        self._files.setObjectName("promptEditFiles")
-        self._files.setAccessibleName(self.tr("What happens with the files"))
+        set_names(self._files, "promptEditFiles", self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
         self._files.fit()
         self.cancel = make_button(self.tr("Cancel"), object_name="promptEditCancel", parent=self)
@@ -228,8 +226,7 @@ class PromptWidget(EntryWidget):
         self._attachments_height = 0
         self._text_area_width = 0
         self._button = QuietButton(self.tr("Edit"), self)
-        self._button.setObjectName("editPromptButton")
-        self._button.setAccessibleName(self.tr("Edit this message and send it again"))
+        set_names(self._button, "editPromptButton", self.tr("Edit this message and send it again"))
         self._button.clicked.connect(self.begin_edit)
         self._button.setVisible(self._is_editable)
         self.refresh()

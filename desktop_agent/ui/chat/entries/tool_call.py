@@ -6,7 +6,7 @@ Until the user answers, the question about the call replaces the card.
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QLineF, QRect, QRectF, Qt
+from PySide6.QtCore import QLineF, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -190,11 +190,8 @@ class ToolWidget(LinkedEntry):
         painter.drawPath(path)
         y = bottom + Space.S - 1
         for note, role in self._notes:
-            painter.save()
-            painter.translate(Space.M, y)
             painter.setPen(self.styles.colour(role))
-            note.draw(painter, ())
-            painter.restore()
+            note.draw(painter, at=QPoint(Space.M, y))
             y += note.height
 
     # -- what the user does --

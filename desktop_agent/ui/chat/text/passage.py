@@ -10,7 +10,7 @@ from math import ceil
 from typing import cast
 
 from msgspec import Struct
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 from PySide6.QtWidgets import QWidget
 
@@ -26,6 +26,9 @@ def is_right_to_left(text: str) -> bool:
         return False
     kinds = (unicodedata.bidirectional(letter) for letter in text)
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
+
+
+_ORIGIN = QPoint(0, 0)
 
 
 class Highlight(Struct, frozen=True):
@@ -131,10 +134,10 @@ class TextPassage:
         for pill in self._pills:
             painter.drawRoundedRect(pill, 3, 3)
 
-    def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
-        """Paint at the painter's origin; the pen has the text's colour."""
+    def draw(self, painter: QPainter, highlights: Sequence[Highlight] = (), at: QPoint = _ORIGIN) -> None:
+        """The pen has the text's colour."""
         selections = format_ranges([(item.start, item.end - item.start, item.format) for item in highlights])
-        self._layout.draw(painter, QPointF(0, 0), selections)
+        self._layout.draw(painter, at, selections)
 
     def _line_at(self, y: float) -> QTextLine:
         index = 0
@@ -230,7 +233,7 @@ class Paragraph(QWidget):
         if self._passage is not None:
             with QPainter(self) as painter:
                 painter.setPen(self._styles.colour(self._role))
-                self._passage.draw(painter, ())
+                self._passage.draw(painter)
 
 
 def read_code_spans(text: str) -> RichText:

@@ -14,6 +14,7 @@ from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTE
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.terminal.printed_text import LookFormats
 from desktop_agent.ui.theme import Density, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.text_colours import foreground
 
 
 class Tint(NamedTuple):
@@ -173,9 +174,7 @@ class TextStyles:
         return QColor(getattr(self.colours, role))
 
     def foreground(self, role: str) -> QTextCharFormat:
-        text_format = QTextCharFormat()
-        text_format.setForeground(self.colour(role))
-        return text_format
+        return foreground(self.colour(role))
 
     def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
         if isinstance(look, Tint):

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 
@@ -145,10 +146,7 @@ class ConversationStatus(QObject):
     def update_ticking(self) -> None:
         rows = self._layout.widgets.live
         is_ticking = self._activity.is_working or any(row.widget is not None and row.widget.is_ticking for row in rows)
-        if not is_ticking:
-            self._timer.stop()
-        elif not self._timer.isActive():
-            self._timer.start()
+        run_while(self._timer, is_wanted=is_ticking)
 
     def stop_ticking(self) -> None:
         self._timer.stop()

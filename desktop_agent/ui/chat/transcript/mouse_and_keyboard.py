@@ -21,6 +21,7 @@ from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import START, SelectedText, TranscriptPosition, copied_row
 from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.runtime.pacing import run_while
 
 _SCROLL_SHARE = 4
 """At each step, a pointer outside scrolls by its distance in pixels divided by this."""
@@ -75,11 +76,7 @@ class Pointer(QObject):
             self._area.viewport().setCursor(shape)
             return
         self._extend()
-        is_outside = not 0 <= self._at.y() < self._area.viewport().height()
-        if is_outside and not self._scroll_timer.isActive():
-            self._scroll_timer.start()
-        elif not is_outside:
-            self._scroll_timer.stop()
+        run_while(self._scroll_timer, is_wanted=not 0 <= self._at.y() < self._area.viewport().height())
 
     def release(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:

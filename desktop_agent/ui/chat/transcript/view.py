@@ -29,6 +29,7 @@ from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import set_names
 
 _utc_now = partial(datetime.now, UTC)
 
@@ -49,8 +50,7 @@ class TranscriptView(QAbstractScrollArea):
         """
         super().__init__()
         give_viewport(self)
-        self.setObjectName("transcript")
-        self.setAccessibleName(self.tr("Conversation"))
+        set_names(self, "transcript", self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.keys = PartKeys("conversation", self)
         self._transcript: Transcript | None = None

@@ -24,7 +24,7 @@ from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, stack, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -329,8 +329,7 @@ class ClashDialog(QDialog):
         QShortcut(QKeySequence(_WRITE_KEYS), self).activated.connect(self._on_write)
         margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
         head = vbox(self._title, self._summary, margins=margins, spacing=Space.XS)
-        self._list.setAccessibleName(self.tr("Files left alone"))
-        self._list.setObjectName("undoConflictList")
+        set_names(self._list, "undoConflictList", self.tr("Files left alone"))
         self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._side.setFixedWidth(208)

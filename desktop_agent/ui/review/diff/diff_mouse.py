@@ -14,6 +14,7 @@ from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
+from desktop_agent.ui.runtime.pacing import run_while
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -110,11 +111,7 @@ class DiffMouse(QObject):
             self._hover(point)
             return
         self._drag_to(point)
-        is_outside = not 0 <= point.y() < self._viewport.height()
-        if is_outside and not self._drag_timer.isActive():
-            self._drag_timer.start()
-        elif not is_outside:
-            self._drag_timer.stop()
+        run_while(self._drag_timer, is_wanted=not 0 <= point.y() < self._viewport.height())
 
     def _release(self, point: QPoint) -> None:
         self._drag_timer.stop()

@@ -7,17 +7,18 @@ strings and comments of usual length right without lexing the whole file.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
-from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
+from PySide6.QtGui import QTextBlock, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.pacing import BackgroundCall, one_shot
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.text_colours import Lexer, format_ranges, lexer_for_path, role_of
+from desktop_agent.ui.widgets.text_colours import Lexer, foreground, format_ranges, lexer_for_path, role_of
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
@@ -40,9 +41,7 @@ def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[
     Yields an empty dictionary after every token, so that the caller can stop and go on later.
     """
     text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
-    ends: list[int] = []
-    for line in text:
-        ends.append(len(line) + (ends[-1] if ends else 0))
+    ends = list(accumulate(map(len, text)))
     spans: list[list[Span]] = [[] for _ in text]
     at = 0
     for start, kind, value in lexer.get_tokens_unprocessed("".join(text)):
@@ -287,11 +286,6 @@ class EditorColours(QObject):
 
     def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
         return format_ranges(
-            (utf16_length(text[:start]), utf16_length(text[start:end]), self._format(role))
+            (utf16_length(text[:start]), utf16_length(text[start:end]), foreground(self._theme.colour(role)))
             for start, end, role in spans
         )
-
-    def _format(self, role: str) -> QTextCharFormat:
-        found = QTextCharFormat()
-        found.setForeground(self._theme.colour(role))
-        return found

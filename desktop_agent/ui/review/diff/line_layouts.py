@@ -17,7 +17,7 @@ from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.highlighter import LineSpans
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.text_colours import format_ranges
+from desktop_agent.ui.widgets.text_colours import foreground, format_ranges
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, utf16_length, visible_line
 
 WINDOW_CHARS = 128
@@ -108,9 +108,7 @@ class LineStyle:
 
     def format(self, role: str) -> QTextCharFormat:
         if role not in self._formats:
-            found = QTextCharFormat()
-            found.setForeground(self._theme.colour(role))
-            self._formats[role] = found
+            self._formats[role] = foreground(self._theme.colour(role))
         return self._formats[role]
 
 
