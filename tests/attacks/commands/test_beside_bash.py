@@ -12,7 +12,6 @@ from tests.attacks.bounds import net
 from tests.attacks.commands import generated
 from tests.attacks.commands.bash_box import can_run, programs_of
 from tests.attacks.commands.lines import lines_of
-from tests.core.policy.test_evaluation import CONTEXTS
 
 PROGRAMS = {
     *(line.split()[0] for line in (*generated.READERS, *generated.WRITERS)), "id", "true", "test", "[", "diff", "jq",
@@ -20,6 +19,11 @@ PROGRAMS = {
     "sleep", "touch", "cp", "mv", "chmod", "tar", "node", "make", "cargo", "pytest", "echo",
 }  # fmt: skip
 """The programs of the box. Nothing else can run."""
+_EVALUATES = "n=$(printf 'a[\\44(CMD)]'); "
+CONTEXTS = [
+    line.command.removeprefix(_EVALUATES) for line in lines_of("reading") if line.command.startswith(_EVALUATES)
+]
+"""In which bash evaluates the value of `n`."""
 BATCH = 250
 _IN_ONE_NET = 25
 SEED = 20_261_128
