@@ -49,8 +49,7 @@ async def test_a_write_through_a_link_from_outside_changes_nothing_outside(groun
         assert not result.is_error, result.content
         assert outside.read_text() == OLD
         assert s.rx.all(ev.ChangesRecorded)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
     assert (ground.read("linked.txt"), outside.read_text()) == (OLD, OLD)
 
 
@@ -59,9 +58,7 @@ async def test_an_edit_that_breaks_a_link_says_so_before_and_after(ground: Groun
     outside.write_text(OLD)
     os.link(outside, ground.workspace / "linked.txt")
     async with ground.session(calls(Call("edit_file", WRITES["edit_file"]))) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        asked = await s.turn()
         assert "`linked.txt` has another name (a hard link)" in " ".join(asked.request.details)
         assert "`linked.txt` has another name (a hard link)" in s.results()[0].content
 
@@ -124,9 +121,7 @@ async def test_reading_a_secret_by_an_innocent_name_asks_as_the_secret_does(
     plant(ground, secret)
     tool, arguments = READS[how]
     async with ground.session(calls(Call(tool, arguments))) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.answer(Denied())
-        await s.rx.expect(ev.TurnEnded)
+        asked = await s.turn(Denied())
         assert "notes.txt" in asked.request.reason
         assert Path(secret).name in asked.request.reason
         assert "hunter2" not in s.results()[0].content
@@ -201,8 +196,7 @@ async def test_a_command_of_a_project_that_is_a_secret_is_not_sent(ground: Groun
     commands.mkdir(parents=True)
     (ground.workspace / "notes.txt").rename(commands / "look.md")
     async with ground.session([[Say("done")]]) as s:
-        s.submit(ops.RunCommand(text="/look"))
-        said = await s.rx.expect((ev.CommandRun, ev.TurnStarted))
+        said = await s.carry_out(ops.RunCommand(text="/look"), (ev.CommandRun, ev.TurnStarted))
         assert isinstance(said, ev.CommandRun), "it was sent"
         assert "/look cannot be used" in said.output
         assert "often holds secrets" in said.output

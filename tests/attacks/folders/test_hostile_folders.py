@@ -61,8 +61,7 @@ async def test_a_hostile_folder_is_worked_in(hostile: Ground, fill: Fill) -> Non
         assert not edited.result.is_error, edited.result.content
         assert hostile.read("plain.txt").startswith("two\n")
         assert "swordfish" not in str(s.provider.requests)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
     assert hostile.read("plain.txt") == "one\n"
     assert tree_of(outside) == before
     assert not (hostile.workspace / "pwned").exists()

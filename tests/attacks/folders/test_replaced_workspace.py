@@ -113,8 +113,7 @@ async def test_a_folder_that_is_replaced_while_a_question_waits_is_not_written(g
     ground.write("a.txt", "one\n")
     arguments: JsonObject = ACTS[act] if act == "edit_file" else {"command": "touch made"}
     async with ground.session([[Call(act, arguments)], [Say("done")]], sandbox="none") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         by_another_folder(ground.workspace)
         before = around(ground.workspace)
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
@@ -142,8 +141,7 @@ async def test_an_undo_and_what_the_user_types_leave_the_new_folder_alone(ground
         ground.workspace.rename(ground.workspace.with_name("moved"))
         ground.write("a.txt", "two\n")
         before = around(ground.workspace)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        told = await s.rx.expect(ev.Notice)
+        told = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.Notice)
         assert "moved" in told.title
         s.submit(ops.WriteFile(path="a.txt", expected=digest_of(b"two\n"), content=b"typed\n"))
         assert "moved" in (await s.rx.expect(ev.Notice)).title
@@ -156,9 +154,7 @@ async def test_a_command_that_replaces_its_folder_does_not_make_changes_of_all_f
     swap = f"cd .. && mv '{ground.workspace}' moved && mkdir '{ground.workspace}'"
     call = Call("run_terminal_cmd", {"command": swap})
     async with ground.session([[call], [Say("done")]], sandbox="none") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn()
         recorded = s.rx.all(ev.ChangesRecorded)
         assert not any(event.changes for event in recorded)
         assert "moved" in str([event.uncaptured for event in recorded])
@@ -191,8 +187,7 @@ async def test_an_undo_in_a_later_process_leaves_what_took_the_place_of_the_fold
         ops.MoveFile(path="a.txt", to="b.txt", expected=digest_of(b"two\n")),
     ):
         async with ground.session([], resume=session_id) as s:
-            s.submit(op)
-            told = await s.rx.expect(ev.Notice)
+            told = await s.carry_out(op, ev.Notice)
             assert str(ground.workspace) in told.title
             assert told.hint
     assert around(ground.workspace) == before
@@ -205,8 +200,7 @@ async def test_a_folder_that_is_put_back_is_the_one_that_was_meant(ground: Groun
     shutil.rmtree(ground.workspace)
     moved.rename(ground.workspace)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
     assert ground.read("a.txt") == "one\n"
 
 
@@ -235,16 +229,14 @@ async def test_a_message_after_the_refusal_goes_on_in_the_folder_that_is_there(g
         assert (await s.prompt()).reason == "completed"
         assert ground.read("new.txt") == "x"
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=3)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=3)), ev.ChangesUndone)
     assert not (ground.workspace / "new.txt").exists()
 
 
 async def test_a_killed_undo_is_concluded_when_its_folder_is_back_and_not_in_another_one(ground: Ground) -> None:
     session_id = await edited_and_closed(ground)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
     journal = ground.paths.sessions / session_id / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-1]))  # the files were written, but not the record
@@ -254,8 +246,7 @@ async def test_a_killed_undo_is_concluded_when_its_folder_is_back_and_not_in_ano
     left_over = ground.write(".desktop-agent-1234.tmp", "another's")
     before = around(ground.workspace)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.Notice)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)
         assert not s.rx.all(ev.ChangesUndone)
     assert around(ground.workspace) == before
     left_over.unlink()
@@ -264,8 +255,7 @@ async def test_a_killed_undo_is_concluded_when_its_folder_is_back_and_not_in_ano
     async with ground.session([], resume=session_id) as s:
         concluded = await s.rx.expect(ev.ChangesUndone)
         assert [outcome.path for outcome in concluded.outcomes] == ["a.txt"]
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
     assert ground.read("a.txt") == "two\n"
 
 
@@ -279,8 +269,7 @@ async def test_a_session_of_an_earlier_version_learns_its_folder_with_the_next_m
         await s.prompt("still there?")
     by_a_copy(ground.workspace)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        assert (await s.rx.expect(ev.Notice)).code == "not_undone"
+        assert (await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)).code == "not_undone"
     assert ground.read("a.txt") == "one\n"
 
 

@@ -29,8 +29,7 @@ async def run_confined(ground: Ground, command: str) -> Seen:
     ground.write("src/run.sh", command)  # a script: the policy asks about lines that name `.git`
     script = [[Call("run_terminal_cmd", {"command": "sh src/run.sh"})], [Say("Done.")]]
     async with ground.session(script, approval="never") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)
         [finished] = s.rx.all(ev.ToolCallFinished)
         told = tuple(item.path for event in s.rx.all(ev.ChangesRecorded) for item in event.uncaptured)
         return Seen(told, finished.result.content)

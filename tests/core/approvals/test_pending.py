@@ -280,14 +280,12 @@ async def test_without_its_model_the_question_waits_on(ground: Ground) -> None:
     async with ground.session([], resume=session_id, provider_source=source) as s:
         [request] = s.transcript.pending_approvals
         answer = ops.AnswerApproval(call_id=request.call_id, decision=Allowed())
-        s.submit(answer)
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(answer, ev.Notice)
         assert notice.code == "no_key"
         assert s.session.transcript.turns.status == "waiting"
         assert not s.session.is_at_work
         fails.clear()
-        s.submit(answer)
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(answer, ev.TurnEnded)
         assert ended.reason == "completed"
         assert ground.read("a.py") == "x = 2\n"
 

@@ -13,26 +13,16 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs import LOG_LIMIT_BYTES, Jobs
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from tests.core.printed import until_logged
+from tests.core.system.processes.commands import shell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
 
 @pytest.fixture
-async def processes() -> AsyncIterator[ProcessRunner]:
-    runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    yield runner
-    await runner.aclose()
-
-
-@pytest.fixture
-async def jobs(processes: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
-    jobs = Jobs(processes, SystemClock(), folder=tmp_path / "logs")
+async def jobs(runner: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
+    jobs = Jobs(runner, SystemClock(), folder=tmp_path / "logs")
     yield jobs
     await jobs.aclose()
-
-
-def shell(script: str, folder: Path) -> Command:
-    return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ)
 
 
 async def test_a_job_that_cannot_start_leaves_nothing(jobs: Jobs, tmp_path: Path) -> None:

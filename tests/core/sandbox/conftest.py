@@ -5,13 +5,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
@@ -77,13 +76,6 @@ def place(monkeypatch: pytest.MonkeyPatch, repository: Path) -> Iterator[Place]:
 @pytest.fixture(params=NAMES)
 def sandbox(request: pytest.FixtureRequest, place: Place) -> Sandbox:
     return sandbox_named(request.param, os.environ)
-
-
-@pytest.fixture
-async def runner() -> AsyncIterator[ProcessRunner]:
-    runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    yield runner
-    await runner.aclose()
 
 
 @dataclass(frozen=True)

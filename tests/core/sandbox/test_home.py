@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,48 +29,23 @@ def file(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def rust(home: Path) -> None:
-    program(home / ".rustup" / "toolchains" / "stable" / "bin" / "rustc", "works")
-    (home / ".cargo" / "bin").mkdir(parents=True)
-    (home / ".cargo" / "bin" / "rustc").symlink_to(home / ".rustup" / "toolchains" / "stable" / "bin" / "rustc")
-
-
-def environment(home: Path) -> None:
-    program(home / "venvs" / "a" / "bin" / "tool", "works")
-    file(home / "venvs" / "a" / "pyvenv.cfg", "home = /usr/bin\n")
-    file(home / "venvs" / "a" / "lib" / "data", "works")
-
-
-def linked_tool(home: Path) -> None:
-    program(home / "tools" / "black" / "bin" / "black", "works")
-    file(home / "tools" / "black" / "pyvenv.cfg", "works")
-    (home / ".local" / "bin").mkdir(parents=True)
-    (home / ".local" / "bin" / "black").symlink_to("../../tools/black/bin/black")
-
-
-def moved_cache(home: Path) -> None:
-    file(home / "big" / "npm" / "a", "works")
-    (home / ".npm").symlink_to("big/npm")
-
-
-def git_identity(home: Path) -> None:
-    file(home / ".gitconfig", "[user]\n\tname = works\n\temail = me@example.org\n")
-
-
-def settings_of_pip(home: Path) -> None:
-    file(home / ".config" / "pip" / "pip.conf", "[global]\nindex-url = https://works.example.org/simple\n")
-
-
-TOOLS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "rust": (rust, "rustc"),
-    "environment": (environment, "tool && cat ~/venvs/a/lib/data"),
-    "linked_tool": (linked_tool, "black && cat ~/tools/black/pyvenv.cfg"),
-    "moved_cache": (moved_cache, "cat ~/.npm/a"),
-    "git_identity": (git_identity, "env -u GIT_CONFIG_GLOBAL git config user.name"),
-    "settings_of_pip": (settings_of_pip, "cat ~/.config/pip/pip.conf"),
-    "terminal": (lambda home: file(home / ".terminfo" / "x" / "x", "works"), "cat ~/.terminfo/x/x"),
-    "packages": (lambda home: file(home / ".m2" / "repository" / "a", "works"), "cat ~/.m2/repository/a"),
-}
+WORKS = "#!/bin/sh\necho works\n"
+TOOLS: dict[str, tuple[dict[str, str], str]] = {
+    "rust": ({".rustup/toolchains/stable/bin/rustc": WORKS,
+              ".cargo/bin/rustc": "-> ~/.rustup/toolchains/stable/bin/rustc"}, "rustc"),
+    "environment": ({"venvs/a/bin/tool": WORKS, "venvs/a/pyvenv.cfg": "home = /usr/bin\n", "venvs/a/lib/data": "works"},
+                    "tool && cat ~/venvs/a/lib/data"),
+    "linked_tool": ({"tools/black/bin/black": WORKS, "tools/black/pyvenv.cfg": "works",
+                     ".local/bin/black": "-> ../../tools/black/bin/black"}, "black && cat ~/tools/black/pyvenv.cfg"),
+    "moved_cache": ({"big/npm/a": "works", ".npm": "-> big/npm"}, "cat ~/.npm/a"),
+    "git_identity": ({".gitconfig": "[user]\n\tname = works\n\temail = me@example.org\n"},
+                     "env -u GIT_CONFIG_GLOBAL git config user.name"),
+    "settings_of_pip": ({".config/pip/pip.conf": "[global]\nindex-url = https://works.example.org/simple\n"},
+                        "cat ~/.config/pip/pip.conf"),
+    "terminal": ({".terminfo/x/x": "works"}, "cat ~/.terminfo/x/x"),
+    "packages": ({".m2/repository/a": "works"}, "cat ~/.m2/repository/a"),
+}  # fmt: skip
+"""What lies in the home, where `->` makes a link, and a command that needs it."""
 
 
 def found(sandbox: Sandbox) -> Sandbox:
@@ -82,8 +56,15 @@ def found(sandbox: Sandbox) -> Sandbox:
 async def test_a_tool_chain_in_the_home_works(
     shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    make, script = TOOLS[name]
-    make(place.home)
+    files, script = TOOLS[name]
+    for path, text in files.items():
+        if text == WORKS:
+            program(place.home / path, "works")
+        elif text.startswith("-> "):
+            (place.home / path).parent.mkdir(parents=True, exist_ok=True)
+            (place.home / path).symlink_to(text.removeprefix("-> ").replace("~", str(place.home)))
+        else:
+            file(place.home / path, text)
     folders = [place.home / part for part in (".cargo/bin", "venvs/a/bin", ".local/bin")]
     monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
     shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))

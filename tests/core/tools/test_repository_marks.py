@@ -252,8 +252,7 @@ async def test_a_rule_for_outside_is_asked_again_once_the_repository_changed(gro
         assert (rule.is_exact, rule.repository, rule.repository_mark) == (True, first.repository, first.repository_mark)
     async with ground.session([[run(_FETCH)], [Say("ok")]], resume=s.id) as again:
         _write(".git/hooks/x")(ground.workspace)
-        again.submit(ops.SubmitPrompt(text="go"))
-        second = (await again.answer(Allowed())).request
+        second = (await again.begin(Allowed())).request
         assert "has changed" in second.risks[0]
         await again.rx.expect(ev.TurnEnded)
 

@@ -11,7 +11,7 @@ import pytest
 
 from desktop_agent.core.system.processes.command_streams import END_OF_INPUT, OutputReader, open_pipe, typed_lines
 from desktop_agent.core.system.processes.runner import ProcessRunner
-from tests.core.system.processes.conftest import shell
+from tests.core.system.processes.commands import shell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 

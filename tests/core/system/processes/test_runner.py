@@ -31,7 +31,7 @@ from desktop_agent.core.system.processes.process_tree import Guard, put_mark
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed
 from tests.core.stubborn import is_alive
-from tests.core.system.processes.conftest import shell
+from tests.core.system.processes.commands import shell
 from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
