@@ -23,7 +23,9 @@ Everything else is a defect: it propagates to the front end's one handler and to
 """
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar, Literal
 
 ToolErrorType = Literal["validation", "recoverable", "permission", "not_found", "fatal"]
@@ -85,6 +87,15 @@ class UnsafeSettingsError(UsageError):
 
 class StorageError(AgentError):
     """Something on disk could not be written or read. After this, nothing is done that cannot be recorded."""
+
+
+@contextmanager
+def storage_error(title: str, *, hint: str = "", path: Path | None = None) -> Generator[None]:
+    """Raise `StorageError` for an `OSError` of the block, whose text follows the `path` in the detail."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(title, hint=hint, detail=f"{path}: {error}" if path else str(error)) from error
 
 
 def is_disk_full(error: BaseException) -> bool:

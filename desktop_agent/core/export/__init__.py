@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import UsageError, storage_error
 from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.export.jsonl import export_jsonl
 from desktop_agent.core.store.blobs import Blobs
@@ -59,7 +59,8 @@ def export_session(
 
     Raises `UsageError` if the file exists and must not be overwritten, or if its name is invalid, and `StorageError`.
     """
-    try:
+    hint = "Check the folder and the free space."
+    with storage_error("The export could not be written.", hint=hint, path=target):
         _refuse_unusable(target, overwrites=overwrites)
         with StagedFile(target.parent) as draft:
             for piece in export_text(journal, form, blobs):
@@ -68,10 +69,6 @@ def export_session(
             draft.sync()
             _refuse_unusable(target, overwrites=overwrites)  # another program may have made it meanwhile
             draft.place(target)
-    except OSError as error:
-        raise StorageError(
-            "The export could not be written.", hint="Check the folder and the free space.", detail=f"{target}: {error}"
-        ) from error
     return draft.size
 
 

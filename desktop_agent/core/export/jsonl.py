@@ -18,7 +18,7 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.protocol.codec import MalformedLineError
@@ -42,12 +42,9 @@ def export_jsonl(source: ExportSource) -> Iterator[bytes]:
     """Yield the lines. Memory is bounded by one line and the blobs it names. Raises `StorageError`."""
     yield _encoded({"type": HEADER_TYPE, "version": EXPORT_VERSION, "session_id": source.journal.parent.name})
     writing = _Writing(source)
-    try:
-        with open_regular(source.journal) as file:
-            for line in read_lines(file):
-                yield from writing.lines_for(line)
-    except OSError as error:
-        raise StorageError("The session could not be read.", detail=f"{source.journal}: {error}") from error
+    with storage_error("The session could not be read.", path=source.journal), open_regular(source.journal) as file:
+        for line in read_lines(file):
+            yield from writing.lines_for(line)
     yield _encoded({"type": END_TYPE, "records": writing.records, "left_out": writing.left_out()})
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError, storage_error
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
@@ -95,13 +95,10 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
     if not plan.is_again and (known := earlier_import(data / LOG_NAME, mark, sessions)) is not None:
         raise AlreadyImportedError(known)
     place = _workspace(plan, facts.workspace)
-    try:
-        with new_session_folder(sessions, plan.session_id, plan.now) as folder:
-            imported = _write(file, folder, facts, plan, place, blobs)
-    except OSError as error:
-        raise StorageError(
-            "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
-        ) from error
+    hint = "Free some disk space, then try again."
+    storing = storage_error("The conversation could not be imported.", hint=hint)
+    with storing, new_session_folder(sessions, plan.session_id, plan.now) as folder:
+        imported = _write(file, folder, facts, plan, place, blobs)
     with suppress(StorageError):  # the session is there: after an error the user would import it once more
         remember_import(data / LOG_NAME, mark)
     return imported
@@ -221,11 +218,8 @@ def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) ->
 
 
 def _digest(file: Path) -> str:
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, new_hasher).hexdigest()
-    except OSError as error:
-        raise StorageError("The file could not be read.", detail=f"{file}: {error}") from error
+    with storage_error("The file could not be read.", path=file), file.open("rb") as content:
+        return hashlib.file_digest(content, new_hasher).hexdigest()
 
 
 class _Format(NamedTuple):
@@ -288,9 +282,7 @@ def earlier_import(log: Path, mark: ImportMark, sessions: Path) -> SessionId | N
 
 
 def remember_import(log: Path, mark: ImportMark) -> None:
-    try:
+    with storage_error("The import could not be noted.", path=log):
         make_private_file(log)
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(cast("JsonObject", asdict(mark))) + "\n")
-    except OSError as error:
-        raise StorageError("The import could not be noted.", detail=f"{log}: {error}") from error

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.protocol.codec import MalformedLineError, text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode, decode_line, open_regular, read_lines
@@ -60,22 +60,19 @@ def read_objects(
 
     Other lines are reported in `problems`, and their texts in `unreadable`. Raises `StorageError`.
     """
-    try:
-        with open_regular(path) as file:
-            for line in read_lines(file):
-                if line.content is not None and not line.content.strip():
-                    continue
-                try:
-                    yield line, decode_line(line)
-                except (MalformedLineError, RecursionError) as error:
-                    objects = _joined_objects(line)
-                    yield from ((line, fields) for fields in objects)
-                    if not objects:
-                        problems.append(f"line {line.number}: {error}")
-                        if unreadable is not None:
-                            unreadable.append((line.content or b"").decode(errors="replace"))
-    except OSError as error:
-        raise StorageError("The file could not be read.", detail=f"{path}: {error}") from error
+    with storage_error("The file could not be read.", path=path), open_regular(path) as file:
+        for line in read_lines(file):
+            if line.content is not None and not line.content.strip():
+                continue
+            try:
+                yield line, decode_line(line)
+            except (MalformedLineError, RecursionError) as error:
+                objects = _joined_objects(line)
+                yield from ((line, fields) for fields in objects)
+                if not objects:
+                    problems.append(f"line {line.number}: {error}")
+                    if unreadable is not None:
+                        unreadable.append((line.content or b"").decode(errors="replace"))
 
 
 def _joined_objects(line: Line) -> list[JsonObject]:

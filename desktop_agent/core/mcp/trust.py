@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import named
@@ -160,11 +160,8 @@ class ToolTrust:
     def forget(self, server: ServerDefinition) -> None:
         """Remove the record of a server. Blocks. Raises `StorageError`."""
         path = self.path_for(server)
-        try:
+        with storage_error("What was allowed of the server could not be forgotten.", path=path):
             path.unlink(missing_ok=True)
-        except OSError as error:
-            title = "What was allowed of the server could not be forgotten."
-            raise StorageError(title, detail=f"{path}: {error}") from error
 
     def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
         """Record these definitions as trusted. An unreadable record is replaced. Blocks. Raises `StorageError`."""

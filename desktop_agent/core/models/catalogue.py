@@ -15,7 +15,7 @@ from msgspec.json import Decoder, encode
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.models.account import Account
@@ -63,11 +63,9 @@ class ListCache:
     def write(self, account: Account, fetched: FetchedList) -> None:
         """Store a list. Raises `StorageError`; the previous list is then still there."""
         path = self._file(account)
-        try:
+        with storage_error("The list of models could not be kept.", path=path):
             make_private_folder(self._folder)
             write_atomically(path, encode(fetched), mode=PRIVATE_FILE)
-        except OSError as error:
-            raise StorageError("The list of models could not be kept.", detail=f"{path}: {error}") from error
 
     def _file(self, account: Account) -> Path:
         asked = "\n".join((account.where.rstrip("/"), account.name.casefold(), account.kind))

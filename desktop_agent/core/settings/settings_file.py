@@ -12,7 +12,7 @@ from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, AoT
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError, storage_error
 from desktop_agent.core.settings.loading import LARGEST_BYTES, read_plain, with_last_line_ended
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
@@ -29,13 +29,11 @@ _FIRST_LINES = b"""\
 
 def begin_settings_file(path: Path) -> None:
     """Create the settings file, or begin an empty one. Blocks, but never on a pipe. Raises `StorageError`."""
-    try:
+    hint = "Move away what is there, and try again."
+    with storage_error("The settings file could not be made.", hint=hint, path=path):
         make_private_folder(path.parent)
         if not _content_of(path):
             write_atomically(path, _FIRST_LINES, mode=PRIVATE_FILE)
-    except OSError as error:
-        hint = "Move away what is there, and try again."
-        raise StorageError("The settings file could not be made.", hint=hint, detail=f"{path}: {error}") from error
 
 
 def save_setting(path: Path, key: str, value: object) -> None:

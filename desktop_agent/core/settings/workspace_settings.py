@@ -16,7 +16,7 @@ from typing import Literal, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import UsageError, storage_error
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import (
     FileProblem,
@@ -190,13 +190,11 @@ class ProjectTrust:
             "text": text if answer == "trusted" else "",
         }
         path = self.path_for(root)
-        try:
+        with storage_error("Your answer about the project could not be kept.", path=path):
             make_private_folder(path.parent)
             write_atomically(
                 path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"), mode=PRIVATE_FILE
             )
-        except OSError as error:
-            raise StorageError("Your answer about the project could not be kept.", detail=f"{path}: {error}") from error
 
 
 class _Project(Struct, frozen=True):

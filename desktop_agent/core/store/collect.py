@@ -22,7 +22,7 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
@@ -175,7 +175,7 @@ def collect(
     needed = set[Digest]().union(*(holding.digests for holding in holdings))
     oldest = (now - GRACE).timestamp()
     removed = removed_bytes = kept_young = 0
-    try:
+    with storage_error("Not everything could be removed.", hint=_PERMISSIONS):
         for number, file in enumerate(files):
             if number % _FILES_A_STEP == 0:
                 pause()
@@ -189,8 +189,6 @@ def collect(
             else:
                 removed += 1
                 removed_bytes += file.size
-    except OSError as error:
-        raise StorageError("Not everything could be removed.", hint=_PERMISSIONS, detail=str(error)) from error
     return Collected(removed, removed_bytes, kept_young)
 
 
@@ -220,7 +218,7 @@ def _without_suffix(path: Path) -> Path:
 def _files_in(blobs: Blobs) -> list[_Found]:
     """Return all blobs and temporary files in the blob folder. Other files are not ours."""
     found: list[_Found] = []
-    try:
+    with storage_error("The stored contents could not be listed.", hint=_PERMISSIONS):
         if not blobs.folder.exists():
             return found
         for path in _walk(blobs.folder, depth=1):
@@ -234,8 +232,6 @@ def _files_in(blobs: Blobs) -> list[_Found]:
                 continue  # a temporary file that got its name meanwhile
             digest = next((file.digest for file in (blob, draft) if file), "")
             found.append(_Found(path, digest, draft is not None, status.st_size, status.st_mtime))
-    except OSError as error:
-        raise StorageError("The stored contents could not be listed.", hint=_PERMISSIONS, detail=str(error)) from error
     placed = {file.digest for file in found if not file.is_draft}
     return [replace(file, digest="") if file.is_draft and file.digest in placed else file for file in found]
 
@@ -255,16 +251,11 @@ def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_paus
     Raises `StorageError` if anything there cannot be read, or if the whole folder is missing while there are blobs:
     then it is more likely to be elsewhere than gone.
     """
-    try:
+    title = "A session could not be read, so it is unknown which contents are needed. Nothing was removed."
+    with storage_error(title, hint=_PERMISSIONS):
         if not known and not sessions.exists():
             return []
         return [_holding(entry, known, pause) for entry in sorted(sessions.iterdir())]
-    except OSError as error:
-        raise StorageError(
-            "A session could not be read, so it is unknown which contents are needed. Nothing was removed.",
-            hint=_PERMISSIONS,
-            detail=str(error),
-        ) from error
 
 
 def _holding(entry: Path, known: Collection[Digest], pause: Pause) -> _Holding:

@@ -16,7 +16,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
@@ -101,14 +101,12 @@ class Drafts:
     def save(self, key: DraftKey, draft: SavedDraft) -> None:
         """Replace the stored draft; an empty one is deleted. Raises `StorageError`."""
         path = self._path(key)
-        try:
+        with storage_error("What is written here could not be saved.", path=path):
             if draft.is_empty:
                 path.unlink(missing_ok=True)
                 return
             make_private_folder(self._folder)
             write_atomically(path, _content(draft), mode=0o600)
-        except OSError as error:
-            raise StorageError("What is written here could not be saved.", detail=f"{path}: {error}") from error
 
     def _take(self, slot: DraftKey) -> bool:
         """Claim a draft; `False` if another window has it. Without locks, only one window is assumed."""

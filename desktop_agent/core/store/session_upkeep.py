@@ -17,7 +17,7 @@ from typing import BinaryIO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError, storage_error
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
@@ -105,18 +105,13 @@ def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None
     Raises `UsageError` if there is no such turn, and `StorageError` if something cannot be read or written; then there
     is no new session.
     """
-    try:
+    hint = "Free some disk space, or check the permissions of the data folder."
+    with storage_error("The conversation could not be copied.", hint=hint):
         refuse_links(source)
         with open_regular(source) as file:
             extent = _extent(file, fork.before_turn, blobs)
             with new_session_folder(sessions, fork.session_id, fork.at) as folder:
                 _write_copy(file, folder / JOURNAL_NAME, extent, fork, blobs)
-    except OSError as error:
-        raise StorageError(
-            "The conversation could not be copied.",
-            hint="Free some disk space, or check the permissions of the data folder.",
-            detail=str(error),
-        ) from error
 
 
 def _extent(file: BinaryIO, before_turn: int | None, blobs: Blobs) -> _Extent:
@@ -228,14 +223,11 @@ def remove_session(folder: Path) -> None:
     trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
     lock = SessionLock(folder)
     try:
-        if os.name == "nt":  # a folder in which a file is open cannot be renamed there
-            lock.release()
-        folder.rename(trash)
-        sync_folders([folder.parent])
-    except OSError as error:
-        raise StorageError(
-            "The session could not be deleted.", hint="Check the permissions of the data folder.", detail=str(error)
-        ) from error
+        with storage_error("The session could not be deleted.", hint="Check the permissions of the data folder."):
+            if os.name == "nt":  # a folder in which a file is open cannot be renamed there
+                lock.release()
+            folder.rename(trash)
+            sync_folders([folder.parent])
     finally:
         lock.release()
     shutil.rmtree(trash, ignore_errors=True)

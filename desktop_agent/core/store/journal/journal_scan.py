@@ -21,7 +21,7 @@ from typing import Annotated, BinaryIO, NamedTuple, TypeVar, cast
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import Decoder
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject, Usage
@@ -47,14 +47,11 @@ def state_of(status: os.stat_result) -> State:
 
 def journal_states(folder: Path) -> dict[SessionId, State]:
     """The current state of every journal. Raises `StorageError` if the sessions' folder cannot be read."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise StorageError(
-            "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
-        ) from error
+    with storage_error("The sessions could not be listed.", hint="Check the permissions of the data folder."):
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
     found = {name: journal_state(folder, name) for name in names if is_session_id(name)}
     return {name: state for name, state in found.items() if state is not None}
 
