@@ -10,8 +10,10 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 
 from desktop_agent.app.controller import Controller, LatestQuestion, WindowContext
-from desktop_agent.app.sessions.window_sessions import WindowSessions
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.sessions.session_list import SessionListUpdater
 from desktop_agent.app.settings.settings_dialog import Setup
+from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
@@ -37,11 +39,19 @@ class PaletteOpening(Controller):
     """Opens the palette, answers only its latest question, and carries out what was chosen."""
 
     def __init__(
-        self, context: WindowContext, sessions: WindowSessions, setup: Setup, *, open_file: Callable[[str], None]
+        self,
+        context: WindowContext,
+        navigator: Navigator,
+        files: FolderFiles,
+        listed: SessionListUpdater,
+        setup: Setup,
+        *,
+        open_file: Callable[[str], None],
     ) -> None:
         super().__init__(context)
-        self._sessions = sessions
-        self._navigator = sessions.navigator
+        self._navigator = navigator
+        self._files = files
+        self._listed = listed
         self._setup = setup
         self._open_file = open_file
         self._palette: CommandPalette | None = None
@@ -51,7 +61,7 @@ class PaletteOpening(Controller):
         actions.command_palette.triggered.connect(self._open_all)
         actions.go_to_file.triggered.connect(self._open_files)
         actions.shortcuts.triggered.connect(self._open_keys)
-        sessions.files.listed.connect(self._on_files_listed)
+        files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:
         """Build, in small steps, what the first opening would otherwise wait for."""
@@ -96,18 +106,18 @@ class PaletteOpening(Controller):
             self._sources or PaletteSources(),
             actions=tuple(entry for entry in known if entry.is_choice and entry.key != "command_palette"),
             keys=(*with_keys, *place_key_entries(self._panels.window.actions_.parts.in_force)),
-            files=self._sessions.files.known,
+            files=self._files.known,
             has_folder=self._navigator.workspace is not None,
             recent=tuple(self._panels.window.memory.choices),
         )
 
     async def _load(self) -> None:
-        sessions = self._sessions.listed.known()
+        sessions = self._listed.known()
         workspace = self._navigator.workspace
         declared = await asyncio.to_thread(self._bench.slash_commands, workspace) if workspace is not None else ()
         listed = await asyncio.to_thread(_session_entries, sessions, workspace)
         self._put(settings=_setting_entries(), commands=tuple(map(_command_entry, declared)), sessions=listed)
-        files = await self._sessions.files.latest()
+        files = await self._files.latest()
         if self._sources is not None and self._sources.files is not files:
             self._put(files=files)
 

@@ -4,21 +4,29 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, SignalInstance
+from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
-from desktop_agent.app.composing import ContentPreviews, SpellChecking
+from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.controller import WindowContext
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileViewing, FileWriting
+from desktop_agent.app.inbox import Inbox
+from desktop_agent.app.mention_finding import MentionFinding
+from desktop_agent.app.navigator import DEMO, Navigator
+from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.palette import PaletteOpening
-from desktop_agent.app.sessions.window_sessions import WindowSessions
+from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.open_sessions import LiveSessions
+from desktop_agent.app.sessions.session_actions import SessionActions
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
+from desktop_agent.app.sessions.window_sessions import LeftSessions, Searching
 from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.shown_folder import ShownFolder
+from desktop_agent.app.shown_folder import FolderFiles, ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
@@ -32,11 +40,14 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
 from desktop_agent.core.protocol.ops import RevokeRule
+from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.session_handle import OwnSession
+from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
@@ -74,8 +85,8 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("QuitQuestion", text)
 
 
-class WindowController:
-    """Owns the controllers of one window, from its start to its end."""
+class WindowController(Controller):
+    """Owns the controllers of one window, from its start to its end, and follows the sessions that are opened."""
 
     def __init__(
         self,
@@ -86,13 +97,10 @@ class WindowController:
         begun: OwnSession | None,
     ) -> None:
         """`begun` is the session that is shown already."""
-        self._panels = panels
-        self._theme = theme
-        self._arguments = arguments
-        self._bench = bench
-        self._begun = begun
         context = WindowContext(panels, theme, bench)
-        self._launch = context.launch
+        super().__init__(context)
+        self._arguments = arguments
+        self._begun = begun
         self._setup = setup = Setup(context)
         self._models = ModelOffering(context, setup)
         self._settings = SettingsController(context, setup)
@@ -102,40 +110,57 @@ class WindowController:
             base_url=arguments.base_url,
             account=arguments.account,
         )
-        self._sessions = sessions = WindowSessions(
-            context, setup, begun, default_model=lambda: bench.model_meant(named)
+        self._drafts = drafts = DraftAutosave(context)
+        self._live = live = LiveSessions(bench, drafts, begun)
+        self._listed = listed = SessionListUpdater(context, live)
+        self._searching = Searching(context, listed.known)
+        self._navigator = navigator = Navigator(
+            context,
+            live,
+            drafts,
+            setup,
+            default_model=lambda: bench.model_meant(named),
+            refresh_list=listed.refresh,
         )
-        navigator = sessions.navigator
+        pasting = Pasting(context)
+        files = FolderFiles(context, navigator)
+        self._mentions = MentionFinding(context, navigator, files, listed.known)
+        self._actions = SessionActions(context, live, listed, navigator)
+        inbox = Inbox(context, live, listed, navigator)
+        self._left = LeftSessions(context, live, navigator, inbox.has)
+        self._notifications = InboxNotifier(context, inbox)
         self._contents = ContentWindows(context)
         self._previews = ContentPreviews(context, navigator, self._contents)
         self._spelling = SpellChecking(context)
         self._usage = UsageDisplay(context)
-        self._terminal = TerminalControl(context, navigator, sessions.pasting)
+        self._terminal = TerminalControl(context, navigator, pasting)
         saving = FileWriting(context, navigator)
         self._file_changes = FileChanging(context, navigator, saving)
-        self._files = files = FileViewing(context, navigator, sessions.files, saving)
-        self._code = CodeApplying(context, sessions.files)
+        self._viewing = viewing = FileViewing(context, navigator, files, saving)
+        self._code = CodeApplying(context, files)
         self._news = News(context)
-        self._palette = PaletteOpening(context, sessions, setup, open_file=files.open_file)
+        self._palette = PaletteOpening(context, navigator, files, listed, setup, open_file=viewing.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)
+        navigator.session_opened.connect(self._follow)
         self._folder = ShownFolder(context, navigator)
         self._connect()
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome; then what is wrong."""
         try:
-            await self._sessions.start()
+            self._searching.note_news()
+            await self._listed.refresh()
             await self._show_first()
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
-            self._sessions.navigator.welcome()
+            self._navigator.welcome()
         self._settings.report_problems()
         self._news.tell()
         self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
         """Show what was asked for at the start. Raises `AgentError` when it cannot be opened."""
-        navigator, arguments = self._sessions.navigator, self._arguments
+        navigator, arguments = self._navigator, self._arguments
         if self._begun is not None:
             session_id: SessionId | None = self._begun.session_id
         else:
@@ -154,7 +179,7 @@ class WindowController:
     async def _welcome_without_key(self) -> None:
         """Open the welcome, unless the user opened a dialog while the keyring was answering."""
         if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
-            self._sessions.navigator.welcome()
+            self._navigator.welcome()
 
     def begin_upkeep(self) -> None:
         bench, spawner = self._bench, self._panels.spawner
@@ -165,10 +190,10 @@ class WindowController:
 
     @property
     def shown(self) -> SignalInstance:
-        return self._sessions.navigator.shown
+        return self._navigator.shown
 
     def bring_along(self, text: str) -> None:
-        self._sessions.drafts.bring_along(text)
+        self._drafts.bring_along(text)
 
     def _make_ahead(self) -> Iterator[None]:
         yield from self._palette.make_ahead()
@@ -179,12 +204,16 @@ class WindowController:
         self._usage.stop()
         self._bench.keys.give_up()
         await self._terminal.aclose()
-        await self._sessions.aclose()
+        await self._notifications.aclose()
+        await self._drafts.aclose()
+        await self._navigator.aclose()
+        await self._live.aclose()
+        await self._searching.aclose()
 
     async def may_close(self) -> bool:
-        if not self._files.may_close():
+        if not self._viewing.may_close():
             return False
-        working, busy = self._sessions.live.working, self._terminal.busy
+        working, busy = self._live.working, self._terminal.busy
         return not (working or busy) or await may_quit(self._panels.window, working, busy)
 
     def _connect(self) -> None:
@@ -196,6 +225,38 @@ class WindowController:
         entries.sign_in_requested.connect(self._on_sign_in)
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
+
+    # -- the sessions --
+
+    def _follow(self, handle: SessionHandle) -> None:
+        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+        handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
+        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
+        # been made is not known here yet: what it tells first is listed.
+        if session_id := handle.transcript.session.session_id:
+            self._launch(self._listed.refresh_session(session_id))
+
+    def _on_happened(self, event: Event) -> None:
+        handle = self.sender()
+        assert isinstance(handle, SessionHandle)
+        is_shown = handle is self._panels.session.handle
+        if event.type in LISTED_EVENTS:
+            self._launch(self._listed.refresh_session(handle.transcript.session.session_id))
+        match event:
+            case CommandRun(is_error=False, opens=opened) if is_shown and opened:
+                self._navigator.go_to(opened)
+            case CommandRun(is_error=False, text=text) if is_shown and parse(text).name == "clear":
+                self._navigator.begin()
+            case TurnEnded(turn=turn, reason=reason):
+                self._searching.note_news()
+                if turn == 1 and reason == "completed" and is_shown:
+                    self._offer_follow_up(handle)
+            case _:
+                pass
+
+    def _offer_follow_up(self, shown: SessionHandle) -> None:
+        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
+            self._panels.composer.set_text(DEMO_FOLLOW_UP)
 
     def _on_sign_in(self) -> None:
         handle = self._panels.session.handle

@@ -1,32 +1,18 @@
-"""Everything that one window does with sessions: it searches and follows them, and closes those that were left."""
+"""What the window does with sessions beside showing them: it searches them, and closes those that were left."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from PySide6.QtCore import Qt
-
-from desktop_agent.app.composing import Pasting
 from desktop_agent.app.controller import Controller, WindowContext
-from desktop_agent.app.inbox import Inbox
-from desktop_agent.app.mention_finding import MentionFinding
-from desktop_agent.app.navigator import DEMO, Navigator
-from desktop_agent.app.notifications import InboxNotifier
-from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.session_actions import SessionActions
-from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
-from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
-from desktop_agent.core.protocol.model import ModelRef, SearchQuery, SessionSummary
-from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
+from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
 from desktop_agent.core.search.session_index_process import update_beside
-from desktop_agent.core.slash.declarations import parse
 from desktop_agent.ui.runtime.garbage import return_memory
-from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
 """How many left sessions stay open, so that returning to one takes no time."""
@@ -131,73 +117,3 @@ class Searching(Controller):
         if query is self._panel.query:  # or the user has typed on
             hits = await asyncio.to_thread(self._bench.search.ask, query)
             self._panel.show_hits(query, hits, self._sessions())
-
-
-class WindowSessions(Controller):
-    """The sessions of one window: the open ones, the list of all, the search, and the drafts."""
-
-    def __init__(
-        self,
-        context: WindowContext,
-        setup: Setup,
-        begun: OwnSession | None,
-        default_model: Callable[[], ModelRef],
-    ) -> None:
-        """`begun` is shown already, but not open; `default_model` gives the model of a conversation that begins now."""
-        super().__init__(context)
-        self.drafts = DraftAutosave(context)
-        self.live = LiveSessions(self._bench, self.drafts, begun)
-        self.listed = SessionListUpdater(context, self.live)
-        self._searching = Searching(context, self.listed.known)
-        self.navigator = navigator = Navigator(
-            context, self.live, self.drafts, setup, default_model=default_model, refresh_list=self.listed.refresh
-        )
-        self.pasting = Pasting(context)
-        self.files = FolderFiles(context, navigator)
-        self._mentions = MentionFinding(context, navigator, self.files, self.listed.known)
-        self._actions = SessionActions(context, self.live, self.listed, navigator)
-        self._inbox = Inbox(context, self.live, self.listed, navigator)
-        self._left = LeftSessions(context, self.live, navigator, self._inbox.has)
-        self._notifications = InboxNotifier(context, self._inbox)
-        navigator.session_opened.connect(self._follow)
-
-    def _follow(self, handle: SessionHandle) -> None:
-        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
-        handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
-        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
-        # been made is not known here yet: what it tells first is listed.
-        if session_id := handle.transcript.session.session_id:
-            self._launch(self.listed.refresh_session(session_id))
-
-    def _on_happened(self, event: Event) -> None:
-        handle = self.sender()
-        assert isinstance(handle, SessionHandle)
-        is_shown = handle is self._panels.session.handle
-        if event.type in LISTED_EVENTS:
-            self._launch(self.listed.refresh_session(handle.transcript.session.session_id))
-        match event:
-            case CommandRun(is_error=False, opens=opened) if is_shown and opened:
-                self.navigator.go_to(opened)
-            case CommandRun(is_error=False, text=text) if is_shown and parse(text).name == "clear":
-                self.navigator.begin()
-            case TurnEnded(turn=turn, reason=reason):
-                self._searching.note_news()
-                if turn == 1 and reason == "completed" and is_shown:
-                    self._offer_follow_up(handle)
-            case _:
-                pass
-
-    def _offer_follow_up(self, shown: SessionHandle) -> None:
-        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
-            self._panels.composer.set_text(DEMO_FOLLOW_UP)
-
-    async def start(self) -> None:
-        self._searching.note_news()
-        await self.listed.refresh()
-
-    async def aclose(self) -> None:
-        await self._notifications.aclose()
-        await self.drafts.aclose()
-        await self.navigator.aclose()
-        await self.live.aclose()
-        await self._searching.aclose()

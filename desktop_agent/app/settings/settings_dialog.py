@@ -17,7 +17,7 @@ from desktop_agent.core.models.account import Account, is_same_name, named, usua
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread
-from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import idle
@@ -27,48 +27,6 @@ from desktop_agent.ui.settings.settings_view import AccountsView, SettingsAction
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
-
-
-class SettingChanges:
-    """Writes changed settings, one after the other."""
-
-    def __init__(
-        self, live: LiveSettings, *, done: Callable[[SettingChange], None], fail: Callable[[AgentError], None]
-    ) -> None:
-        self._live = live
-        self._done = done
-        self._fail = fail
-        self._saving = asyncio.Lock()
-        self._asked = live.current.model.provider
-        """The provider in use; while the demo is chosen, the one before it."""
-        live.subscribe(self._note_provider)
-
-    async def change(self, key: str, value: object) -> None:
-        """Change a setting. Another provider drops the settings that belonged to the previous one."""
-        is_provider = key == "model.provider"
-        await self._save(lambda: self._change_provider(str(value)) if is_provider else self._live.change(key, value))
-
-    async def reset(self, key: str) -> None:
-        await self._save(lambda: self._live.reset(key))
-
-    def _note_provider(self) -> None:
-        if (provider := self._live.current.model.provider) != DEMO:
-            self._asked = provider
-
-    async def _change_provider(self, provider: str) -> SettingChange:
-        if provider != self._asked:
-            for key in left_behind(self._live.loaded, provider):
-                await self._live.reset(key)
-        return await self._live.change("model.provider", provider)
-
-    async def _save(self, carry_out: Callable[[], Awaitable[SettingChange]]) -> None:
-        async with self._saving:
-            try:
-                change = await carry_out()
-            except AgentError as error:
-                self._fail(error)
-                return
-        self._done(change)
 
 
 class AccountActions(Controller):
@@ -241,13 +199,15 @@ class Setup(Controller):
         self._rules: tuple[Rule, ...] = ()
         self._dialog: SettingsDialog | None = None
         self._made_ahead: SettingsDialog | None = None
-        changes = SettingChanges(bench.live, done=self._show_change, fail=self._show_failure)
+        self._saving = asyncio.Lock()
+        self._asked = bench.live.current.model.provider
+        """The provider in use; while the demo is chosen, the one before it."""
         self._accounts = accounts = AccountActions(context, self._show_failure)
         self._servers = ServerControl(context, fail=self._show_failure)
         self._refresh_accounts = in_background(launch, accounts.refresh)
         self._actions = SettingsActions(
-            change=in_background(launch, changes.change),
-            reset=in_background(launch, changes.reset),
+            change=in_background(launch, self._change),
+            reset=in_background(launch, self._reset),
             open_file=in_background(launch, self._open_file),
             answer_project=self.project_answered.emit,
             revoke_rule=self.rule_revoked.emit,
@@ -263,6 +223,7 @@ class Setup(Controller):
             look_for_server=in_background(launch, self._look_for_server),
             servers=self._servers.actions,
         )
+        bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
         self._theme.changed.connect(self._drop_made_ahead)
 
@@ -332,6 +293,39 @@ class Setup(Controller):
         if self._dialog is not None:
             self._dialog.pages.rules.show_rules(rules)
 
+    # --- changing settings, one after the other ---------------------------------------------------------------------
+
+    async def _change(self, key: str, value: object) -> None:
+        """Change a setting. Another provider drops the settings that belonged to the previous one."""
+        is_provider = key == "model.provider"
+        await self._save(
+            lambda: self._change_provider(str(value)) if is_provider else self._bench.live.change(key, value)
+        )
+
+    async def _reset(self, key: str) -> None:
+        await self._save(lambda: self._bench.live.reset(key))
+
+    def _note_provider(self) -> None:
+        if (provider := self._bench.settings.model.provider) != DEMO:
+            self._asked = provider
+
+    async def _change_provider(self, provider: str) -> SettingChange:
+        live = self._bench.live
+        if provider != self._asked:
+            for key in left_behind(live.loaded, provider):
+                await live.reset(key)
+        return await live.change("model.provider", provider)
+
+    async def _save(self, carry_out: Callable[[], Awaitable[SettingChange]]) -> None:
+        async with self._saving:
+            try:
+                change = await carry_out()
+            except AgentError as error:
+                self._show_failure(error)
+                return
+        if self._dialog is not None:
+            self._dialog.foot.show_change(change)
+
     # --- showing --------------------------------------------------------------------------------------------------
 
     def _show_settings(self) -> None:
@@ -344,10 +338,6 @@ class Setup(Controller):
         self._dialog.show_view(SettingsView.of(self._bench.live.loaded, tightened, self._bench.environ))
         self._servers.refresh()
         self._dialog.show_project(proposal, project.answer if project is not None else None)
-
-    def _show_change(self, change: SettingChange) -> None:
-        if self._dialog is not None:
-            self._dialog.foot.show_change(change)
 
     def _show_failure(self, error: AgentError) -> None:
         if self._dialog is None:
