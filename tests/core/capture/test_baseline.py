@@ -63,6 +63,12 @@ def command(root: Path) -> dict[str, tuple[bytes | None, bytes | None]]:
     return {"1.txt": (b"first 1\n", b"second\n"), "2.txt": (b"first 2\n", None), "new.txt": (None, b"made\n")}
 
 
+def take_back(root: Path) -> None:
+    for number in range(20):
+        (root / f"{number}.txt").write_text(f"first {number}\n")
+    (root / "new.txt").unlink()
+
+
 def file_for_a_folder(database: Path) -> None:
     database.parent.parent.mkdir(parents=True)
     database.parent.write_text("a file")
@@ -87,9 +93,7 @@ def test_a_cache_that_never_works_is_told_once_and_done_without(
         expected = command(root)
         assert collect(capture, snapshot) == expected
         capture.note_written({"1.txt": None})
-        for number in range(20):
-            (root / f"{number}.txt").write_text(f"first {number}\n")
-        (root / "new.txt").unlink()
+        take_back(root)
     assert str(database) in capture.take_failure()
     assert capture.take_failure() == ""
 
@@ -155,9 +159,7 @@ def test_a_cache_of_which_nothing_can_be_read_while_a_command_runs_loses_nothing
         expected = command(root)
         spoil(database)
         assert collect(capture, snapshot) == expected
-        for number in range(20):
-            (root / f"{number}.txt").write_text(f"first {number}\n")
-        (root / "new.txt").unlink()
+        take_back(root)
         capture.close()
         capture = StatCapture(root, Baseline(database))
 
@@ -205,9 +207,7 @@ def test_a_damaged_cache_is_made_anew(root: Path, database: Path, capture: StatC
         snapshot = capture.begin()
         expected = command(root)
         assert collect(capture, snapshot) == expected
-        for number in range(20):
-            (root / f"{number}.txt").write_text(f"first {number}\n")
-        (root / "new.txt").unlink()
+        take_back(root)
     assert capture.take_failure() == ""
 
 

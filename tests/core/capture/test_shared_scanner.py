@@ -211,20 +211,6 @@ def test_without_folders_there_is_no_half(tmp_path: Path) -> None:
         assert walks.shared.pid is None
 
 
-def test_when_the_process_dies_the_walk_is_done_without_it_and_there_is_another_soon(
-    walks: Walks, expected_logs: list[str]
-) -> None:
-    expected_logs.append("died")
-    walks.look()
-    died = walks.process
-    died.kill()
-    (walks.root / "a" / "0.txt").write_bytes(b"other\n")
-    (walks.root / "b" / "0.txt").write_bytes(b"other\n")
-    scan, _ = walks.look()
-    assert {"a/0.txt", "b/0.txt"} <= scan.changed.keys()
-    assert walks.process.pid != died.pid
-
-
 def test_a_process_that_dies_every_time_is_not_started_for_ever(walks: Walks, expected_logs: list[str]) -> None:
     expected_logs.append("died")
     pids: set[int] = set()

@@ -291,12 +291,6 @@ def test_what_was_said_can_be_read_with_what_hides_made_visible(hostile: Written
     assert "the end" in page.words
 
 
-def test_keys_are_masked(hostile: Written) -> None:
-    text, _ = page_of(hostile)
-    assert KEY not in text
-    assert "sk-ant-***" in text
-
-
 def test_a_picture_is_in_the_file_if_it_is_one(hostile: Written) -> None:
     _, page = page_of(hostile)
     assert sum(tag == "img" for tag, _ in page.tags) == 1
@@ -336,8 +330,6 @@ def test_a_changed_file_whose_content_is_gone_is_named(written: Written) -> None
     hostile_blob = next(Path(written.blobs.folder).glob(f"{change.before.digest}*")) if change.before else None
     assert hostile_blob is not None
     hostile_blob.unlink()
-    from desktop_agent.core.protocol.model import ToolUseBlock
-
     written.turn(3, "go", ToolUseBlock(id="c9", name="edit_file", arguments={}))
     written.add(ev.ChangesRecorded(turn=3, call_id="c9", changes=(change,)))
     _, page = page_of(written)

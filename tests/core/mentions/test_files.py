@@ -1,18 +1,21 @@
-"""Files, folders and sessions that a prompt mentions, through whole turns: read as the tools would, and recorded."""
+"""Files, folders, sessions and pasted contents that a prompt mentions, through whole turns: read, and recorded."""
 
 import base64
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.mentions.pasted import KEPT, LARGEST_BYTES, PastedContents
 from desktop_agent.core.mentions.prompts import MOST_MENTIONS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Attachment, ImageBlock
+from desktop_agent.core.protocol.model import ImageBlock
 from desktop_agent.core.providers.scripted import Call, Say
-from tests.core.mentions.test_resources import refused, sent, texts_of
-from tests.core.session.test_switching import GPT, list_models
+from tests.core.mentions.test_resources import attached, refusal, refused, sent, texts_of
+from tests.core.session.test_session_settings import GPT, list_models
 from tests.harness import Ground
 
 PNG = base64.b64decode(
@@ -29,11 +32,6 @@ def ground(tmp_path: Path) -> Ground:
     ground.write("tool.bin", b"\x7fELF\0\0")
     ground.write(".env", "KEY=1\n")
     return ground
-
-
-async def attached(ground: Ground, text: str) -> tuple[Attachment, ...]:
-    async with ground.session([[Say("ok")]]) as s:
-        return (await sent(s, text)).attachments
 
 
 async def test_the_model_reads_a_file_in_a_frame_behind_the_prompt(ground: Ground) -> None:
@@ -105,8 +103,7 @@ async def test_a_prompt_whose_file_cannot_come_is_given_back_with_the_reason(
     os.mkfifo(ground.workspace / "pipe.md")
     (ground.workspace.parent / "other.txt").write_text("outside")
     (ground.workspace / "link.txt").symlink_to(ground.workspace.parent / "other.txt")
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, f"Look at {mention} now")
+    notice = await refusal(ground, f"Look at {mention} now")
 
     assert notice.title.startswith(f"`{mention}` could not be fetched, so the message was not sent. {why}")
     assert hint in notice.hint
@@ -114,8 +111,7 @@ async def test_a_prompt_whose_file_cannot_come_is_given_back_with_the_reason(
 
 async def test_another_name_of_a_secret_is_refused(ground: Ground) -> None:
     (ground.workspace / "innocent.txt").hardlink_to(ground.workspace / ".env")
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, "@innocent.txt")
+    notice = await refusal(ground, "@innocent.txt")
 
     assert "is another name (a hard link) of `.env`" in notice.title
 
@@ -124,8 +120,7 @@ async def test_more_mentions_than_a_message_may_have_are_refused(ground: Ground)
     names = [f"file{number}" for number in range(MOST_MENTIONS + 1)]
     for name in names:
         ground.write(name, "x")
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, " ".join(f"@{name}" for name in names))
+    notice = await refusal(ground, " ".join(f"@{name}" for name in names))
 
     assert f"has {MOST_MENTIONS + 1} attachments" in notice.title
 
@@ -184,3 +179,68 @@ async def test_another_session_comes_as_its_transcript(ground: Ground) -> None:
     assert "What is the answer?" in by_title.text
     assert "The answer is 42." in by_title.text
     assert by_id.uri == earlier
+
+
+NOW = datetime(2026, 11, 25, 23, 45, 1, tzinfo=UTC)
+
+
+def pasted_in(ground: Ground) -> Path:
+    return ground.paths.data / "pasted"
+
+
+def paste(ground: Ground, content: bytes, kind: str, suffix: str) -> str:
+    return PastedContents.of(ground.paths).keep(content, kind, suffix, NOW)
+
+
+async def test_a_picture_and_a_text_come_with_the_message(ground: Ground) -> None:
+    picture, text = paste(ground, PNG, "picture", "png"), paste(ground, b"long\n" * 100_000, "text", "txt")
+    shown, read = await attached(ground, f"@pasted:{picture} @pasted:{text}.")
+
+    assert (picture, text) == ("picture-234501.png", "text-234501.txt")
+    assert (shown.kind, shown.uri, len(shown.images)) == ("picture", picture, 1)
+    assert (read.kind, read.size, len(read.text) < 400_001) == ("file", 500_000, True)
+    assert read.content is not None
+    assert (read.content.size, read.text.count("omitted")) == (500_000, 1)
+
+
+def test_two_of_one_second_have_names_of_their_own_and_are_private(ground: Ground) -> None:
+    names = [paste(ground, PNG, "picture", "png") for _ in range(3)]
+
+    assert names == ["picture-234501.png", "picture-234501-2.png", "picture-234501-3.png"]
+    assert {(pasted_in(ground) / name).stat().st_mode & 0o777 for name in names} == {0o600}
+
+
+def test_what_is_old_goes_when_something_is_pasted_and_nothing_else(ground: Ground) -> None:
+    old = paste(ground, PNG, "picture", "png")
+    other = pasted_in(ground) / "mine.png"
+    other.write_bytes(PNG)
+    before = (NOW - KEPT - timedelta(seconds=1)).timestamp()
+    for path in (pasted_in(ground) / old, other):
+        os.utime(path, (before, before))
+    new = paste(ground, b"x", "text", "txt")
+
+    assert {path.name for path in pasted_in(ground).iterdir()} == {"mine.png", new}
+
+
+def test_too_much_is_refused(ground: Ground) -> None:
+    with pytest.raises(UsageError, match="no more than 10 MiB"):
+        paste(ground, bytes(LARGEST_BYTES + 1), "text", "txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("picture-1.png", "It is not kept any more."),
+        ("../secret-1.txt", "Nothing of that name was pasted."),
+        ("text-7.txt", "It is not kept any more."),
+        ("picture-2.png", "It cannot be shown to a model"),
+    ],
+)
+async def test_what_is_no_content_of_ours_gives_the_message_back(ground: Ground, name: str, why: str) -> None:
+    pasted_in(ground).mkdir(parents=True)
+    (ground.paths.data / "secret-1.txt").write_text("secret")
+    (pasted_in(ground) / "text-7.txt").symlink_to(ground.paths.data / "secret-1.txt")
+    (pasted_in(ground) / "picture-2.png").write_bytes(b"no picture")
+    notice = await refusal(ground, f"See @pasted:{name} now")
+
+    assert why in notice.title

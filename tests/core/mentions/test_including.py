@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Attachment, ImageBlock
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.core.mentions.test_files import PNG
-from tests.core.mentions.test_resources import refused, sent, texts_of
+from tests.core.mentions.test_resources import refusal, sent, texts_of
 from tests.harness import Ground
 
 
@@ -67,16 +67,14 @@ async def test_an_included_file_of_the_workspace_was_read_so_it_can_be_edited(gr
 )
 async def test_what_cannot_come_along_is_named_and_nothing_is_sent(ground: Ground, name: str, reason: str) -> None:
     path = str(ground.workspace.parent / "outside" / name)
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, "Do it.", "app.py", path)
+    notice = await refusal(ground, "Do it.", "app.py", path)
     assert f"`{path}` could not be included, so the message was not sent." in notice.title
     assert reason in f"{notice.title} {notice.hint}"
 
 
 async def test_no_more_come_along_than_can_be_mentioned(ground: Ground) -> None:
     paths = [ground.write(f"{number}.txt", "x").name for number in range(MOST_MENTIONS)]
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, "@app.py", *paths)
+    notice = await refusal(ground, "@app.py", *paths)
     assert notice.title == f"The message has {MOST_MENTIONS + 1} attachments, so it was not sent."
 
 

@@ -37,6 +37,18 @@ async def refused(s: Open, text: str, *include: str) -> ev.Notice:
     return notice
 
 
+async def attached(ground: Ground, text: str, *include: str) -> tuple[Attachment, ...]:
+    """Send a prompt in a new session; return what came with it."""
+    async with ground.session([[Say("ok")]]) as s:
+        return (await sent(s, text, *include)).attachments
+
+
+async def refusal(ground: Ground, text: str, *include: str) -> ev.Notice:
+    """Send a prompt in a new session that gives it back; return why."""
+    async with ground.session([[Say("ok")]]) as s:
+        return await refused(s, text, *include)
+
+
 def texts_of(message: object) -> list[str]:
     assert isinstance(message, UserMessage)
     return [block.text for block in message.content if isinstance(block, TextBlock)]
@@ -137,8 +149,7 @@ async def test_a_resumed_session_has_it_without_the_server(ground: Ground) -> No
 async def test_a_prompt_whose_mention_cannot_be_fetched_is_given_back_with_the_reason(
     ground: Ground, mention: str, why: str
 ) -> None:
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, f"Look at {mention} now")
+    notice = await refusal(ground, f"Look at {mention} now")
 
     assert notice.title == f"`{mention}` could not be fetched, so the message was not sent. {why}"
     assert "backquotes" in notice.hint
@@ -149,8 +160,7 @@ async def test_a_server_that_does_not_answer_in_time_gives_the_prompt_back(
 ) -> None:
     monkeypatch.setattr(resources, "READ_TIMEOUT_S", 0.2)
 
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, "@program:slow")
+    notice = await refusal(ground, "@program:slow")
 
     assert "did not answer within 0.2 s" in notice.title
 
@@ -158,8 +168,7 @@ async def test_a_server_that_does_not_answer_in_time_gives_the_prompt_back(
 async def test_a_server_that_cannot_start_gives_the_prompt_back(ground: Ground) -> None:
     with_servers(ground, 'name = "gone"\ncommand = "no-such-program"')
 
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, "@gone:x")
+    notice = await refusal(ground, "@gone:x")
 
     assert "There is no program 'no-such-program'" in notice.title
 

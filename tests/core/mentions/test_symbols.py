@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from desktop_agent.core.mentions.files import SymbolTarget
 from desktop_agent.core.mentions.mention_grammar import mentions_in
 from desktop_agent.core.mentions.symbol_search import written_symbol
-from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.providers.scripted import Call, Say
-from tests.core.mentions.test_resources import refused, sent, texts_of
+from tests.core.mentions.test_resources import attached, refusal, sent, texts_of
 from tests.harness import Ground
 
 STORE = '''import json
@@ -47,12 +46,6 @@ def ground(tmp_path: Path) -> Ground:
     return ground
 
 
-async def attached(ground: Ground, text: str) -> Attachment:
-    async with ground.session([[Say("ok")]]) as s:
-        (attachment,) = (await sent(s, text)).attachments
-    return attachment
-
-
 async def test_the_model_reads_the_lines_of_the_definition_and_where_they_stand(ground: Ground) -> None:
     async with ground.session([[Say("ok")]]) as s:
         prompt = await sent(s, "Explain @symbol:src/store.py:close, please.")
@@ -81,7 +74,7 @@ async def test_the_model_reads_the_lines_of_the_definition_and_where_they_stand(
 async def test_a_symbol_is_named_with_its_file_and_its_line_where_it_is_needed(
     ground: Ground, mention: str, place: str, begins: str
 ) -> None:
-    found = await attached(ground, f"See {mention}.")
+    (found,) = await attached(ground, f"See {mention}.")
 
     assert f"{found.uri}:{found.lines}" == place
     assert found.text.startswith(begins)
@@ -113,8 +106,7 @@ async def test_what_was_mentioned_was_read_so_it_can_be_edited(ground: Ground) -
     ],
 )
 async def test_what_cannot_come_along_is_said_and_nothing_is_sent(ground: Ground, mention: str, reason: str) -> None:
-    async with ground.session([[Say("ok")]]) as s:
-        notice = await refused(s, f"See {mention}")
+    notice = await refusal(ground, f"See {mention}")
     assert f"`{mention}` could not be fetched, so the message was not sent." in notice.title
     assert reason in f"{notice.title} {notice.hint}"
 
@@ -122,7 +114,7 @@ async def test_what_cannot_come_along_is_said_and_nothing_is_sent(ground: Ground
 async def test_of_a_long_definition_the_model_reads_the_beginning(ground: Ground) -> None:
     ground.write("long.py", "class Long:\n" + "".join(f"    x{number} = {number}\n" for number in range(20_000)))
 
-    found = await attached(ground, "@symbol:long.py:Long")
+    (found,) = await attached(ground, "@symbol:long.py:Long")
 
     assert found.text.startswith("class Long:\n    x0 = 0\n")
     assert len(found.text.encode()) < 102_400

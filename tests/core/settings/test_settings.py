@@ -1,15 +1,23 @@
-"""A settings file is used as far as it can be, and whatever cannot be used is named."""
+"""A settings file is used as far as it can be, and what cannot be is named; saving a setting changes nothing else."""
 
+import os
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tomlkit.items import AoT
 
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import LoadedSettings, load_settings
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.settings_file import begin_settings_file, change_tables, remove_setting, save_setting
+from desktop_agent.core.settings.table_file import TableList
 from desktop_agent.core.settings.values import with_setting
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 
 
 @pytest.fixture
@@ -201,3 +209,255 @@ def test_a_list_may_be_written_as_one_text(file: Path, written: str) -> None:
     """G-09"""
     loaded = load(file, f"[execution]\nblocked_commands = {written}\n")
     assert (loaded.settings.execution.blocked_commands, loaded.problems) == (("rm -rf", "shutdown"), ())
+
+
+ANNOTATED = """\
+# My settings, since 2024.
+
+[ui]   # how it looks
+theme = "light"  # easier in the sun
+future_key = [1, 2]   # from a newer version
+
+# The model of the month:
+[model]
+name = 'm'
+"""
+
+
+def test_a_file_is_begun_where_there_is_none_and_left_alone_where_there_is_one(file: Path) -> None:
+    begin_settings_file(file)
+    begun = file.read_text()
+    assert begun.startswith("# The settings of Desktop Agent.")
+    assert file.stat().st_mode & 0o777 == 0o600 or sys.platform == "win32"
+    file.write_text(ANNOTATED)
+    begin_settings_file(file)
+    assert file.read_text() == ANNOTATED
+    file.write_text("")
+    begin_settings_file(file)
+    assert file.read_text() == begun
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("kind", ["pipe", "link_to_a_pipe", "folder", "dangling_link"])
+def test_nothing_is_begun_or_waited_for_where_something_else_than_a_file_is(file: Path, kind: str) -> None:
+    """A pipe that nothing reads would hold whatever opens it to write."""
+    other = file.with_name("other")
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "link_to_a_pipe":
+            os.mkfifo(other)
+            file.symlink_to(other)
+        case "folder":
+            file.mkdir()
+        case _:
+            file.symlink_to(other)
+    with pytest.raises(StorageError, match="could not be made"):
+        begin_settings_file(file)
+
+
+def test_comments_order_and_unknown_keys_stay(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == ANNOTATED.replace('"light"', '"dark"')
+
+
+def test_a_new_key_goes_into_its_section(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "model.max_tokens", 5)
+    assert file.read_text() == f"{ANNOTATED}max_tokens = 5\n"
+
+
+def test_a_new_section_is_added(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "execution.approval", "always")
+    assert file.read_text().startswith(ANNOTATED)
+    assert load_settings(file, {}).settings.execution.approval == "always"
+
+
+def test_file_and_folder_are_made_when_there_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "a" / "b" / "config.toml"
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == '[ui]\ntheme = "dark"\n'
+
+
+def test_a_text_with_signs_of_toml_is_read_again(file: Path) -> None:
+    save_setting(file, "model.name", 'with "quotes" and \\ and żółć')
+    loaded = load_settings(file, {})
+    assert (loaded.problems, loaded.settings.model.name) == ((), 'with "quotes" and \\ and żółć')
+
+
+@pytest.mark.parametrize(
+    "text", ['ui.theme = "light"\n', 'ui = { theme = "light" } # short\n', '["ui"]\ntheme="light"\n']
+)
+def test_a_section_in_another_notation_keeps_it(file: Path, text: str) -> None:
+    file.write_text(text)
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == text.replace("light", "dark")
+
+
+def test_lines_end_as_they_did(file: Path) -> None:
+    file.write_bytes(b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "light"\r\n')
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_bytes() == b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "dark"\r\n'
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_table_begins_a_line_where_the_last_one_had_no_end(file: Path, end: str) -> None:
+    file.write_bytes(f"[ui]{end}[[mcp.definitions]]{end}name = 'old'{end}env = {{ A = '' }}".encode())
+    change_tables(file, "mcp.definitions", add_new)
+    written = file.read_bytes().decode()
+    assert [each["name"] for each in tomllib.loads(written)["mcp"]["definitions"]] == ["old", "new"]
+    assert f"A = '' }}{end}" in written
+
+
+@pytest.mark.parametrize(
+    "text", ["mcp = { a = 1 }\n", "[[mcp.definitions]]\nname = 'a'\n[ui]\n[[mcp.definitions]]\nname = 'b'\n"]
+)
+def test_a_table_that_cannot_be_added_to_what_is_written_is_refused_and_changes_nothing(file: Path, text: str) -> None:
+    file.write_text(text)
+    with pytest.raises(UsageError, match="nothing was saved"):
+        change_tables(file, "mcp.definitions", add_new)
+    assert file.read_text() == text
+
+
+def add_new(tables: AoT) -> None:
+    TableList(tables).append({"name": "new"})
+
+
+@pytest.mark.parametrize("content", [b"[model\n", b"ui = 3\n", b"[ui]\n[ui]\n", b"\xff\xfe", b"ui = [1]\n"])
+def test_a_broken_file_is_left_as_it_is(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises((UsageError, StorageError)) as refused:
+        save_setting(file, "ui.theme", "dark")
+    assert str(file) in f"{refused.value.hint} {refused.value.detail}"
+    assert file.read_bytes() == content
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_file_that_is_a_link_stays_one(file: Path) -> None:
+    kept_elsewhere = file.with_name("dotfiles.toml")
+    kept_elsewhere.write_text(ANNOTATED)
+    file.symlink_to(kept_elsewhere)
+    save_setting(file, "ui.theme", "dark")
+    assert file.is_symlink()
+    assert 'theme = "dark"' in kept_elsewhere.read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes there")
+def test_who_may_read_the_file_stays(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    file.chmod(0o640)
+    save_setting(file, "ui.theme", "dark")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match=r"could not be saved|cannot be read"):
+        save_setting(tmp_path / "config" / "config.toml", "ui.theme", "dark")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tools]\n# mine\n[ui]\ntheme = 'dark'\n[tools.limits]\nmax_lines = 3\n",
+        "[tools.limits]\nmax_lines = 3\n[ui]\ntheme = 'dark'\n[tools.web]\nx = 3\n",
+        "[tools]\nlimits.max_lines = 3\nlimits.max_bytes = 3\n",
+        "tools.limits.max_lines = 3\nui.theme = 'dark'\ntools.limits.max_bytes = 3\n",
+        "[tools.web]\n[ui]\n[tools]\n",
+    ],
+)
+def test_a_section_in_several_places_of_the_file_is_a_section(file: Path, text: str) -> None:
+    before = tomllib.loads(text)
+    file.write_text(text)
+    save_setting(file, "tools.limits.max_lines", 7)
+    before["tools"].setdefault("limits", {})["max_lines"] = 7
+    assert tomllib.loads(file.read_text()) == before
+    remove_setting(file, "tools.limits.max_lines")
+    del before["tools"]["limits"]["max_lines"]
+    found = tomllib.loads(file.read_text())
+    assert found.get("ui") == before.get("ui")
+    assert "max_lines" not in found.get("tools", {}).get("limits", {})
+
+
+def test_what_a_section_in_braces_does_not_have_is_not_taken_out_of_it(file: Path) -> None:
+    file.write_text("tools = { x = 1 }\n")
+    remove_setting(file, "tools.limits.max_lines")
+    assert file.read_text() == "tools = { x = 1 }\n"
+
+
+def test_a_value_that_no_file_can_hold_is_refused_and_changes_nothing(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    with pytest.raises(UsageError, match="nothing was saved"):
+        save_setting(file, "model.name", "m\udcff")
+    assert file.read_text() == ANNOTATED
+
+
+TWO = """
+[mcp]
+enable = false
+
+[[mcp.definitions]]
+name = "time"
+
+[[ mcp.definitions ]]  # with blanks
+name = "git"
+"""
+
+
+def settings_file(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def test_tables_are_handed_on_with_their_lines_beside_the_settings(tmp_path: Path) -> None:
+    loaded = load_settings(settings_file(tmp_path, TWO), {})
+
+    assert [(table.value, table.line) for table in loaded.tables] == [({"name": "time"}, 5), ({"name": "git"}, 8)]
+    assert loaded.settings.mcp.enable is False
+    assert not loaded.problems
+
+
+def test_tables_in_one_line_have_no_line(tmp_path: Path) -> None:
+    loaded = load_settings(settings_file(tmp_path, 'mcp = {definitions = [{name = "time"}, 3]}'), {})
+
+    assert [(table.value, table.line) for table in loaded.tables] == [({"name": "time"}, None), (3, None)]
+
+
+@pytest.mark.parametrize("text", ['[mcp]\ndefinitions = "time"', '[mcp.definitions]\nname = "time"'])
+def test_what_is_no_list_is_named_with_how_it_is_written(tmp_path: Path, text: str) -> None:
+    (problem,) = load_settings(settings_file(tmp_path, text), {}).problems
+
+    assert problem.key == "mcp.definitions"
+    assert problem.message == "entries must be tables, written as [[mcp.definitions]]"
+    assert not problem.is_fault
+
+
+async def test_a_file_that_breaks_keeps_the_tables_that_were_in_it(tmp_path: Path) -> None:
+    path = settings_file(tmp_path, TWO)
+    live = LiveSettings.load(path, {})
+    path.write_text("[mcp")
+
+    await live.refresh()
+
+    assert [table.number for table in live.loaded.tables] == [1, 2]
+
+
+async def test_tables_of_a_project_count_once_the_user_trusts_it(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / ".desktop-agent").mkdir(parents=True)
+    settings_file(root / ".desktop-agent", '[[mcp.definitions]]\nname = "theirs"\n')
+    live = LiveSettings.load(settings_file(tmp_path, TWO), {})
+    settings = WorkspaceSettings(live, root, ProjectTrust(tmp_path / "trust"))
+
+    await settings.refresh()
+    before = [table.value for table in settings.loaded.tables]
+    assert settings.is_waiting
+    assert settings.proposal is not None
+    settings.remember("trusted", settings.proposal.text)
+
+    assert before == [{"name": "time"}, {"name": "git"}]
+    assert [(table.value, table.is_project) for table in settings.loaded.tables][2:] == [({"name": "theirs"}, True)]

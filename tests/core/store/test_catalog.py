@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,18 +12,31 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, DayAllowance, Denied, ModelRef, Spending, Usage
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ApprovalRequest,
+    DayAllowance,
+    Denied,
+    ModelRef,
+    SessionSummary,
+    Spending,
+    Usage,
+)
 from desktop_agent.core.providers.scripted import Hang, Say
+from desktop_agent.core.store import digest
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.digest import JournalCache, JournalSummary, Noted
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.journal.journal_scan import JournalMark
 from desktop_agent.core.transcript import replay
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock
@@ -519,3 +533,29 @@ async def test_the_latest_of_a_folder_is_the_last_used_there(
 async def test_a_prompt_that_has_no_utf8_form_does_not_take_the_list_away(ground: Ground, catalog: Catalog) -> None:
     odd, plain = await use(ground, "fix caf\udce9.py"), await use(ground, "plain")
     assert {item.id: item.title for item in catalog.summaries()} == {odd: "fix caf\udce9.py", plain: "plain"}
+
+
+ONE, TWO = "20261116-090001-aaaaaa", "20261116-090002-aaaaaa"
+
+
+def seen(size: int) -> JournalSummary:
+    return Noted(JournalMark((size, 1), size, b"witness"), None)
+
+
+@pytest.mark.parametrize("name", [ONE, TWO])
+def test_what_another_thread_keeps_while_something_is_written_is_kept_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: SessionId
+) -> None:
+    cache = JournalCache(tmp_path / "sessions.sqlite3", 4, Decoder(SessionSummary | None))
+    row = digest._row  # pyright: ignore[reportPrivateUsage] - the moment between two sessions
+
+    def interrupted(session_id: SessionId, glance: JournalSummary) -> tuple[str, int, int, int, bytes, str]:
+        monkeypatch.setattr(digest, "_row", row)
+        other = threading.Thread(target=cache.keep, args=({name: seen(2)},))
+        other.start()
+        other.join()
+        return row(session_id, glance)
+
+    monkeypatch.setattr(digest, "_row", interrupted)
+    cache.keep({ONE: seen(1)})
+    assert cache.all().keys() == {ONE, name}

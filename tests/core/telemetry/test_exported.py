@@ -1,21 +1,48 @@
-"""What a receiver gets of a session, over HTTP, decoded by OTLP's own classes."""
+"""What a receiver gets of a session; what of contents leaves, what the environment says, and receivers that fail."""
 
+import asyncio
 import json
+import logging
+import socket
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanContext
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Denied
+from desktop_agent.core.protocol.model import Denied, TextBlock
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
-from desktop_agent.core.telemetry.conventions import METRICS, SCHEMA_URL
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings, TelemetrySettings
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.telemetry import event_fold, pipeline
+from desktop_agent.core.telemetry.conventions import CONTENTS, METRICS, SCHEMA_URL
+from desktop_agent.core.telemetry.pipeline import append_line
+from desktop_agent.core.telemetry.telemetry import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
 from tests.barrier import Meeting, MeetingTool
-from tests.core.telemetry.sending import send_to
+from tests.core.mcp.conftest import PROGRAM
+from tests.core.tools.servers.conftest import PatientClock
 from tests.docs.test_telemetry import documented_spans
 from tests.harness import Ground
-from tests.servers.otlp_receiver import OtlpReceiver
+from tests.servers.otlp_receiver import OtlpReceiver, otlp_receiver
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
 READ = Call("read_file", {"path": "a.py"})
+
+
+def send_to(receiver: OtlpReceiver, ground: Ground, *, include_contents: bool = False) -> None:
+    """Let the sessions of `ground`, which has one file, send their telemetry to `receiver`."""
+    telemetry = TelemetrySettings(otlp_address=receiver.url, include_contents=include_contents)
+    ground.settings = Settings(telemetry=telemetry)
+    ground.write("a.py", "x = 1\n")
 
 
 async def test_a_turn_arrives_as_a_tree_of_spans(ground: Ground, receiver: OtlpReceiver) -> None:
@@ -159,3 +186,348 @@ async def test_two_sessions_of_a_process_share_a_way_out_and_are_told_apart(
         await second.prompt()
     turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
     assert [span.attributes["gen_ai.conversation.id"] for span in turns] == [first.id, second.id]
+
+
+@pytest.fixture
+def with_servers(tmp_path: Path, receiver: OtlpReceiver) -> Ground:
+    """Settings with a receiver, a server that works and one that does not."""
+    ground = Ground(tmp_path)
+    ground.clock = PatientClock()  # a server's time without a call must pass as it does
+    path = ground.paths.config / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f'[telemetry]\notlp_address = "{receiver.url}"\n'
+        f'[[mcp.definitions]]\nname = "program"\ncommand = "python3"\nargs = ["-S", "{PROGRAM}"]\n'
+        '[[mcp.definitions]]\nname = "gone"\ncommand = "no-such-program"\n'
+    )
+    ground.live = LiveSettings.load(path, {})
+    return ground
+
+
+async def test_starts_calls_and_failures_of_servers_arrive(with_servers: Ground, receiver: OtlpReceiver) -> None:
+    calls = [[Call("program__echo", {"text": "hello"})], [Call("program__die")], [Say("ok")]]
+    async with with_servers.session(calls) as s:
+        await s.prompt("go", answers=2)
+    starts = {
+        str(span.attributes["desktop_agent.mcp.server"]): span for span in receiver.spans if span.name == "initialize"
+    }
+    assert starts.keys() == {"program", "gone"}
+    assert starts["gone"].is_error
+    assert starts["program"].attributes["mcp.protocol.version"]
+    called = next(span for span in receiver.spans if span.name == "execute_tool program__echo")
+    assert called.attributes["mcp.method.name"] == "tools/call"
+    assert called.attributes["gen_ai.tool.type"] == "extension"
+    assert receiver.value("mcp_fetches_total", **{"mcp.method.name": "tools/list"}) == 1
+    assert receiver.value("mcp_failures_total", **{"mcp.method.name": "tools/call"}) == 1
+    assert receiver.value("mcp_failures_total", **{"mcp.method.name": "initialize"}) >= 1
+    assert receiver.value("tool_errors_total", tool="program__die") == 1
+
+
+async def test_an_address_in_the_environment_alone_exports_nothing(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("ENDPOINT", "TRACES_ENDPOINT", "METRICS_ENDPOINT"):
+        monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{variable}", receiver.url)
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
+    async with ground.session([[Say("a")]]) as s:
+        await s.prompt()
+    assert receiver.bodies == []
+
+
+async def test_an_address_in_the_environment_does_not_go_before_the_settings(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with otlp_receiver() as other:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", other.url)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{other.url}/v1/traces")
+        send_to(receiver, ground)
+        async with ground.session([[Say("a")]]) as s:
+            await s.prompt()
+        assert other.bodies == []
+    assert receiver.spans
+
+
+async def test_attributes_names_and_compression_of_the_environment_are_honoured(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=a%20lab,service.instance.id=x,broken")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "my-agents")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    monkeypatch.setenv("OTEL_EXPERIMENTAL_RESOURCE_DETECTORS", "process,os,host")
+    send_to(receiver, ground)
+    async with ground.session([[Say("a")]]) as s:
+        await s.prompt()
+    assert receiver.headers[0]["content-encoding"] == "gzip"
+    resource = receiver.resources[0]
+    assert resource["deployment.environment.name"] == "a lab"
+    assert resource["service.name"] == "my-agents"
+    assert resource["service.instance.id"] != "x"
+    assert [name for name in resource if name.startswith(("process.", "os.", "host."))] == []
+
+
+async def test_a_sampler_of_the_environment_is_honoured(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    send_to(receiver, ground)
+    async with ground.session([[Say("a")]]) as s:
+        await s.prompt()
+    assert receiver.spans == []
+    assert receiver.points("turn_duration_seconds")
+
+
+async def test_the_sdk_can_be_disabled_by_the_environment(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    send_to(receiver, ground)
+    async with ground.session([[Say("a")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+    assert receiver.spans == []
+    assert receiver.metrics == {}
+
+
+def test_a_command_does_not_get_the_headers_for_the_receiver() -> None:
+    for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"):
+        assert child_environment({name: "authorization=Basic abc", "PATH": "/bin"}).keys() == {"PATH"}
+
+
+def notices(events: list[ev.Event]) -> list[ev.Notice]:
+    return [event for event in events if isinstance(event, ev.Notice) and event.code == "telemetry"]
+
+
+def export_every(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr(pipeline, "SPANS_EVERY_S", seconds)
+
+
+async def until_failed(receiver: OtlpReceiver) -> None:
+    """Wait until the receiver has refused something."""
+    await asyncio.to_thread(receiver.arrived.wait)
+
+
+async def test_a_receiver_that_refuses_is_named_once_and_turns_go_on(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_every(monkeypatch, 0.01)
+    send_to(receiver, ground)
+    receiver.status = 401
+    async with ground.session([[Say("a")], [Say("b")], [Say("c")], [Say("d")]]) as s:
+        ends = [(await s.prompt()).reason]
+        await until_failed(receiver)
+        while not notices(s.rx.events) and len(ends) < 3:
+            ends.append((await s.prompt()).reason)
+    assert set(ends) == {"completed"}
+    (notice,) = notices(s.rx.events)
+    assert receiver.url in notice.title
+    assert "401" in notice.detail
+
+
+async def test_a_receiver_that_is_not_there_is_said_in_the_log_when_no_turn_can_say_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, expected_logs: list[str]
+) -> None:
+    monkeypatch.setattr(pipeline, "LAST_FLUSH_S", 0.05)
+    expected_logs.append("Telemetry could not be sent")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    ground.settings = Settings(telemetry=TelemetrySettings(otlp_address=address))
+    async with ground.session([[Say("a")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(said) == 1
+    assert said[0].startswith(f"Telemetry could not be sent to {address}.")
+
+
+async def test_a_receiver_that_never_answers_holds_nothing_up(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+) -> None:
+    export_every(monkeypatch, 0.01)
+    monkeypatch.setattr(pipeline, "LAST_FLUSH_S", 0.05)
+    expected_logs.append("Telemetry could not be sent")
+    receiver.gate.clear()
+    send_to(receiver, ground)
+    async with ground.session([[READ], [Say("a")], [READ], [Say("b")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        await until_failed(receiver)
+        assert (await s.prompt()).reason == "completed"
+    assert receiver.bodies == [], "the session has ended, and the receiver has answered nothing"
+    receiver.gate.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith(("telemetry", "Otel")):
+            await asyncio.to_thread(thread.join)
+
+
+async def test_an_address_that_is_none_is_said_once_and_turns_go_on(ground: Ground) -> None:
+    ground.settings = Settings(telemetry=TelemetrySettings(otlp_address="localhost:4318"))
+    async with ground.session([[Say("a")], [Say("b")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert (await s.prompt()).reason == "completed"
+    (notice,) = notices(s.rx.events)
+    assert "must begin with http" in notice.detail
+
+
+async def test_a_defect_in_telemetry_ends_telemetry_and_nothing_else(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, event: ev.Event) -> None:
+        raise RuntimeError("sk-ant-" + "a" * 30)
+
+    monkeypatch.setattr(event_fold.EventFold, "apply", broken)
+    send_to(receiver, ground)
+    async with ground.session([[READ], [Say("a")], [Say("b")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert (await s.prompt()).reason == "completed"
+    (notice,) = notices(s.rx.events)
+    assert notice.detail == "It was ended by a defect: RuntimeError"
+
+
+async def test_a_file_that_cannot_be_written_is_said(ground: Ground, tmp_path: Path, expected_logs: list[str]) -> None:
+    expected_logs.append("Telemetry could not be sent")
+    ground.settings = Settings(telemetry=TelemetrySettings(file=str(tmp_path)))
+    async with ground.session([[Say("a")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+
+
+async def test_what_is_switched_off_stops_at_once(ground: Ground, receiver: OtlpReceiver) -> None:
+    send_to(receiver, ground)
+    ground.live = LiveSettings(ground.settings)
+    async with ground.session([[READ], [Say("a")], [Say("b")], [Say("c")]]) as s:
+        await s.prompt()
+        await ground.live.change("telemetry.otlp_address", "")
+        await s.prompt()
+        await ground.live.change("telemetry.otlp_address", receiver.url)
+        await s.prompt()
+    turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
+    assert [span.attributes["desktop_agent.turn"] for span in turns] == [1, 3]
+
+
+async def test_what_is_switched_off_and_on_within_a_turn_goes_on_with_the_next(
+    ground: Ground, receiver: OtlpReceiver
+) -> None:
+    send_to(receiver, ground)
+    live = ground.live = LiveSettings(ground.settings)
+    meeting = Meeting(2)
+    ground.extra_tools = (MeetingTool(meeting, []),)
+    async with ground.session([[Call("meet", {"name": "a"})], [Say("a")], [Say("b")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await meeting.until(1)
+        await live.change("telemetry.otlp_address", "")
+        await meeting.meet()
+        await s.rx.expect(ev.ToolCallFinished)
+        await live.change("telemetry.otlp_address", receiver.url)
+        await s.rx.expect(ev.TurnEnded)
+        await s.prompt()
+    called = [span for span in receiver.spans if span.name == "execute_tool meet"]
+    assert "desktop_agent.tool.output_bytes" not in called[0].attributes, "it was ended before"
+    turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
+    assert [span.attributes.get("desktop_agent.turn.end_reason") for span in turns] == [None, "completed"]
+
+
+KEY = "sk-ant-api03-" + "Q7z" * 12
+PASSWORD = "correct horse battery"
+"""Has no shape: only the environment says that it is a secret."""
+SPAN_CONTEXT = SpanContext(trace_id=1, span_id=1, is_remote=False)
+MARK = "a-word-of-the-conversation"
+
+
+async def told_secrets(ground: Ground) -> None:
+    """Run a turn in which secrets stand in the prompt, the answer, the arguments and the results."""
+    text = f"{MARK} {KEY} {PASSWORD}"
+    ground.write("a.py", text)
+    calls = [Call("read_file", {"path": "a.py"}), Call("grep", {"pattern": text}), Call(f"made_up_{KEY}"[:64])]
+    async with ground.session([calls, [Say(f"Found {text}")]]) as s:
+        assert (await s.prompt(f"Look for {text}")).reason == "completed"
+
+
+@pytest.mark.parametrize("include_contents", [False, True])
+async def test_no_secret_of_a_session_is_exported(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch, include_contents: bool
+) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", PASSWORD)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-tenant={KEY}")
+    send_to(receiver, ground, include_contents=include_contents)
+    await told_secrets(ground)
+    exported = b"".join(receiver.bodies)
+    assert KEY.encode() not in exported
+    assert PASSWORD.encode() not in exported
+    assert str(ground.workspace).encode() not in exported
+    assert (MARK.encode() in exported) is include_contents
+    assert any(span.attributes.keys() & CONTENTS for span in receiver.spans) is include_contents
+    assert {headers["x-tenant"] for headers in receiver.headers} == {KEY}
+
+
+async def test_contents_stand_where_the_conventions_have_them(ground: Ground, receiver: OtlpReceiver) -> None:
+    send_to(receiver, ground, include_contents=True)
+    await told_secrets(ground)
+    turn = next(span for span in receiver.spans if span.name.startswith("invoke_agent"))
+    asked = json.loads(str(turn.attributes["gen_ai.input.messages"]))
+    assert asked[0]["role"] == "user"
+    assert MARK in asked[0]["parts"][0]["content"]
+    answers = [span.attributes["gen_ai.output.messages"] for span in receiver.spans if span.name.startswith("chat")]
+    assert [part["type"] for part in json.loads(str(answers[0]))[0]["parts"]] == ["tool_call"] * 3
+    read = next(span for span in receiver.spans if span.name == "execute_tool read_file")
+    assert json.loads(str(read.attributes["gen_ai.tool.call.arguments"])) == {"path": "a.py"}
+    assert MARK in str(read.attributes["gen_ai.tool.call.result"])
+
+
+async def test_a_file_gets_whole_lines_of_otlps_json(ground: Ground, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "telemetry.jsonl"
+    ground.settings = Settings(telemetry=TelemetrySettings(file=str(file)))
+    for _ in range(2):
+        async with ground.session([[Say("Hello.")]]) as s:
+            await s.prompt()
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    scopes = [each["scopeSpans"][0] for line in lines for each in line.get("resourceSpans", [])]
+    turns = [span for scope in scopes for span in scope["spans"] if span["name"].startswith("invoke_agent")]
+    assert len({span["traceId"] for span in turns}) == 2
+    assert all(len(bytes.fromhex(span["traceId"])) == 16 for span in turns)
+    metrics = {
+        metric["name"]
+        for line in lines
+        for each in line.get("resourceMetrics", [])
+        for metric in each["scopeMetrics"][0]["metrics"]
+    }
+    assert "turn_duration_seconds" in metrics
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_full_file_makes_room_and_two_earlier_ones_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MOST_BYTES", 1)
+    file = tmp_path / "telemetry.jsonl"
+    for name in "abcde":
+        append_line(file, encode_spans([ReadableSpan(name=name, context=SPAN_CONTEXT)]))
+    kept = sorted(path for path in tmp_path.iterdir() if path.suffix != ".lock")
+    assert [path.name for path in kept] == ["telemetry.jsonl", "telemetry.jsonl.1", "telemetry.jsonl.2"]
+    names = [json.loads(path.read_text())["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"] for path in kept]
+    assert names == ["e", "d", "c"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+
+
+@given(st.text(max_size=300), st.integers(0, 40))
+def test_a_text_is_cut_to_its_limits_and_says_so(text: str, repeats: int) -> None:
+    """R-04: the limits and the mark of a preview."""
+    whole = text * repeats
+    kept = Contents(()).text(whole)
+    body = kept.removesuffix(f"\n{CUT_MARK}")
+    assert len(body.encode("utf-8", "replace")) <= MAX_BYTES
+    assert body.count("\n") < MAX_LINES
+    assert kept.endswith(CUT_MARK) or len(whole) <= MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("secret", "visible", "known"),
+    [
+        (KEY, KEY[:20], ()),
+        (PASSWORD, PASSWORD[:9], (PASSWORD,)),
+        ("eyJ" + ".".join(["Zm9v" * 400] * 3), "Zm9vZm9v", ()),
+        (f"https://user:{'p!s' * 40}@example.org", "p!sp!s", ()),
+    ],
+    ids=["a key", "one that the environment names", "a long token", "a password in an address"],
+)
+def test_a_secret_at_a_cut_is_never_half_seen(secret: str, visible: str, known: tuple[str, ...]) -> None:
+    contents = Contents(known)
+    for before in range(MAX_BYTES - 700, MAX_BYTES + 1200, 7):
+        assert visible not in contents.text("x" * (before - 1) + " " + secret + " y" * 9000), before
+
+
+def test_what_the_model_thinks_is_left_out() -> None:
+    assert json.loads(Contents(()).answer((TextBlock(text="a"),)))[0]["parts"] == [{"type": "text", "content": "a"}]

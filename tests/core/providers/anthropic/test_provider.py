@@ -1,8 +1,11 @@
-"""The provider on real sockets: what it sends, what it yields, and what it lets go."""
+"""The provider on real sockets: what it sends and yields, and every failure in words that never show the key."""
 
 import asyncio
 import gc
 import json
+import logging
+import ssl
+import traceback
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
@@ -34,7 +37,7 @@ from tests.servers import fault, threaded
 from tests.servers.anthropic_server import MODELS, AnthropicServer
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
-from tests.servers.script import Answer, ping, reply, text, thinking, tool_use
+from tests.servers.script import Answer, Event, Fault, ping, reply, text, thinking, tool_use
 
 
 async def pieces_of(provider: HttpProvider, request: ModelRequest) -> list[StreamPiece]:
@@ -254,3 +257,237 @@ def test_the_same_pieces_come_however_the_bytes_are_cut(model_request: ModelRequ
 def _anonymous(piece: StreamPiece) -> StreamPiece:
     """Return the piece without the id that the server makes up anew for every message."""
     return replace(piece, message_id="") if isinstance(piece, Completion) else piece
+
+
+async def failure(provider: HttpProvider, request: ModelRequest) -> ProviderError:
+    pieces: list[StreamPiece] = []
+
+    async def consume() -> None:
+        async for piece in provider.stream(request):
+            pieces.append(piece)  # noqa: PERF401 - what came before the failure matters
+
+    with pytest.raises(ProviderError) as caught:
+        await consume()
+    assert not any(isinstance(piece, Completion) for piece in pieces)
+    assert KEY not in everything_shown(caught.value)
+    return caught.value
+
+
+Failed = Callable[[Answer], Awaitable[ProviderError]]
+
+
+@pytest.fixture
+def failed(server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest) -> Failed:
+    """What a request fails with that gets an answer."""
+
+    async def failed(answer: Answer) -> ProviderError:
+        server.will(answer)
+        return await failure(provider, model_request)
+
+    return failed
+
+
+def everything_shown(error: ProviderError) -> str:
+    return "\n".join([repr(error), str(error), error.hint, error.detail, *traceback.format_exception(error)])
+
+
+# --- the API refuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "title"),
+    [
+        (fault.status(403, "permission_error", "no"), "permission", "This key may not use claude-test-large."),
+        (fault.status(400, "invalid_request_error", "no"), "invalid_request", "The request was refused as invalid."),
+        (fault.status(413, "request_too_large", "no"), "too_large", "The conversation has become too large"),
+        (fault.status(413, "invalid_request_error", "no"), "too_large", "The conversation has become too large"),
+        (fault.status(402, "billing_error", "no"), "billing", "The account has no credit"),
+        (fault.rate_limited(code="enforced_spend_limit_reached"), "billing", "The account has no credit"),
+        (fault.status(400, "invalid_request_error", "no", code="organization_on_hold"), "billing", "The account has"),
+        (fault.status(408, "timeout", "no"), "server", "The model's service had an internal error."),
+        (fault.status(409, "conflict_error", "no"), "server", "The model's service had an internal error."),
+        (fault.status(503, "api_error", "no"), "overloaded", "The model's service is overloaded."),
+        (fault.status(504, "timeout_error", "no"), "overloaded", "The model's service is overloaded."),
+        (fault.status(418, "brand_new_error", "no"), "invalid_request", "The request was refused as invalid."),
+    ],
+)
+async def test_every_refusal_is_told_apart_and_explained(
+    failed: Failed, answer: Answer, expected: ProviderFault, title: str
+) -> None:
+    error = await failed(answer)
+    assert error.fault == expected
+    assert error.title.startswith(title)
+    assert error.hint
+    assert "req_0001" in error.detail
+
+
+async def test_the_details_hold_what_support_asks_for(failed: Failed) -> None:
+    error = await failed(fault.overloaded())
+    assert error.detail == "HTTP 529 · overloaded_error · request req_0001\nOverloaded"
+
+
+async def test_a_key_that_the_server_repeats_is_hidden(failed: Failed) -> None:
+    for answer in (fault.unauthorized(f"unknown key {KEY}"), fault.page(f"<p>Bearer {KEY}</p>", 401)):
+        assert "***" in (await failed(answer)).detail
+
+
+async def test_nothing_is_logged_that_holds_the_key(
+    server: AnthropicServer,
+    provider: HttpProvider,
+    model_request: ModelRequest,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for library in ("", "httpx2", "httpcore2"):  # the window's own log turns them down
+        caplog.set_level(logging.DEBUG, library)
+    server.will(fault.unauthorized(), reply(text("Hi.")))
+    await failure(provider, model_request)
+    async for _ in provider.stream(model_request):
+        pass
+    assert caplog.records
+    assert KEY not in caplog.text
+    assert KEY not in repr(provider)
+
+
+# --- the stream breaks --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("break_", "expected"),
+    [
+        (fault.drop_after(events=0), "stream"),
+        (fault.drop_after(size=300), "stream"),
+        (fault.close_after(size=555), "stream"),
+        (fault.end_after(events=0), "stream"),
+        (fault.end_after(size=700), "stream"),
+        (fault.error_after(events=4), "overloaded"),
+        (fault.error_after(events=1, type="rate_limit_error"), "rate_limited"),
+        (fault.error_after(events=4, type="api_error"), "server"),
+        (fault.error_after(events=4, type="invalid_request_error"), "invalid_request"),
+        (fault.error_after(events=4, type="brand_new_error"), "server"),
+        (fault.garbage_after(events=3), "stream"),
+        (fault.garbage_after(events=3, data=b"[]"), "stream"),
+        (fault.garbage_after(events=3, data=b'{"type": "content_block_delta", "index": 9, "delta": {}}'), "stream"),
+        (fault.garbage_after(events=3, data=b'{"type": "text in latin-1: \xe9"}'), "stream"),
+        (Fault("insert", events=2, event=Event("error", b"not json"), is_last=True), "stream"),
+    ],
+)
+async def test_a_stream_that_breaks_is_told_apart(failed: Failed, break_: Fault, expected: ProviderFault) -> None:
+    error = await failed(reply(text("This is a long enough answer."), tool_use("edit_file", path="a.py"), break_))
+    assert error.fault == expected
+    assert error.title
+    assert error.hint
+
+
+async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer, model_request: ModelRequest) -> None:
+    provider = anthropic_provider(api_key=KEY, base_url=server.url, silence_s=0.05)
+    server.will(reply(text("And then"), fault.stall_after(events=3)))
+    error = await failure(provider, model_request)
+    assert error.fault == "network"
+    assert error.title == "The model stopped answering."
+    exchange = await server.request(1)
+    await exchange.is_over.wait()
+    assert exchange.outcome == "abandoned"
+    await provider.aclose()
+
+
+async def test_a_page_where_the_api_should_be_is_named_as_that(server: AnthropicServer, failed: Failed) -> None:
+    error = await failed(fault.page())
+    assert error.fault == "not_found"
+    assert error.title == f"{server.url} answers, but not as this model's API does."
+
+
+# --- nothing answers ----------------------------------------------------------------------------------------------
+
+
+async def test_an_address_where_nothing_listens(model_request: ModelRequest) -> None:
+    listener = await asyncio.start_server(lambda _r, _w: None, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    listener.close()
+    await listener.wait_closed()
+    provider = anthropic_provider(api_key=KEY, base_url=f"http://127.0.0.1:{port}")
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
+    assert error.hint == f"Nothing listens at http://127.0.0.1:{port}. Start the server, or check the address."
+    await provider.aclose()
+
+
+async def test_a_name_that_nobody_knows(model_request: ModelRequest) -> None:
+    provider = anthropic_provider(api_key=KEY, base_url="http://no-such-host.invalid")
+    error = await failure(provider, model_request)
+    assert error.fault == "network"
+    assert "The name in http://no-such-host.invalid is unknown." in error.hint
+    await provider.aclose()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest, scheme: str) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.close()
+
+    listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    provider = anthropic_provider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
+    await provider.aclose()
+    listener.close()
+    await listener.wait_closed()
+
+
+def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
+    import httpx2
+
+    from desktop_agent.core.providers.http_connection import network_error
+
+    error = httpx2.ConnectError("x")
+    error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
+    explained = network_error(error, "https://example.com")
+    assert explained.fault == "network"
+    assert "https://example.com offers no trusted connection." in explained.hint
+
+
+def test_one_of_several_causes_is_enough_to_explain() -> None:
+    from desktop_agent.core.providers.http_connection import network_error
+
+    error = OSError("All connection attempts failed")
+    error.__cause__ = ExceptionGroup("multiple", [OSError(101, "unreachable"), ConnectionRefusedError(111, "refused")])
+    assert "Nothing listens" in network_error(error, "http://localhost:1").hint
+
+
+# --- the configuration cannot work --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base_url", ["api.example.com", "http://[::", "http://exa mple/", "http://a?b"])
+async def test_an_address_that_is_none(model_request: ModelRequest, base_url: str) -> None:
+    error = await failure(anthropic_provider(api_key=KEY, base_url=base_url), model_request)
+    assert error.fault == "configuration"
+    assert error.title.startswith("The model's address is not a web address: it")
+
+
+@pytest.mark.parametrize("key", ["", " ", f"{KEY}\nX-Evil: 1", f"{KEY} {KEY}", f"“{KEY}”"])
+async def test_a_key_that_is_none_is_never_sent(server: AnthropicServer, model_request: ModelRequest, key: str) -> None:
+    error = await failure(anthropic_provider(api_key=key, base_url=server.url), model_request)
+    assert error.fault == "authentication"
+    assert server.exchanges == []
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "nonsense://127.0.0.1:1"])
+async def test_a_proxy_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, model_request: ModelRequest, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = await failure(anthropic_provider(api_key=KEY, base_url="http://example.invalid"), model_request)
+    assert (error.fault, error.title) == ("configuration", "The proxy in ALL_PROXY cannot be used.")
+
+
+@pytest.mark.parametrize("header", ["X Y: walnut-Key-1", "X-Y: wälnut-Key-1", "X-Ý: walnut-Key-1"])
+async def test_a_malformed_custom_header(
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest, header: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", header)
+    provider = anthropic_provider(api_key=KEY, base_url=server.url)
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("invalid_request", "The request could not be sent.")
+    assert "custom header" in error.hint
+    assert "Key-1" not in f"{error} {error.detail}"
+    await provider.aclose()

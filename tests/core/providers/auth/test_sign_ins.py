@@ -116,21 +116,16 @@ async def test_a_signed_out_account_leaves_nothing(here: Installation) -> None:
     sign_ins = here.sign_ins()
     account = await sign_ins.sign_in_with_chatgpt(here.browser)
     await sign_ins.credential(account)
+    other_session = await here.sign_ins().credential(account)
+    await other_session.headers()
     await sign_ins.sign_out(account)
+    with pytest.raises(SignedOutError):
+        await other_session.renew()
     assert here.keyring.entries == {}
     assert here.accounts.load().added == ()
     with pytest.raises(CredentialsError, match="You are not signed in"):
         await sign_ins.credential(account)
     await sign_ins.sign_out(account)
-
-
-async def test_a_session_that_goes_on_after_the_sign_out_is_told(here: Installation) -> None:
-    account = await here.sign_ins().sign_in_with_chatgpt(here.browser)
-    credential = await here.sign_ins().credential(account)
-    await credential.headers()
-    await here.sign_ins().sign_out(account)
-    with pytest.raises(SignedOutError):
-        await credential.renew()
 
 
 async def test_an_account_has_several_neighbours_with_sign_ins_of_their_own(here: Installation) -> None:
