@@ -18,7 +18,6 @@ import os
 import random
 import subprocess
 import sysconfig
-import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +33,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition
+from tests.benchmarks.floors import took_ms
 from tests.benchmarks.source_tree import GIT, grow
 
 pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
@@ -164,12 +164,6 @@ class Checkpoints:
     def close(self) -> None:
         self._journal.close()
         self._waiting.shutdown()
-
-
-def took_ms(act: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    act()
-    return (time.perf_counter() - start) * 1000
 
 
 def test_a_checkpoint_per_edited_file(is_nightly: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

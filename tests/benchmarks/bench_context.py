@@ -5,7 +5,6 @@ JSON, which has to be done anyway (in a thread).
 """
 
 import sys
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -18,6 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
 from desktop_agent.core.providers.anthropic import AnthropicFormat
 from desktop_agent.core.providers.wire_format import EncodedPictures
+from tests.benchmarks.floors import took_ms
 from tests.harness import BUILTIN_TOOLS
 
 LIMIT_MS = 5.0
@@ -51,12 +51,6 @@ def message(turn: int, block: TextBlock | ToolUseBlock) -> ev.MessageDone:
 
 def packed(history: History) -> ModelRequest:
     return pack(history, model=ModelRef(provider="demo", model="m"), system="s" * 3_000, tools=TOOLS, max_tokens=16_000)
-
-
-def took_ms(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
 
 
 def test_a_request_is_made_in_less_than_five_milliseconds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,45 +12,15 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
 
 from desktop_agent.ui.files import FileTree
-from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-
-BEAT_MS: Final = 4
-
-
-class Heartbeat(QObject):
-    """Remembers how late its latest beat was at worst."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._expected = 0.0
-        self.worst_ms = 0.0
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._beat)
-
-    def start(self) -> None:
-        """Begin to measure, from nothing."""
-        self.worst_ms = 0.0
-        self._expected = time.perf_counter() + BEAT_MS / 1000
-        self._timer.start(BEAT_MS)
-
-    def stop(self) -> float:
-        """Return the worst lateness since `start`, in milliseconds."""
-        self._timer.stop()
-        return self.worst_ms
-
-    def _beat(self) -> None:
-        now = time.perf_counter()
-        self.worst_ms = max(self.worst_ms, (now - self._expected) * 1000)
-        self._expected = now + BEAT_MS / 1000
+from tests.benchmarks.floors import took_ms
+from tests.benchmarks.measuring import Heartbeat, Steps, driven, print_steps, raised
 
 
 class Bench:
@@ -59,7 +29,7 @@ class Bench:
     def __init__(self, theme: Theme, folder: Path, files: int) -> None:
         self._folder = folder
         self._files = files
-        self._spawner = TaskSpawner(_fail)
+        self._spawner = TaskSpawner(raised)
         self._heart = Heartbeat()
         self._window = QWidget()
         self._window.resize(243, 700)
@@ -70,7 +40,7 @@ class Bench:
         assert isinstance(rows, QTableView)
         assert isinstance(field, QLineEdit)
         self._rows, self._filter = rows, field
-        self.results: dict[str, tuple[float, float]] = {}
+        self.results: Steps = {}
 
     async def run(self) -> None:
         """Measure every step once."""
@@ -106,13 +76,7 @@ class Bench:
 
 def yardstick_ms(folder: Path) -> float:
     """Return how long reading and sorting the folder takes in one go."""
-    start = time.perf_counter()
-    sorted(os.scandir(folder), key=lambda entry: entry.name)
-    return (time.perf_counter() - start) * 1000
-
-
-def _fail(error: BaseException) -> None:
-    raise error
+    return took_ms(lambda: sorted(os.scandir(folder), key=lambda entry: entry.name))
 
 
 @pytest.mark.parametrize("is_repository", [False, True], ids=["plain folder", "git repository"])
@@ -124,7 +88,7 @@ def test_a_folder_with_very_many_files(
     theme.install()
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
-    runs: list[dict[str, tuple[float, float]]] = []
+    runs: list[Steps] = []
     yardsticks: list[float] = []
     for turn in range(repeats):
         folder = tmp_path / f"turn{turn}"
@@ -134,19 +98,8 @@ def test_a_folder_with_very_many_files(
         if is_repository:
             subprocess.check_call(["git", "init", "-q", str(folder)])
         yardsticks.append(yardstick_ms(folder))
-        bench = Bench(theme, folder, files)
-
-        async def measure(bench: Bench = bench) -> int:
-            await bench.run()
-            return 0
-
-        run(qapp, measure)
-        runs.append(bench.results)
+        runs.append(driven(Bench(theme, folder, files), qapp).results)
     yardstick = statistics.median(yardsticks)
     with capsys.disabled():
         print(f"\n{files:,} files, git: {is_repository}; median of {repeats}; yardstick {yardstick:.0f} ms")
-        print(f"{'':26}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}")
-        for step in runs[0]:
-            took = statistics.median(run[step][0] for run in runs)
-            stall = statistics.median(run[step][1] for run in runs)
-            print(f"{step:26}{took:>7.0f} ms{took / yardstick:>13.2f}{stall:>10.1f} ms")
+        print_steps(runs, yardstick)

@@ -13,11 +13,10 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from desktop_agent.app.mention_finding import SymbolFinding
@@ -27,17 +26,25 @@ from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, offe
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
-from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from tests.benchmarks.bench_file_tree import Heartbeat
-from tests.benchmarks.floors import Standstill, idle_beside
+from tests.benchmarks.floors import idle_beside, took_ms
+from tests.benchmarks.measuring import (
+    FRAME_MS,
+    Heartbeat,
+    driven,
+    print_answers,
+    print_keys,
+    raised,
+    silent,
+    typed_ms,
+)
 
 FILES = 100_000
 WORDS = ("@t", "@turn", "@sesrun", "@core/se/run", "@zzzz")
 """Everything, a word, letters that begin words, parts of a path, and letters that nothing has."""
 SYMBOL_WORDS = ("@turn", "@load_4711", "@zzzz")
 """A word of many names, the name of one, and letters that nothing has."""
-FRAME_MS = 16.7
 _PARTS = ("core", "session", "turn", "runner", "search", "files", "view", "model", "panel", "store", "journal", "tests")
 
 
@@ -71,7 +78,7 @@ class Typing:
         """Symbols are found in `folder`, if there is one."""
         theme = Theme(app)
         theme.install()
-        self._spawner = TaskSpawner(_fail)
+        self._spawner = TaskSpawner(raised)
         self._sources = MentionSources(paths=files)
         self._heart = Heartbeat()
         self._window = QWidget()
@@ -83,7 +90,7 @@ class Typing:
         self._composer.mentions.wanted.connect(self._on_wanted)
         self._words = words
         clock, spawn = SystemClock(), self._spawner.spawn
-        SymbolFinding(self._composer.mentions, lambda: folder, os.environ, clock, lambda work: spawn(_silent(work)))
+        SymbolFinding(self._composer.mentions, lambda: folder, os.environ, clock, lambda work: silent(spawn, work))
         self._typed: TypedMention | None = None
         self._answered = 0
         self.keys_ms: list[float] = []
@@ -119,11 +126,7 @@ class Typing:
 
     async def _type(self, word: str) -> None:
         self._composer.set_text("")
-        for letter in word:
-            begun = time.thread_time()
-            QTest.keyClicks(self._composer.edit, letter)
-            self.keys_ms.append((time.thread_time() - begun) * 1000)
-            await asyncio.sleep(0.05)  # a quick typist
+        self.keys_ms += await typed_ms(self._composer.edit, word)
         start = time.perf_counter()
         while len(self._spawner):
             if word not in self.symbols_ms and self._has_symbols():
@@ -138,39 +141,9 @@ class Typing:
         )
 
 
-async def _silent(work: Coroutine[object, object, object]) -> None:
-    await work
-
-
-def _fail(error: BaseException) -> None:
-    raise error
-
-
 def yardstick_ms(lower: list[str]) -> float:
     """Return how long one pass over all paths takes."""
-    start = time.perf_counter()
-    assert [path for path in lower if "turn" in path]
-    return (time.perf_counter() - start) * 1000
-
-
-def typed_once(typing: Typing, app: QApplication) -> Typing:
-    """Return it when all has been typed and answered."""
-
-    async def measure() -> int:
-        await typing.run()
-        return 0
-
-    run(app, measure)
-    return typing
-
-
-def print_keys(typing: Sequence[Typing], floor: Standstill) -> float:
-    """Print what the keys took of the window's thread, and return the longest in milliseconds."""
-    keys = [key for one in typing for key in one.keys_ms]
-    print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
-    worst = max(one.worst_ms for one in typing)
-    print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
-    return max(keys)
+    return took_ms(lambda: [path for path in lower if "turn" in path])
 
 
 def test_typing_a_mention_among_very_many_files(
@@ -185,32 +158,23 @@ def test_typing_a_mention_among_very_many_files(
     built = (time.perf_counter() - start) * 1000
     ranked: dict[str, float] = {}
     for word in WORDS:
-        took: list[float] = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            offers_for(TypedMention(0, "", word[1:]), MentionSources(paths=files))
-            took.append((time.perf_counter() - start) * 1000)
-        ranked[word] = statistics.median(took)
+        rank = partial(offers_for, TypedMention(0, "", word[1:]), MentionSources(paths=files))
+        ranked[word] = statistics.median(took_ms(rank) for _ in range(repeats))
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
     with idle_beside() as floor:
-        typing = [typed_once(Typing(qapp, files), qapp) for _ in range(repeats)]
+        typing = [driven(Typing(qapp, files), qapp) for _ in range(repeats)]
     with capsys.disabled():
         print(f"\n{FILES:,} files; {repeats} times; yardstick {yardstick:.1f} ms; prepared in {built:.0f} ms")
         worst_key_ms = print_keys(typing, floor)
-        for word in WORDS:
-            answer = statistics.median(one.answers_ms[word] for one in typing)
-            ratio = ranked[word] / yardstick
-            print(f"{word:14} ranked in {ranked[word]:4.0f} ms, {ratio:4.1f} × yardstick; shown after {answer:4.0f} ms")
+        print_answers(typing, ranked, yardstick)
     assert worst_key_ms < FRAME_MS
 
 
 def ripgrep_ms(folder: Path, word: str) -> float:
     """Return how long ripgrep takes to find a word in all files, as a shell runs it."""
     command = [find_ripgrep(os.environ) or "", "--line-number", "--ignore-case", word, "."]
-    start = time.perf_counter()
-    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)  # noqa: TID251
-    return (time.perf_counter() - start) * 1000
+    return took_ms(lambda: subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False))  # noqa: TID251
 
 
 @pytest.mark.skipif(find_ripgrep(os.environ) is None, reason="ripgrep is not installed")
@@ -231,7 +195,7 @@ def test_symbols_come_in_while_a_mention_is_typed_among_very_many_files(
         for _ in range(repeats):
             for word in SYMBOL_WORDS:
                 yardsticks[word].append(ripgrep_ms(tmp_path, word[1:]))
-            typing.append(typed_once(Typing(qapp, files, SYMBOL_WORDS, tmp_path), qapp))
+            typing.append(driven(Typing(qapp, files, SYMBOL_WORDS, tmp_path), qapp))
     with capsys.disabled():
         print(f"\nsymbols of {FILES:,} files; {repeats} times")
         worst_key_ms = print_keys(typing, floor)

@@ -10,10 +10,9 @@ import asyncio
 import gc
 import statistics
 import time
-from collections.abc import Coroutine
+from functools import partial
 
 import pytest
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from desktop_agent.app.controller import LatestQuestion
@@ -22,12 +21,21 @@ from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope, rows_for
 from desktop_agent.ui.palette.palette_popup import CommandPalette
-from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
-from tests.benchmarks.bench_file_tree import Heartbeat
-from tests.benchmarks.bench_mentions import FILES, FRAME_MS, paths, yardstick_ms
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.bench_mentions import FILES, paths, yardstick_ms
+from tests.benchmarks.floors import idle_beside, took_ms
+from tests.benchmarks.measuring import (
+    FRAME_MS,
+    Heartbeat,
+    driven,
+    print_answers,
+    print_keys,
+    raised,
+    silent,
+    typed_ms,
+)
 
 SESSIONS = 2_000
 WORDS: tuple[tuple[Scope, str], ...] = (
@@ -70,20 +78,17 @@ class Typing:
     def __init__(self, app: QApplication, window: QWidget, known: PaletteSources) -> None:
         theme = Theme(app)
         theme.install()
-        self._spawner = TaskSpawner(_fail)
+        self._spawner = TaskSpawner(raised)
         self._sources = known
         self._heart = Heartbeat()
         self._window = window
         window.resize(1024, 700)
         self._palette = CommandPalette(theme, window)
-        self._questions = LatestQuestion(self._answer, self._spawn)
+        self._questions = LatestQuestion(self._answer, partial(silent, self._spawner.spawn))
         self._palette.wanted.connect(self._questions.ask)
         self.keys_ms: list[float] = []
         self.answers_ms: dict[str, float] = {}
         self.worst_ms = 0.0
-
-    def _spawn(self, work: Coroutine[object, object, object]) -> None:
-        self._spawner.spawn(_only_done(work))
 
     async def _answer(self, query: PaletteQuery) -> None:
         self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
@@ -108,23 +113,11 @@ class Typing:
         self._palette.open_palette(scope)
         field = self._palette.findChild(QLineEdit, "paletteField")
         assert field is not None
-        for letter in word:
-            begun = time.thread_time()
-            QTest.keyClicks(field, letter)
-            self.keys_ms.append((time.thread_time() - begun) * 1000)
-            await asyncio.sleep(0.05)  # a quick typist
+        self.keys_ms += await typed_ms(field, word)
         start = time.perf_counter()
         while len(self._spawner):  # noqa: ASYNC110 - it ends when the last answer is there
             await asyncio.sleep(0.001)
         self.answers_ms[word] = (time.perf_counter() - start) * 1000 + 50
-
-
-async def _only_done(work: Coroutine[object, object, object]) -> None:
-    await work
-
-
-def _fail(error: BaseException) -> None:
-    raise error
 
 
 def test_typing_in_the_palette_among_very_many_files(
@@ -138,34 +131,14 @@ def test_typing_in_the_palette_among_very_many_files(
     ranked: dict[str, float] = {}
     for scope, word in WORDS:
         query = PaletteQuery("session" if word.startswith("@") else scope, word.removeprefix("@"))
-        took: list[float] = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            rows_for(query, known)
-            took.append((time.perf_counter() - start) * 1000)
-        ranked[word] = statistics.median(took)
+        ranked[word] = statistics.median(took_ms(partial(rows_for, query, known)) for _ in range(repeats))
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
-    typing: list[Typing] = []
     with idle_beside() as floor:
-        for _ in range(repeats):
-            one = Typing(qapp, window, known)
-
-            async def measure(one: Typing = one) -> int:
-                await one.run()
-                return 0
-
-            run(qapp, measure)
-            typing.append(one)
+        typing = [driven(Typing(qapp, window, known), qapp) for _ in range(repeats)]
     window.deleteLater()
-    keys = [key for one in typing for key in one.keys_ms]
     with capsys.disabled():
         print(f"\n{FILES:,} files, {SESSIONS:,} sessions; {repeats} times; yardstick {yardstick:.1f} ms")
-        print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
-        worst = max(one.worst_ms for one in typing)
-        print(f"worst stall while typing: {worst:.1f} ms; an idle process stood still for {floor.worst_ms:.1f} ms")
-        for _, word in WORDS:
-            answer = statistics.median(one.answers_ms[word] for one in typing)
-            ratio = ranked[word] / yardstick
-            print(f"{word:14} ranked in {ranked[word]:4.0f} ms, {ratio:4.1f} × yardstick; shown after {answer:4.0f} ms")
-    assert max(keys) < FRAME_MS
+        worst_key_ms = print_keys(typing, floor)
+        print_answers(typing, ranked, yardstick)
+    assert worst_key_ms < FRAME_MS

@@ -25,9 +25,9 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.review_panel import ReviewPanel
-from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from tests.benchmarks.bench_file_tree import Heartbeat
+from tests.benchmarks.measuring import Heartbeat, Steps, driven, print_steps, raised
 from tests.ui.review.stage import change_of
 
 FILES: Final = 1_000
@@ -81,11 +81,11 @@ class Bench:
 
     def __init__(self, theme: Theme, transcript: Transcript, blobs: Blobs) -> None:
         self._transcript = transcript
-        self._spawner = TaskSpawner(_fail)
+        self._spawner = TaskSpawner(raised)
         self._heart = Heartbeat()
         self._panel = ReviewPanel(theme, BlobDiffs(blobs), self._spawner.spawn)
         self._panel.resize(540, 860)
-        self.results: dict[str, tuple[float, float]] = {}
+        self.results: Steps = {}
 
     async def run(self) -> None:
         """Measure every step once."""
@@ -163,10 +163,6 @@ def yardstick_ms(app: QApplication, paths: list[str]) -> float:
     return took
 
 
-def _fail(error: BaseException) -> None:
-    raise error
-
-
 def test_a_review_of_very_many_files(
     is_nightly: bool, qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,24 +173,13 @@ def test_a_review_of_very_many_files(
     made = changes(blobs)
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
-    runs: list[dict[str, tuple[float, float]]] = []
+    runs: list[Steps] = []
     yardsticks: list[float] = []
     for _ in range(repeats):
         yardsticks.append(yardstick_ms(qapp, [change.path for change in made]))
-        bench = Bench(theme, transcript_of(made), blobs)
-
-        async def measure(bench: Bench = bench) -> int:
-            await bench.run()
-            return 0
-
-        run(qapp, measure)
-        runs.append(bench.results)
+        runs.append(driven(Bench(theme, transcript_of(made), blobs), qapp).results)
     yardstick = statistics.median(yardsticks)
     with capsys.disabled():
         print(f"\n{FILES:,} changed files; median of {repeats}; yardstick {yardstick:.0f} ms")
-        print(f"{'':28}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}")
-        for step in runs[0]:
-            took = statistics.median(run[step][0] for run in runs)
-            stall = statistics.median(run[step][1] for run in runs)
-            print(f"{step:28}{took:>7.0f} ms{took / yardstick:>13.2f}{stall:>10.1f} ms")
+        print_steps(runs, yardstick)
     assert statistics.median(run["first paint, list and diff"][0] for run in runs) <= FIRST_PAINT_LIMIT_MS

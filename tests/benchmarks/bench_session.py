@@ -33,6 +33,7 @@ from desktop_agent.core.transcript import PageEntry
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
+from tests.benchmarks.floors import took_ms
 from tests.e2e.driver import Driver, drive
 from tests.journals import SESSION_ID
 
@@ -79,12 +80,6 @@ def _count(loops: int) -> int:
     return total
 
 
-def timed(step: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    step()
-    return (time.perf_counter() - start) * 1_000
-
-
 def test_the_last_page_and_the_state_against_one_pass_over_the_file(
     journal: Path, tmp_path: Path, say: Callable[[str], None]
 ) -> None:
@@ -92,11 +87,11 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
     snapshot = journal.with_name(SNAPSHOT_NAME)
     read_last_page(journal, blobs, yield_gil=breather)  # what is built on first use is not what is measured
     passes, pages, states = list[float](), list[float](), list[float]()
-    making = timed(lambda: renew_snapshot(journal, blobs, snapshot, yield_gil=breather))
+    making = took_ms(lambda: renew_snapshot(journal, blobs, snapshot, yield_gil=breather))
     for _ in range(3):
         passes.append(pass_over(journal))
-        pages.append(timed(lambda: read_last_page(journal, blobs, yield_gil=breather)))
-        states.append(timed(lambda: resume(journal, blobs, yield_gil=breather)))
+        pages.append(took_ms(lambda: read_last_page(journal, blobs, yield_gil=breather)))
+        states.append(took_ms(lambda: resume(journal, blobs, yield_gil=breather)))
     one = median(passes)
     say(
         f"{journal.stat().st_size / 1e6:.0f} MB: orjson {one:.0f} ms | last page {median(pages):.1f} ms,"
@@ -232,7 +227,7 @@ class Looking:
         What is late here is what the machine does to a program that does nothing wrong.
         """
         loops = 1_000
-        while min(timed(partial(_count, loops)) for _ in range(5)) < TURN_MS:
+        while min(took_ms(partial(_count, loops)) for _ in range(5)) < TURN_MS:
             loops += loops // 4
         await self.rest()
         self.stall()

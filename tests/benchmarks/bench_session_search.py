@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,6 +20,7 @@ from desktop_agent.core.protocol.model import SearchQuery
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.files.ripgrep import find_ripgrep
+from tests.benchmarks.floors import took_ms
 from tests.benchmarks.session_data import Author
 
 RIPGREP = find_ripgrep(os.environ) or ""
@@ -72,8 +72,8 @@ def test_a_search_reads_less_than_the_journals(library: Library, capsys: pytest.
     ]
     for name, (query, literal) in rows.items():
         look, ask = partial(grep, literal, library), partial(library.search.ask, query)
-        pairs = [(seconds(look), seconds(ask)) for _ in range(8)][1:]
-        floor, cost = (median(side) * 1000 for side in zip(*pairs, strict=True))
+        pairs = [(took_ms(look), took_ms(ask)) for _ in range(8)][1:]
+        floor, cost = (median(side) for side in zip(*pairs, strict=True))
         ratio = median(ours / theirs for theirs, ours in pairs)
         lines.append(f"{name:34}{floor:14.1f}{cost:12.1f}{ratio:8.2f}{len(library.search.ask(query)):8}")
         if ratio > LIMIT:
@@ -86,9 +86,3 @@ def test_a_search_reads_less_than_the_journals(library: Library, capsys: pytest.
 def grep(literal: str, library: Library) -> None:
     command = [RIPGREP, "-F", "-l", "--no-ignore", "--", literal, str(library.sessions)]
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)  # noqa: TID251
-
-
-def seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun

@@ -1,7 +1,9 @@
 """Drives the real window as a user would: finds widgets by their names, clicks, types, and waits to see things."""
 
 import asyncio
+import json
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -236,6 +238,15 @@ class Driver:
 def ask_for_no_titles() -> None:
     """Let the user's settings say so: a title would take one of the answers that a journey has prepared."""
     save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
+
+
+def define_server(program: Path, name: str = "program", *arguments: str) -> None:
+    """Let the user's settings name a server that is a program in Python."""
+    settings = AppPaths.from_environment(os.environ).settings_file()
+    table = [f"name = {json.dumps(name)}", f"command = {json.dumps(sys.executable)}"]
+    table += [f"args = {json.dumps(['-S', str(program), *arguments])}"]
+    with settings.open("a", encoding="utf-8") as file:
+        file.write("\n".join(["", "[[mcp.definitions]]", *table, ""]))
 
 
 def drive(

@@ -1,19 +1,17 @@
 """The real window, with mouse and keyboard: an MCP server changes a tool that the user allowed for good."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
 
-from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from tests.core.mcp.conftest import PROGRAM
-from tests.e2e.driver import Driver, drive
+from tests.e2e.driver import Driver, define_server, drive
 from tests.servers.script import Reply, reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -40,15 +38,6 @@ AFTER: JsonObject = {
     },
     "annotations": {"readOnlyHint": True},
 }
-SETTINGS = """
-[model]
-generates_titles = false
-
-[[mcp.definitions]]
-name = "tickets"
-command = {command}
-args = ["-S", {program}]
-"""
 
 
 def answers() -> tuple[Reply, ...]:
@@ -57,13 +46,10 @@ def answers() -> tuple[Reply, ...]:
     return (call, end, reply(tool_use("tickets__more")), call, end, call, end)
 
 
-def set_up(folder: Path, more_settings: str = "") -> None:
+def set_up(folder: Path) -> None:
     """Define the server, which says what its tool is in the folder it runs in."""
     folder.mkdir(parents=True)
-    settings = AppPaths.from_environment().settings_file()
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    values = {"command": json.dumps(sys.executable), "program": json.dumps(str(PROGRAM))}
-    settings.write_text(SETTINGS.format(**values) + more_settings)
+    define_server(PROGRAM, "tickets")
     say_of_the_tool(folder, BEFORE)
 
 
@@ -104,12 +90,8 @@ def words_of(dialog: QWidget) -> str:
 
 
 @pytest.mark.realwindow
-@pytest.mark.usefixtures("qapp")
-def test_a_tool_that_changed_is_shown_as_a_diff_before_it_is_used_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
-) -> None:
-    expected_logs.append("the window stands still")  # a test process has a larger heap, and shares its cores
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+@pytest.mark.usefixtures("ready_to_work")
+def test_a_tool_that_changed_is_shown_as_a_diff_before_it_is_used_again(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     set_up(folder)
 

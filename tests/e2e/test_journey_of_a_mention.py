@@ -1,7 +1,5 @@
 """The real window: a file, a resource of a server and a symbol are mentioned by keyboard, and the model reads them."""
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,25 +7,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from tests.core.mcp.conftest import PROGRAM
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, define_server, drive
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
 
 @pytest.mark.realwindow
-@pytest.mark.usefixtures("qapp")
-def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
-) -> None:
-    expected_logs.append("the window stands still")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
-    settings = AppPaths.from_environment(os.environ).settings_file()
-    server = f'name = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}", "prompts"]\n'
-    settings.write_text(f"{settings.read_text()}\n[[mcp.definitions]]\n{server}")
+@pytest.mark.usefixtures("ready_to_work")
+def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(tmp_path: Path) -> None:
+    define_server(PROGRAM, "program", "prompts")
     folder = tmp_path / "room"
     folder.mkdir()
     (folder / "my notes.md").write_text("Oak yellow.\n")

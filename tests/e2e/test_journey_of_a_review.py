@@ -13,7 +13,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e import orders
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, drive
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -54,11 +54,8 @@ class Review:
 
 
 @pytest.mark.realwindow
-@pytest.mark.usefixtures("qapp")
-def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> None:
-    expected_logs.append("the window stands still")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
+@pytest.mark.usefixtures("ready_to_work")
+def test_a_review_hunk_by_hunk(tmp_path: Path) -> None:
     folder = tmp_path / "my shop"
     orders.make_shop(folder)
     old_logo = (folder / orders.LOGO).read_bytes()

@@ -1,17 +1,14 @@
 """The real window: a server asks the model, the user allows it with the keyboard, and reads what was answered."""
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 
-from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.tools.servers.asking_back import SAMPLING
 from desktop_agent.ui.chat.question.server_question import SamplingCard
 from tests.core.mcp.conftest import PROGRAM
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, define_server, drive
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -23,18 +20,9 @@ ASKED = {
 
 
 @pytest.mark.realwindow
-@pytest.mark.usefixtures("qapp")
-def test_a_server_asks_the_model_and_the_user_allows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
-) -> None:
-    expected_logs.append("the window stands still")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
-    settings = AppPaths.from_environment(os.environ).settings_file()
-    server_table = (
-        f'\n[[mcp.definitions]]\nname = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}"]\n'
-    )
-    settings.write_text(settings.read_text() + server_table)
+@pytest.mark.usefixtures("ready_to_work")
+def test_a_server_asks_the_model_and_the_user_allows_it(tmp_path: Path) -> None:
+    define_server(PROGRAM)
     folder = tmp_path / "room"
     folder.mkdir()
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.chat.entry_words import sentence as undo_words
 from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, drive
 from tests.harness import with_lines_changed
 from tests.servers.script import ToolUse, reply, text, tool_use
 from tests.servers.threaded import serve
@@ -32,11 +32,8 @@ text_with = partial(with_lines_changed, LINES)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> Path:
+def folder(tmp_path: Path, ready_to_work: None) -> Path:
     """A repository in which the user has changed a file, and made another one, without committing."""
-    expected_logs.append("the window stands still")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
     return make_folder(tmp_path / "my notes")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,7 @@ from desktop_agent.ui.chat.entries.notices import LineWidget
 from desktop_agent.ui.chat.question.approval import ApprovalCard
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from tests.core.mcp.conftest import PROGRAM
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, define_server, drive
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -35,13 +34,11 @@ Hand = Literal["keyboard", "mouse"]
 
 
 @pytest.fixture(params=["keyboard", "mouse"])
-def hand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Hand:
+def hand(request: pytest.FixtureRequest, ready_to_work: None) -> Hand:
     """A home with a server, a look, and a user who has that in their hand."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
-    settings = AppPaths.from_environment(os.environ).settings_file()
-    server = f'[[mcp.definitions]]\nname = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}"]\n'
-    settings.write_text(f"{settings.read_text()}\n{LOOKS[request.param]}\n{server}")
+    define_server(PROGRAM)
+    with AppPaths.from_environment(os.environ).settings_file().open("a") as settings:
+        settings.write(LOOKS[request.param])
     return request.param
 
 
@@ -107,11 +104,7 @@ async def answers_on_the_card(user: Driver, behind: ApprovalCard, hand: Hand) ->
 
 @pytest.mark.realwindow
 @pytest.mark.usefixtures("qapp")
-def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(
-    tmp_path: Path, folder: Path, hand: Hand, expected_logs: list[str]
-) -> None:
-    expected_logs.append("the window stands still")
-
+def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(tmp_path: Path, folder: Path, hand: Hand) -> None:
     async def journey(user: Driver) -> None:
         await begin(user, "Write the notes.")
         call = await denies_a_call_by_its_reason(user, tmp_path)
@@ -140,10 +133,8 @@ def test_what_is_asked_is_shown_whole_and_answered_by_nothing_else(
 @pytest.mark.realwindow
 @pytest.mark.usefixtures("qapp")
 def test_a_killed_turn_and_a_gateway_of_the_environment_are_said_to_be_what_they_are(
-    tmp_path: Path, folder: Path, hand: Hand, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+    tmp_path: Path, folder: Path, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected_logs.append("the window stands still")
-
     async def work(user: Driver) -> None:
         await begin(user, "Wait.")
         QTest.mouseClick(allow_button(await user.see_card()), Qt.MouseButton.LeftButton)

@@ -17,7 +17,7 @@ from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.reviewing import Commenting, UndoingOutOfOrder
 from tests.e2e.by_hand.stage import Journey, Stage, make_folder
 from tests.e2e.by_hand.writing import Mentioning, Queueing, Steering
-from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.e2e.driver import Driver, drive
 from tests.servers.threaded import ThreadedServer, serve
 
 pytestmark = [pytest.mark.realwindow, pytest.mark.usefixtures("qapp")]
@@ -45,11 +45,8 @@ AT_A_START: tuple[type[Journey], ...] = (FirstChange, AfterACrash)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> Path:
-    """A folder to work in, for a user who has a key."""
-    expected_logs.append("the window stands still")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
-    ask_for_no_titles()
+def folder(tmp_path: Path, ready_to_work: None) -> Path:
+    """A folder to work in."""
     folder = tmp_path / "my shop"
     make_folder(folder)
     return folder
