@@ -53,48 +53,32 @@ def kinds_in_view(user: Driver) -> set[type[Entry]]:
     return {type(row.entry) for row in rows if row_top(row) + heights[row.index] > top}
 
 
-def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: Path) -> None:
+def test_a_long_session_is_read_from_its_end_to_its_beginning_and_found_in_before_it_is_loaded(
+    go: Go, journal: Path
+) -> None:
     async def journey(user: Driver) -> None:
         view = user.window.panels.transcript
-        user.window.panels.sessions.session_chosen.emit(SESSION_ID)
         await user.until_true(lambda: TextEntry in kinds_in_view(user), "the end is there")
-        await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        handle.submit(RenameSession(title="Fruit"))
+        await user.until_true(lambda: user.transcript.session.title == "Fruit", "what is asked waits for the session")
+        assert len(user.transcript.pages) > 10, "the whole session is known"
         assert journal.with_name(SNAPSHOT_NAME).exists()
         assert user.transcript.turn == TURNS
         assert len(user.transcript.turns.prompts) == TURNS
+        user.actions.find.trigger()
+        await user.type("findField", "papaya")
+        await user.until_true(
+            lambda: any(_shows_papaya(user, row.index) for row in view.row_layout.widgets.live), "the match"
+        )
+        assert (await user.see(QLineEdit, "findField")).text() == "papaya"
         view.row_layout.scroll_to(0)
         await user.until_true(lambda: ev.PromptSubmitted in kinds_in_view(user), "the beginning is there")
         assert PageEntry not in kinds_in_view(user)
         assert isinstance(user.transcript.entries[0], ev.PromptSubmitted)
         view.navigation.show_call("c80-0")
         await user.until_true(lambda: user.transcript.paged.tool_entry("c80-0") is not None, "the call is there")
-
-    go(["--resume", SESSION_ID], journey)
-
-
-def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal: Path) -> None:
-    async def journey(user: Driver) -> None:
-        view = user.window.panels.transcript
-        await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
-        user.actions.find.trigger()
-        await user.type("findField", "papaya")
-        await user.until_true(
-            lambda: any(_shows_papaya(user, row.index) for row in view.row_layout.widgets.live), "the match"
-        )
-        field = await user.see(QLineEdit, "findField")
-        assert field.text() == "papaya"
-
-    go(["--resume", SESSION_ID], journey)
-
-
-def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, journal: Path) -> None:
-    async def journey(user: Driver) -> None:
-        await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
-        handle = user.window.panels.session.handle
-        assert handle is not None
-        handle.submit(RenameSession(title="Fruit"))
-        await user.until_true(lambda: user.transcript.session.title == "Fruit", "the title came")
-        assert len(user.transcript.pages) > 10
 
     go(["--resume", SESSION_ID], journey)
 

@@ -114,51 +114,25 @@ def test_another_account_is_asked_at_its_own_address(go: Go, project: Path) -> N
     go([str(project)], journey)
 
 
-def test_favourites_are_there_at_the_next_start(go: Go, project: Path) -> None:
-    async def mark(user: Driver) -> None:
-        await open_picker(user)
-        await user.type("modelSearch", "haiku")
-        await user.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+@pytest.mark.parametrize("provider", ["anthropic", "demo"])
+def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, project: Path, provider: str) -> None:
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value=provider)
 
-    async def look(user: Driver) -> None:
-        assert said(await open_picker(user))[:2] == ["Favourites", "claude-haiku-5-5"]
-
-    go([str(project)], mark)
-    go([str(project)], look)
-
-
-def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         await open_picker(user)
-        await choose(user, "xai")
+        await choose(user, "connect xai")
         dialog = await user.see(SettingsDialog, "settingsDialog")
         field = await user.see(QLineEdit, "apiKeyEdit")
         assert dialog.focusWidget() is field
         assert dialog.key.account.provider == "xai"
         assert picker_of(dialog, "Provider").currentText() == "xAI"
         assert not picker_of(dialog, "Model").isVisible(), "it belongs to the chosen provider"
-        dialog.reject()
-        assert user.window.panels.session.transcript.session.model == shown_model(user)
-        assert shown_model(user).provider == "anthropic"
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: not dialog.isVisible(), "the settings are closed")
+        assert shown_model(user).provider == provider
 
     go([str(project)], journey)
     assert "xai" not in settings_text()
-
-
-def test_a_key_can_be_entered_while_the_demo_is_chosen(go: Go, project: Path) -> None:
-    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value="demo")
-
-    async def journey(user: Driver) -> None:
-        await open_picker(user)
-        await choose(user, "connect openai")
-        dialog = await user.see(SettingsDialog, "settingsDialog")
-        await user.see(QLineEdit, "apiKeyEdit")
-        assert dialog.key.account.provider == "openai"
-        await user.press(Qt.Key.Key_Escape)
-        await user.until_true(lambda: not dialog.isVisible(), "the settings are closed")
-        assert shown_model(user).provider == "demo"
-
-    go([str(project)], journey)
 
 
 def test_choosing_another_provider_ends_connecting(go: Go, project: Path) -> None:
@@ -215,7 +189,9 @@ def no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_other_key")
-def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: Go, project: Path) -> None:
+def test_the_list_of_an_address_is_asked_for_and_it_and_favourites_are_there_at_the_next_start(
+    go: Go, project: Path
+) -> None:
     async def ask(user: Driver) -> None:
         await open_picker(user)
         rows, age = rows_and_age(user)
@@ -226,12 +202,15 @@ def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: 
         await user.until_true(lambda: button.text() == "Refresh list", "all were asked")
         assert "claude-opus-5-5" not in said(rows), "the address does not have it"
         assert age.text() == "Anthropic: list of today"
-        await choose(user, "test-large")
-        assert shown_model(user).model == "claude-test-large"
+        await user.type("modelSearch", "test-large")
+        await user.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: shown_model(user).model == "claude-test-large", "it is chosen")
 
     async def look(user: Driver) -> None:
         rows = await open_picker(user)
-        assert "claude-test-large" in " ".join(described(rows))
+        assert said(rows)[0] == "Favourites"
+        assert "claude-test-large" in described(rows)[1]
 
     with serve() as server:
         go([str(project), "--base-url", server.url], ask)

@@ -71,20 +71,6 @@ def write_draft(key: DraftKey, text: str) -> None:
     Drafts(AppPaths.from_environment(os.environ).data / "drafts").save(key, SavedDraft(text=text))
 
 
-def test_it_is_said_that_it_waits_and_it_is_sent_when_there_is_a_conversation(
-    begin: BeginWith, machinery: Machinery, folder: Path
-) -> None:
-    async def journey(user: Driver) -> None:
-        await send(user)
-        assert title(user) == WAITS
-        await load(user, machinery)
-        await see_asked(user)
-        assert field(user) == ""
-        assert WAITS not in user.banner
-
-    begin([str(folder)], journey)
-
-
 def test_one_that_is_changed_is_a_draft_again(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
@@ -111,11 +97,12 @@ def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_i
     begin([str(folder)], journey)
 
 
-def test_one_that_is_sent_again_after_a_change_is_sent_once_as_it_is_then(
+def test_it_is_said_that_it_waits_and_it_is_sent_once_as_it_is_when_there_is_a_conversation(
     begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     async def journey(user: Driver) -> None:
         await send(user)
+        assert title(user) == WAITS
         await user.type("composer", " Or not?")
         await user.press(Qt.Key.Key_Return)
         assert title(user) == WAITS
@@ -123,6 +110,8 @@ def test_one_that_is_sent_again_after_a_change_is_sent_once_as_it_is_then(
         await see_asked(user, f"{MESSAGE} Or not?")
         assert user.transcript.turn == 1
         assert not user.transcript.turns.queued
+        assert field(user) == ""
+        assert WAITS not in user.banner
 
     begin([str(folder)], journey)
 

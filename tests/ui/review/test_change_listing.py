@@ -66,7 +66,9 @@ def picked(spy: QSignalSpy) -> list[object]:
     return [spy.at(index)[0] for index in range(spy.count())]
 
 
-def test_a_long_session_is_listed_without_reading_its_prompts(picker: BaselinePicker) -> None:
+def test_a_long_session_is_listed_and_opened_without_reading_prompts_that_are_out_of_sight(
+    picker: BaselinePicker,
+) -> None:
     prompts = Prompts(MANY)
     picker.set_choices(newest_first(MANY), prompts, None, LAST_TURN)
     assert picker.count() == 5 + 2 * (1 + MANY)
@@ -74,11 +76,6 @@ def test_a_long_session_is_listed_without_reading_its_prompts(picker: BaselinePi
     assert prompts.reads == 0
     picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("since", 7))
     assert picker.currentText() == "Since message 7: Prompt 7"
-
-
-def test_opening_the_list_reads_only_what_is_in_sight(picker: BaselinePicker) -> None:
-    prompts = Prompts(MANY)
-    picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("turn", MANY // 2))
     picker.showPopup()
     assert picker.view().visualRect(picker.view().currentIndex()).intersects(picker.view().viewport().rect())
     assert 0 < prompts.reads < 200
@@ -118,7 +115,9 @@ def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
     assert picked(chosen)[-1] == ReviewBaseline("since", MANY)
 
 
-def test_the_lines_between_the_groups_are_none_of_the_choices(picker: BaselinePicker) -> None:
+def test_the_lines_between_the_groups_are_none_of_the_choices_nor_is_what_is_beside_them(
+    picker: BaselinePicker,
+) -> None:
     picker.set_choices([1], {}, GIT, LAST_TURN)
     model = picker.model()
     lines = [row for row, label in enumerate(labels(picker)) if not label]
@@ -127,6 +126,7 @@ def test_the_lines_between_the_groups_are_none_of_the_choices(picker: BaselinePi
         index = model.index(row, 0)
         assert not model.flags(index) & (Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         assert index.data(Qt.ItemDataRole.AccessibleDescriptionRole) == "separator"
+    assert model.flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags
 
 
 def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> None:
@@ -136,22 +136,17 @@ def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> 
     assert picker.itemData(row, Qt.ItemDataRole.AccessibleDescriptionRole) == "git is not installed"
 
 
-def test_what_git_answers_while_the_list_is_open_comes_into_it(picker: BaselinePicker) -> None:
+def test_what_git_answers_while_the_list_is_open_comes_into_it_and_what_is_gone_gives_way_to_the_first(
+    picker: BaselinePicker,
+) -> None:
     picker.set_choices([2, 1], {}, None, ReviewBaseline("turn", 1))
     picker.showPopup()
     picker.set_choices([2, 1], {}, GIT, ReviewBaseline("turn", 1))
     assert "Against main" in labels(picker)
     assert picker.currentText() == "Turn 1"
     picker.hidePopup()
-
-
-def test_a_baseline_that_is_gone_gives_way_to_the_first(picker: BaselinePicker) -> None:
     picker.set_choices([1], {}, None, ReviewBaseline("turn", 9))
     assert picker.currentText() == "Last turn (1)"
-
-
-def test_beside_the_rows_nothing_can_be_picked(picker: BaselinePicker) -> None:
-    assert picker.model().flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags
 
 
 def test_every_criterion_narrows_the_list(session: Session) -> None:
@@ -195,24 +190,17 @@ def test_it_keeps_the_rules_of_models(session: Session, qtmodeltester: ModelTest
     assert model.rowCount() == 0
 
 
-def test_files_that_come_while_a_turn_runs_are_appended(session: Session) -> None:
-    model = ChangeModel()
-    session.change(1, "a", "a.py", "1\n", "2\n")
-    model.show(files_of(session))
-    resets, inserts = QSignalSpy(model.modelReset), QSignalSpy(model.rowsInserted)
-    session.change(1, "b", "b.py", None, "2\n")
-    model.show(files_of(session))
-    assert (resets.count(), inserts.count(), model.rowCount()) == (0, 1, 2)
-
-
-def test_an_update_of_the_same_files_is_no_reset(session: Session) -> None:
+def test_an_update_is_no_reset_and_files_that_come_while_a_turn_runs_are_appended(session: Session) -> None:
     model = ChangeModel()
     change = session.change(1, "a", "a.py", "1\n", "2\n")
     model.show(files_of(session))
-    resets, changes = QSignalSpy(model.modelReset), QSignalSpy(model.dataChanged)
+    resets, changes, inserts = map(QSignalSpy, (model.modelReset, model.dataChanged, model.rowsInserted))
     session.undo(change)
     model.show(files_of(session))
-    assert (resets.count(), changes.count()) == (0, 1)
+    assert (resets.count(), changes.count(), inserts.count()) == (0, 1, 0)
+    session.change(1, "b", "b.py", None, "2\n")
+    model.show(files_of(session))
+    assert (resets.count(), inserts.count(), model.rowCount()) == (0, 1, 2)
 
 
 def test_a_row_is_read_out_with_its_state(session: Session) -> None:

@@ -155,15 +155,12 @@ def test_a_file_of_kept_and_undone_hunks_is_decided(session: Session) -> None:
     assert mark(file, set(), THREE._replace(undone=frozenset("abc"))) == "undone"
 
 
-def test_an_undone_file_is_undone_whatever_was_kept_of_it(session: Session) -> None:
+def test_an_undone_file_is_undone_whatever_was_kept_and_what_only_the_user_wrote_is_kept(session: Session) -> None:
     changed(session)
     session.undo("1.1")
     assert mark(only_file(session), {"a"}, None) == "undone"
-
-
-def test_what_only_the_user_wrote_needs_no_decision(session: Session) -> None:
-    session.change(1, "", "a.py", "1\n", "2\n", author="person")
-    assert mark(only_file(session), set(), None) == "kept"
+    session.change(1, "", "b.py", "1\n", "2\n", author="person")
+    assert mark(group_by_file(session.transcript.changes.values())[1], set(), None) == "kept"
 
 
 def test_only_files_that_somebody_touched_are_compared(session: Session) -> None:

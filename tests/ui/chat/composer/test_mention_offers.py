@@ -17,6 +17,7 @@ from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import utf16_length
 from tests.ui.chat.composer.desk import ComposerDesk
 from tests.ui.chat.stage import record
 
@@ -83,17 +84,13 @@ def desk(theme: Theme, qtbot: QtBot) -> Desk:
     return Desk(theme, qtbot)
 
 
-def test_an_at_sign_offers_the_top_of_the_folder_and_the_sources(desk: Desk) -> None:
+def test_an_at_sign_offers_folder_and_sources_letters_narrow_it_and_enter_puts_the_path_there(desk: Desk) -> None:
     desk.type("See @")
-
     assert desk.shown == ["src/", "my notes.md", "README.md", "docs:", "session:", "symbol:"]
     assert desk.popup is not None
     assert (desk.popup.objectName(), desk.popup.accessibleName()) == ("mentionPopup", "Mentions")
     assert desk.edit.hasFocus()
-
-
-def test_letters_narrow_it_and_enter_puts_the_path_there(desk: Desk) -> None:
-    desk.type("See @turun")
+    desk.type("turun")
     assert desk.shown == ["src/core/turn_runner.py"]
 
     desk.key(Qt.Key.Key_Return)
@@ -149,20 +146,15 @@ def test_a_source_is_gone_on_with_and_its_resource_is_written_by_name(desk: Desk
     assert desk.marked == ["@docs:one"]
 
 
-def test_enter_sends_what_stands_there_whole(desk: Desk) -> None:
+def test_enter_sends_what_stands_there_whole_or_only_has_its_letters_in_some_file(desk: Desk) -> None:
     desk.type("@src/app.py")
     assert desk.popup is not None
     desk.key(Qt.Key.Key_Return)
-
-    assert desk.sent == [("@src/app.py",)]
-
-
-def test_enter_sends_what_only_has_its_letters_in_some_file(desk: Desk) -> None:
     desk.type("no @runr")
     assert desk.shown == ["src/core/turn_runner.py"]
     assert desk.current == ""
     desk.key(Qt.Key.Key_Return)
-    assert desk.sent == [("no @runr",)]
+    assert desk.sent == [("@src/app.py",), ("no @runr",)]
 
     desk.type("no @runr")
     desk.key(Qt.Key.Key_Up)
@@ -241,15 +233,24 @@ def test_only_what_comes_along_stands_out(desk: Desk) -> None:
     assert desk.marked == ["@src", "@src/app.py:1-2", "@docs:one", "@symbol:load"]
 
 
-def test_a_path_is_mentioned_at_the_cursor_with_a_blank_around_it(desk: Desk) -> None:
-    desk.composer.set_text("Compare with others")
+@pytest.mark.parametrize(
+    ("before", "after", "paths", "text"),
+    [
+        ("Compare", " with others", ["my notes.md", "src/"], 'Compare @"my notes.md" @src/ with others'),
+        ("😀🎉see", " this", ["src/app.py"], "😀🎉see @src/app.py this"),
+    ],
+)
+def test_a_path_is_mentioned_at_the_cursor_with_a_blank_around_it(
+    desk: Desk, before: str, after: str, paths: list[str], text: str
+) -> None:
+    desk.edit.insertPlainText(before + after)
     cursor = desk.edit.textCursor()
-    cursor.setPosition(len("Compare"))
+    cursor.setPosition(utf16_length(before))
     desk.edit.setTextCursor(cursor)
-    desk.mentions.insert("my notes.md")
-    desk.mentions.insert("src/")
+    for path in paths:
+        desk.mentions.insert(path)
 
-    assert desk.composer.text() == 'Compare @"my notes.md" @src/ with others'
+    assert desk.composer.text() == text
     assert desk.popup is None
 
 
@@ -391,14 +392,3 @@ def test_behind_an_emoji_a_mention_is_put_and_marked_where_it_stands(desk: Desk)
     cursor.setPosition(start)
     cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
     assert cursor.selectedText() == "@src/core/turn_runner.py"
-
-
-def test_behind_an_emoji_a_mention_by_mouse_gets_its_blanks(desk: Desk) -> None:
-    desk.edit.insertPlainText("😀🎉see this")
-    cursor = desk.edit.textCursor()
-    cursor.setPosition(len("😀🎉see") + 2)
-    desk.edit.setTextCursor(cursor)
-
-    desk.mentions.insert("src/app.py")
-
-    assert desk.composer.text() == "😀🎉see @src/app.py this"

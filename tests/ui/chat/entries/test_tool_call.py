@@ -221,6 +221,8 @@ class TestWhyItWasAsked:
         assert self.asked(stage, Denied()) == f"{reason} · denied"
         assert self.asked(stage, Aborted(reason="stopped")) == f"{reason} · not answered"
         assert "Asked: " in line_of(stage).toolTip()
+        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="{}")))
+        assert (line_of(stage).accessibleDescription(), line_of(stage).toolTip()) == ("", ""), "it was not asked about"
 
     @pytest.mark.parametrize("clicks", [2, 1], ids=["below the output", "alone, where there is no output"])
     def test_it_is_written_on_the_card_that_the_person_unfolds(self, stage: Stage, clicks: int) -> None:
@@ -231,11 +233,6 @@ class TestWhyItWasAsked:
         for _ in range(clicks):
             click(line_of(stage))
         assert stage.widget(0).height() > height
-
-    def test_a_call_that_was_not_asked_about_says_nothing(self, stage: Stage) -> None:
-        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="{}")))
-        assert line_of(stage).accessibleDescription() == ""
-        assert line_of(stage).toolTip() == ""
 
 
 def test_the_mark_of_a_running_call_pulses_unless_nothing_shall_move(stage: Stage, theme: Theme) -> None:

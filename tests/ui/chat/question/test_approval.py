@@ -161,11 +161,6 @@ class TestNothingAnswersByAccident:
         press_allow(stage)
         assert answers == [("a", Allowed()), ("b", Allowed())]
 
-    def test_the_focus_stays_where_it_was(self, stage: Stage) -> None:
-        ask(stage, question())
-        until_it_listens(stage)
-        assert stage.field.hasFocus()
-
     def test_enter_alone_never_allows(self, stage: Stage) -> None:
         answers = ask_ready(stage, question())
         stage.key(Qt.Key.Key_Return, stage.field)
@@ -218,16 +213,7 @@ class TestAnswers:
         press_allow(stage)
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
-    def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
-        answers = ask_ready(stage, question())
-        click(stage.button("Edit"))
-        command_field(stage).setPlainText("x")
-        command_field(stage).setPlainText("git push")
-        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
-        click(stage.button("Allow once"))
-        assert answers == [("c1", Allowed())]
-
-    def test_an_edited_command_goes_back_to_the_agents_by_the_button_that_edits(self, stage: Stage) -> None:
+    def test_a_command_goes_back_to_the_agents_by_the_button_that_edits_or_by_hand(self, stage: Stage) -> None:
         answers = ask_ready(stage, question())
         click(stage.button("Edit"))
         type_text(command_field(stage), " --dry-run")
@@ -238,7 +224,7 @@ class TestAnswers:
         assert "Restore" not in stage.buttons(card(stage))
         command_field(stage).undo()
         assert command_field(stage).toPlainText() == "git push --dry-run", "it is undone like typing"
-        click(stage.button("Restore"))
+        command_field(stage).setPlainText("git push")
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
@@ -270,19 +256,23 @@ class TestAnswers:
         click(stage.button("Deny"))
         assert answers == [("c1", Denied())]
 
-    def test_review_opens_the_question_in_full(self, stage: Stage) -> None:
+    def test_review_opens_the_question_in_full_and_until_then_the_focus_stays_where_it_was(self, stage: Stage) -> None:
         ask(stage, question())
+        until_it_listens(stage)
+        assert stage.field.hasFocus()
         opened = record(stage.view.entry_actions.approval_opened)
         click(stage.button("Review…"))
         assert opened == [("c1",)]
 
 
 class TestAToolThatChanged:
-    def test_is_allowed_when_all_that_changed_was_seen(self, stage: Stage) -> None:
+    def test_shows_what_changed_and_is_allowed_when_all_of_it_was_seen(self, stage: Stage) -> None:
         answers = ask_ready(stage, changed_tool(lines=60))
         [as_it_is] = [button for button in card(stage).findChildren(QPushButton) if "as it is now" in button.text()]
         assert not stage.button("Allow once").isEnabled()
         assert not as_it_is.isEnabled()
+        assert "+ line 0" in command_field(stage).toPlainText()
+        assert "The server changed it." in card(stage).accessibleName()
 
         field = command_field(stage)
         bar = field.verticalScrollBar()
@@ -293,12 +283,6 @@ class TestAToolThatChanged:
         click(as_it_is)
 
         assert answers == [("c1", Allowed(scope="always"))]
-
-    def test_shows_what_changed_with_nothing_hidden(self, stage: Stage) -> None:
-        ask(stage, changed_tool(lines=1))
-
-        assert "+ line 0" in command_field(stage).toPlainText()
-        assert "The server changed it." in card(stage).accessibleName()
 
 
 class TestAToolThatWasNeverAllowed:
@@ -316,10 +300,6 @@ class TestAToolThatWasNeverAllowed:
         click(stage.button("Show what the tool is"))
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
-
-    def test_says_nothing_where_there_is_nothing_to_say(self, stage: Stage) -> None:
-        ask(stage, question())
-        assert not any("what the tool is" in words for words in stage.buttons())
 
 
 def changed_tool(*, lines: int) -> ApprovalRequest:
@@ -345,6 +325,7 @@ class TestWhatItShows:
         assert "Asks because git push uses the network." in names
         assert "⚠ Changes another machine" in names
         assert marks_in(command_field(stage)) == ["git push"]
+        assert not any("what the tool is" in words for words in stage.buttons())
 
     def test_the_cause_is_marked_where_the_question_names_one(self, stage: Stage) -> None:
         ask(stage, replace(question("ls && git push origin"), cause="git push origin"))
@@ -433,11 +414,8 @@ class TestWhatItShows:
         assert stage.widget(0).height() < 80
 
     def test_only_the_oldest_question_listens_to_the_keys_and_says_so(self, stage: Stage) -> None:
-        first = call("run_terminal_cmd", "git push", approval=question(call_id="a"), call_id="a")
-        second = call("run_terminal_cmd", "git pull", approval=question("git pull", call_id="b"), call_id="b")
-        stage.show(first, second, is_running=True)
+        ask_two(stage)
         allow = [each for each in stage.window.findChildren(QPushButton) if each.text() == "Allow once"]
-        stage.qtbot.waitUntil(lambda: all(button.isEnabled() for button in allow))
         assert [button.accessibleDescription() for button in allow] == ["Ctrl+Shift+A", ""]
         assert allow[0].width() > allow[1].width()
 
@@ -498,17 +476,12 @@ def test_long_arguments_are_allowed_only_when_all_of_them_were_seen(stage: Stage
     assert answers == [("c1", Allowed())]
 
 
-def test_what_the_model_says_a_command_is_for_is_shown_as_its_words(stage: Stage) -> None:
-    ask(stage, replace(question(), explanation="Publish\nthe \u202efix."))
+def test_words_of_the_model_are_shown_as_its_words_and_hide_or_reorder_no_others(stage: Stage) -> None:
+    said, details = "Publish\nthe \u202efix.", ("Input: a\n\u2066b", "c")
+    ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", explanation=said, details=details))
     names = names_on(card(stage))
-    assert "The agent says: Publish the ⟨U+202E⟩fix." in names
+    assert {"The agent says: Publish the ⟨U+202E⟩fix.", "fine⟨U+200B⟩"} <= set(names)
     assert "The agent says: Publish" in card(stage).accessibleName()
-
-
-def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
-    ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", details=("Input: a\n\u2066b", "c")))
-    names = names_on(card(stage))
-    assert "fine⟨U+200B⟩" in names
     shown = [field.toPlainText() for field in card(stage).findChildren(QPlainTextEdit)]
     assert shown == ["ls ⟨U+202E⟩# x", "Input: a\n⟨U+2066⟩b\nc"]
     assert any("It really is: ls ⟨U+202E⟩# x" in name for name in names)

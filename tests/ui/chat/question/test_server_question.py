@@ -162,7 +162,7 @@ def test_everything_that_is_sent_and_who_answers_is_on_the_card(stage: Stage) ->
     assert sent == "— Instructions —\nBe brief.\n\n— As the user —\nName <b>a</b> colour."
     assert "travel wants to ask the model something" in said
     assert "claude-sonnet-5 answers, with at most 1,000 tokens." in said
-    assert "A million tokens cost $3 / $15, read and written." in said
+    assert "A million input and output tokens cost $3 / $15." in said
     assert "It wants the conversation to be sent along" in said
 
 

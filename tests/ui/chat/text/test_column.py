@@ -222,23 +222,19 @@ def test_places_beyond_the_text_are_its_ends(styles: TextStyles) -> None:
     assert column.place_at(10, 10_000) == column.text.end()
 
 
-def test_links_are_found_under_the_pointer(styles: TextStyles) -> None:
-    column = column_of("see [here](https://example.org) now", styles)
-    rect = column.rects(0, 4, 8)[0]
-    found = column.span_at(rect.center().x(), rect.center().y())
-    assert found is not None
-    assert found[1].href == "https://example.org"
-    assert column.span_at(rect.right() + 60, rect.center().y()) is None
-
-
-def test_links_are_found_in_wrapped_cells_on_the_right(styles: TextStyles) -> None:
-    column = column_of(TEXT, styles, 260)
-    index = next(index for index, block in enumerate(column.text.blocks) if block.kind == "table")
-    start = column.text.shown(index).index("long")
+@pytest.mark.parametrize(
+    ("text", "width", "word", "href"),
+    [("see [here](https://example.org) now", 400, "here", ""), (TEXT, 260, "long", "/long")],
+    ids=["in a line", "in a wrapped cell on the right"],
+)
+def test_links_are_found_under_the_pointer(styles: TextStyles, text: str, width: int, word: str, href: str) -> None:
+    column = column_of(text, styles, width)
+    index, start = next((at, column.text.shown(at).find(word)) for at in (0, 6) if word in column.text.shown(at))
     rect = column.rects(index, start, start + 4)[0]
     found = column.span_at(rect.center().x(), rect.center().y())
     assert found is not None
-    assert found[1].href == "https://example.org/long"
+    assert found[1].href == f"https://example.org{href}"
+    assert column.span_at(rect.right() + 60, rect.center().y()) is None
 
 
 def test_a_table_is_copied_with_tabs_and_its_columns_line_up_over_its_parts(styles: TextStyles) -> None:

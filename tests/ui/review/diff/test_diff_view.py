@@ -187,36 +187,36 @@ def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
 # --- folded lines -------------------------------------------------------------------------------------------------
 
 
-def test_a_click_on_folded_lines_shows_them(view: DiffView) -> None:
+@pytest.mark.parametrize("key", [None, Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_a_click_or_a_key_on_folded_lines_shows_them(view: DiffView, key: Qt.Key | None) -> None:
     gap = view.document.rows.gap(0)
     assert gap
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(100, y_of(view, 0)))
+    if key is None:
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(100, y_of(view, 0)))
+    else:
+        QTest.keyClick(view, Qt.Key.Key_Home)
+        QTest.keyClick(view, key)
     assert kinds(view)[: gap.size + 1] == ["context"] * gap.size + ["hunk"]
-
-
-@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
-def test_enter_on_folded_lines_shows_them(view: DiffView, key: Qt.Key) -> None:
-    QTest.keyClick(view, Qt.Key.Key_Home)
-    QTest.keyClick(view, key)
-    assert kinds(view)[0] == "context"
 
 
 # --- moving about -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", [Qt.Key.Key_F7, Qt.Key.Key_N])
-def test_a_key_goes_to_the_next_change(qtbot: QtBot, view: DiffView, key: Qt.Key) -> None:
+PLAIN, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.mark.parametrize(
+    ("key", "back", "held"), [(Qt.Key.Key_F7, Qt.Key.Key_F7, SHIFT), (Qt.Key.Key_N, Qt.Key.Key_P, PLAIN)]
+)
+def test_a_key_goes_to_the_next_change_and_another_to_the_one_before(
+    qtbot: QtBot, view: DiffView, key: Qt.Key, back: Qt.Key, held: Qt.KeyboardModifier
+) -> None:
     assert view.navigation.change == 0
     with qtbot.waitSignal(view.navigation.moved):
         QTest.keyClick(view, key)
     assert view.navigation.change == 1
     assert not view.navigation.next_change()
-
-
-def test_shift_f7_goes_to_the_change_before(view: DiffView) -> None:
-    QTest.keyClick(view, Qt.Key.Key_End)
-    QTest.keyClick(view, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
-    QTest.keyClick(view, Qt.Key.Key_P)
+    QTest.keyClick(view, back, held)
     assert view.navigation.change == 0
 
 

@@ -65,11 +65,6 @@ def test_the_window_keeps_its_shortcuts_with_more_than_ctrl_and_a_letter() -> No
 
 
 @pytest.fixture
-def theme(qapp: QApplication) -> Theme:
-    return Theme(qapp, "light")
-
-
-@pytest.fixture
 def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
     panel = TerminalPanel(theme)
     qtbot.addWidget(panel)
@@ -80,6 +75,13 @@ def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
     panel.view.setFocus()
     yield panel
     QGuiApplication.clipboard().clear()
+
+
+@pytest.fixture
+def sent(panel: TerminalPanel) -> list[bytes]:
+    sent: list[bytes] = []
+    panel.typed.connect(sent.append)
+    return sent
 
 
 def feed(panel: TerminalPanel, output: bytes) -> Emulator:
@@ -206,9 +208,7 @@ def answer_paste(panel: TerminalPanel, name: str) -> None:
     part(panel, QPushButton, name).click()
 
 
-def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: TerminalPanel, sent: list[bytes]) -> None:
     assert (paste(panel, "ls\nrm x\n"), sent) == ("ls⏎\nrm x⏎", [])
     answer_paste(panel, "terminalPasteYes")
     assert sent == [b"ls\rrm x\r"]
@@ -234,27 +234,25 @@ def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: Terminal
     ],
 )
 def test_what_runs_or_cannot_be_seen_is_pasted_only_after_a_question_that_shows_it(
-    panel: TerminalPanel, text: str, shown: str
+    panel: TerminalPanel, sent: list[bytes], text: str, shown: str
 ) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
     assert (paste(panel, text), sent) == (shown, [])
     answer_paste(panel, "terminalPasteNo")
     assert sent == []
 
 
-def test_a_paste_cannot_end_the_bracket_it_is_in_and_says_what_is_left_out(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_a_paste_cannot_end_the_bracket_it_is_in_and_says_what_is_left_out(
+    panel: TerminalPanel, sent: list[bytes]
+) -> None:
     feed(panel, b"\x1b[?2004h")
     assert (paste(panel, "ls\x1b[201~\rrm\x9b201~\n"), sent) == ("ls␛[201~⏎\nrm⟨U+009B⟩201~⏎", [])
     answer_paste(panel, "terminalPasteYes")
     assert sent == [b"\x1b[200~ls[201~\rrm201~\r\x1b[201~"]
 
 
-def test_a_program_that_changes_how_it_takes_a_paste_leads_to_another_question(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_a_program_that_changes_how_it_takes_a_paste_leads_to_another_question(
+    panel: TerminalPanel, sent: list[bytes]
+) -> None:
     feed(panel, b"\x1b[?2004h")
     paste(panel, "ls\u2028\nrm x\n")
     feed(panel, b"\x1b[?2004l")
@@ -262,16 +260,12 @@ def test_a_program_that_changes_how_it_takes_a_paste_leads_to_another_question(p
     assert (sent, "2 pasted lines" in part(panel, QLabel, "terminalPasteQuestion").text()) == ([], True)
 
 
-def test_text_that_only_types_is_pasted_at_once(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_text_that_only_types_is_pasted_at_once(panel: TerminalPanel, sent: list[bytes]) -> None:
     assert paste(panel, "grep\tnaïve 漢字 👍") is None
     assert sent == ["grep\tnaïve 漢字 👍".encode()]
 
 
-def test_input_methods_and_the_wheel_of_full_screen_programs_type(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_input_methods_and_the_wheel_of_full_screen_programs_type(panel: TerminalPanel, sent: list[bytes]) -> None:
     event = QInputMethodEvent("", [])
     event.setCommitString("漢字")
     QApplication.sendEvent(panel.view, event)
@@ -313,9 +307,7 @@ def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
     assert {"Attach output", "Hide the terminal", "Start again"} <= set(named)
 
 
-def test_tab_belongs_to_the_program(panel: TerminalPanel) -> None:
-    sent: list[bytes] = []
-    panel.typed.connect(sent.append)
+def test_tab_belongs_to_the_program(panel: TerminalPanel, sent: list[bytes]) -> None:
     QTest.keyClick(panel.view, _Key.Key_Tab)
     assert (sent, isinstance(panel.focusWidget(), QWidget)) == ([b"\t"], True)
     assert panel.focusWidget() is panel.view
