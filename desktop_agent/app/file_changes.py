@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.file_opening import open_with_application
-from desktop_agent.app.navigator import Navigator, answer_to
+from desktop_agent.app.navigator import Navigator, submit_and_wait
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
@@ -78,7 +78,7 @@ class FileWriting(Controller):
 
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                answer = await answer_to(handle, op, is_answer)
+                answer = await submit_and_wait(handle, op, is_answer)
         except TimeoutError:
             return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
         except AgentError as error:  # the session cannot be opened

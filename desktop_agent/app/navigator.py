@@ -31,7 +31,7 @@ from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Trans
 from desktop_agent.ui.window.session_handle import DraftSession, SessionHandle
 
 
-async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool]) -> ev.Event:
+async def submit_and_wait(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool]) -> ev.Event:
     """Submit `op` and return the event that answers it. Raises the `AgentError` that kept the session from opening."""
     answer: asyncio.Future[ev.Event] = asyncio.get_running_loop().create_future()
 
@@ -53,7 +53,7 @@ async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.E
         handle.failed.disconnect(on_failed)
 
 
-async def take_back_since(handle: SessionHandle, turn: int) -> None:
+async def undo_since(handle: SessionHandle, turn: int) -> None:
     """Undo the changes of `turn` and later ones; those that conflict with the user's work stay.
 
     Raises `AgentError` when the session cannot do it now.
@@ -64,7 +64,7 @@ async def take_back_since(handle: SessionHandle, turn: int) -> None:
     if not any(record.turn >= turn for record in transcript.changed.active()):
         return
     undo = ops.UndoChanges(selection=ChangeSelection(since_turn=turn))
-    answer = await answer_to(handle, undo, _ends_undo)
+    answer = await submit_and_wait(handle, undo, _ends_undo)
     if isinstance(answer, ev.Notice):
         raise AgentError(answer.title, hint=answer.hint, detail=answer.detail)
 
@@ -77,7 +77,7 @@ DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
 
 
-def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
+def model_after_change(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
     """Return what `model` becomes when the settings change from `before` to `now`; the user's own choice stays."""
     if model == before:
         return now
@@ -342,7 +342,7 @@ class Navigator(Controller):
         model, now = handle.transcript.session.model, self._default_model()
         before = self._followed.get(handle, now)
         self._followed[handle] = now
-        if model is not None and (wanted := followed(model, before, now)) != model:
+        if model is not None and (wanted := model_after_change(model, before, now)) != model:
             handle.submit(ops.SetMode(model=wanted))
 
     # -- a draft becomes a session --
@@ -351,12 +351,12 @@ class Navigator(Controller):
         try:
             await self._live.begin(draft)
         except AgentError as error:
-            asked = draft.asked
-            draft.forget()
-            written = [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)]
+            waiting = draft.waiting_ops
+            draft.drop_waiting()
+            written = [op.text for op in waiting if isinstance(op, ops.SubmitPrompt | ops.RunCommand)]
             self._panels.session.prompts.give_back(written)
             self._panels.conversation.banner.show_error(error)
-            if len(written) < len(asked):
+            if len(written) < len(waiting):
                 draft.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
         self.session_opened.emit(draft)
@@ -374,7 +374,7 @@ class Navigator(Controller):
         """Continue before `turn` with another prompt, in a copy; the original conversation does not change."""
         try:
             if takes_files_back:
-                await take_back_since(source, turn)
+                await undo_since(source, turn)
             copy = await self._bench.stored.fork(source.transcript.session.session_id, before_turn=turn)
             await self.show_session(copy)
         except AgentError:

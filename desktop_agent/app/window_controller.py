@@ -22,7 +22,7 @@ from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
-from desktop_agent.app.sessions.window_sessions import LeftSessions, Searching
+from desktop_agent.app.sessions.window_sessions import IdleSessionCloser, Searching
 from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
@@ -127,7 +127,7 @@ class WindowController(Controller):
         self._mentions = MentionFinding(context, navigator, files, listed.known)
         self._actions = SessionActions(context, live, listed, navigator)
         inbox = Inbox(context, live, listed, navigator)
-        self._left = LeftSessions(context, live, navigator, inbox.has)
+        self._left = IdleSessionCloser(context, live, navigator, inbox.has)
         self._notifications = InboxNotifier(context, inbox)
         self._contents = ContentWindows(context)
         self._previews = ContentPreviews(context, navigator, self._contents)

@@ -172,7 +172,7 @@ class LiveSessions:
         """Start the session of a draft. Raises `AgentError` when the folder or the disk does not allow it."""
         mode = draft.mode
         session = await self._bench.create_session(
-            draft.workspace, sink=draft.take, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
+            draft.workspace, sink=draft.receive, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
         )
         draft.open_with(session.id, session.submit)
         self._serve(session, draft)
@@ -215,7 +215,7 @@ class LiveSessions:
             end = await self._bench.stored.read_end(session_id)
             return await self._open_end(OwnSession(session_id, end), is_long=True)
         handle = OwnSession()
-        opened = await self._bench.open_session(session_id, sink=handle.take)
+        opened = await self._bench.open_session(session_id, sink=handle.receive)
         handle.open_with(session_id, opened.session.submit, opened.transcript)
         return self._serve(opened.session, handle)
 
@@ -227,7 +227,7 @@ class LiveSessions:
         """Close a session if it is open or being opened; ops that wait for it are dropped."""
         opening = self._opening.get(session_id)
         if opening is not None:
-            opening.handle.forget()
+            opening.handle.drop_waiting()
             await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
@@ -245,7 +245,7 @@ class LiveSessions:
                 handle.clear()
 
     async def aclose(self) -> None:
-        if filed := [opening.task for opening in self._opening.values() if _filings(opening.handle.asked)]:
+        if filed := [opening.task for opening in self._opening.values() if _filings(opening.handle.waiting_ops)]:
             await asyncio.wait(filed, timeout=FILING_WAIT_S)
         for opening in self._opening.values():
             opening.task.cancel()
@@ -280,10 +280,10 @@ class LiveSessions:
         """Open the rest. Raises `AgentError` when that fails; prompts have been given back by then."""
         session_id = handle.session_id
         try:
-            opened = await self._bench.open_session(session_id, sink=handle.take)
+            opened = await self._bench.open_session(session_id, sink=handle.receive)
         except AgentError as error:
             self._drafts.give_back(session_draft(session_id))
-            filings = _filings(handle.asked)
+            filings = _filings(handle.waiting_ops)
             handle.refuse(error)
             for filing in filings:
                 with suppress(AgentError):

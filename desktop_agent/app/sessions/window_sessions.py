@@ -18,7 +18,7 @@ MOST_LEFT: Final = 2
 """How many left sessions stay open, so that returning to one takes no time."""
 
 
-class LeftSessions(Controller):
+class IdleSessionCloser(Controller):
     """Closes sessions that the user has left, all but `MOST_LEFT`, whenever something else is shown.
 
     A session with a turn, a question, a queued prompt or a background command stays open, and so does one with unseen
@@ -88,10 +88,10 @@ class Searching(Controller):
         self._panel.set_tools(sorted(tool.name for tool in self._bench.tools))
         self._panel.query_changed.connect(self._on_query)
 
-    def note_news(self, delay_s: float = QUIET_S) -> None:
+    def note_news(self) -> None:
         self._is_wanted = True
         if self._task is None and not self._is_closed:
-            self._task = asyncio.create_task(self._keep_up(delay_s), name="session search")
+            self._task = asyncio.create_task(self._keep_up(), name="session search")
 
     async def aclose(self) -> None:
         self._is_closed = True
@@ -99,10 +99,10 @@ class Searching(Controller):
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _keep_up(self, delay_s: float) -> None:
+    async def _keep_up(self) -> None:
         try:
             while self._is_wanted:
-                await self._clock.sleep(delay_s)
+                await self._clock.sleep(QUIET_S)
                 self._is_wanted = False
                 self._panel.set_reading(is_reading=True)
                 await update_beside(self._bench.paths.sessions, self._bench.paths.blobs, self._bench.paths.cache)

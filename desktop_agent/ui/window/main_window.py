@@ -20,7 +20,7 @@ from desktop_agent.ui.window.edge_panel import EdgePanel
 from desktop_agent.ui.window.top_bar import TopBar
 
 
-class KeysFirst(QObject):
+class ShortcutPriority(QObject):
     """Gives the keys of some actions priority over text fields: on GNOME and KDE, Ctrl+K deletes in every field.
 
     It filters only the events of the focused widget, because every filtered event costs. A widget with `keepsKeys`
@@ -217,7 +217,7 @@ class MainWindow(QMainWindow):
         side_title = self.tr("Sessions and files")
         self.side = EdgePanel(self, self._conversation, "left", "sideDock", side_title, _SIDE_WIDTH + 44)
         self.review = EdgePanel(self, self._conversation, "right", "reviewDock", self.tr("Review"), _REVIEW_WIDTH + 80)
-        self._keys_first = KeysFirst([self.actions_.command_palette], self)
+        self._shortcut_priority = ShortcutPriority([self.actions_.command_palette], self)
         self._connect()
         self._restore_layout()
 

@@ -42,13 +42,12 @@ class SessionHandle(QObject):
         self,
         transcript: Transcript,
         send: Callable[[ops.Op], None],
-        parent: QObject | None = None,
         *,
         read_only: str = "",
         is_whole: bool = True,
     ) -> None:
         """`send` gets the ops. `is_whole` is False while only the end of the session is known."""
-        super().__init__(parent)
+        super().__init__()
         self.transcript = transcript
         self.read_only = read_only
         """Why the session can only be read here; empty when it can be written."""
@@ -94,9 +93,9 @@ Keep = Callable[[Sequence[str]], None]
 """Keeps the prompts that are not in a journal yet, in place of those kept before."""
 
 
-def _texts(asked: Sequence[ops.Op]) -> list[str]:
+def _texts(submitted: Sequence[ops.Op]) -> list[str]:
     """Return the user's texts in these ops, which go back to the user if they are not accepted."""
-    return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
+    return [op.text for op in submitted if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 
 class OwnSession(SessionHandle):
@@ -106,19 +105,19 @@ class OwnSession(SessionHandle):
     """
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
-        super().__init__(end or Transcript(), self._ask, is_whole=end is None)
+        super().__init__(end or Transcript(), self._accept, is_whole=end is None)
         self.session_id = session_id
         self._pass_on: Callable[[ops.Op], None] | None = None
         self._keep: Keep | None = None
-        self._asked: dict[str, ops.Op] = {}
+        self._waiting: dict[str, ops.Op] = {}
         """The ops that wait for `open_with`."""
         self._sent: list[str] = []
         """The prompts that the session has not answered for."""
         self._error: AgentError | None = None
 
     @property
-    def asked(self) -> list[ops.Op]:
-        return list(self._asked.values())
+    def waiting_ops(self) -> list[ops.Op]:
+        return list(self._waiting.values())
 
     @property
     def has_sent(self) -> bool:
@@ -127,7 +126,7 @@ class OwnSession(SessionHandle):
     def keep_with(self, keep: Keep) -> None:
         """Call `keep` with the prompts that are not in the journal whenever they change."""
         self._keep = keep
-        if self._asked:
+        if self._waiting:
             self._keep_unrecorded()
 
     def open_with(
@@ -144,36 +143,36 @@ class OwnSession(SessionHandle):
             self.replace(transcript)
 
     def send_waiting(self) -> None:
-        asked = self.asked
-        self.forget()
-        for op in asked:
+        waiting = self.waiting_ops
+        self.drop_waiting()
+        for op in waiting:
             self.submit(op)
 
-    def forget(self) -> None:
-        self._asked.clear()
+    def drop_waiting(self) -> None:
+        self._waiting.clear()
         self._keep_unrecorded()
 
     def refuse(self, error: AgentError) -> None:
         """Drop the waiting ops, and answer later ones with this error: the session could not be opened."""
         self._error = error
-        for name, op in self._asked.items():
+        for name, op in self._waiting.items():
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
                 self.deliver(ev.Unqueued(prompt_id=name))
-        self._asked.clear()
+        self._waiting.clear()
         self.failed.emit(error)
 
     def clear(self) -> None:
         super().clear()
         self._pass_on = self._keep = None
 
-    def take(self, event: ev.Event) -> None:
+    def receive(self, event: ev.Event) -> None:
         is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
         if is_answer and event.text in self._sent:
             self._sent.remove(event.text)
             self._keep_unrecorded()
         self.deliver(event)
 
-    def _ask(self, op: ops.Op) -> None:
+    def _accept(self, op: ops.Op) -> None:
         if self._pass_on is not None:
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
                 self._sent.append(op.text)
@@ -187,19 +186,19 @@ class OwnSession(SessionHandle):
             return
         name = new_prompt_id()
         match op:
-            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
-                del self._asked[prompt_id]
+            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._waiting:
+                del self._waiting[prompt_id]
                 self.deliver(ev.Unqueued(prompt_id=prompt_id))
             case ops.SubmitPrompt(text=text) | ops.Steer(text=text):
-                self._asked[name] = op
+                self._waiting[name] = op
                 self.deliver(ev.Queued(prompt_id=name, text=text))
             case _:
-                self._asked[name] = op
+                self._waiting[name] = op
         self._keep_unrecorded()
 
     def _keep_unrecorded(self) -> None:
         if self._keep is not None:
-            self._keep([*_texts(self.asked), *self._sent])
+            self._keep([*_texts(self.waiting_ops), *self._sent])
 
 
 class DraftSession(OwnSession):
@@ -225,21 +224,21 @@ class DraftSession(OwnSession):
             )
         )
 
-    def _ask(self, op: ops.Op) -> None:
+    def _accept(self, op: ops.Op) -> None:
         """Accept the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
 
         Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
         """
         if self._pass_on is not None:
-            super()._ask(op)
+            super()._accept(op)
             return
         match op:
             case ops.Steer(text=text, include=include):  # no turn runs yet
-                self._ask(ops.SubmitPrompt(text=text, include=include))
+                self._accept(ops.SubmitPrompt(text=text, include=include))
             case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
-                self._asked[new_prompt_id()] = op
+                self._waiting[new_prompt_id()] = op
                 self._keep_unrecorded()
-                if len(self._asked) == 1:
+                if len(self._waiting) == 1:
                     self._begin(self)
             case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
                 mode = self.mode

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.navigator import take_back_since
+from desktop_agent.app.navigator import undo_since
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -49,12 +49,12 @@ async def test_what_the_turn_and_later_ones_changed_is_taken_back(ground: Ground
         for _ in range(3):
             await s.prompt()
         handle = bridged(s)
-        await take_back_since(handle, 2)
+        await undo_since(handle, 2)
         assert ground.read("a.py") == "x = 2\n"
         records = len(s.rx.recorded)
-        await take_back_since(handle, 2)
+        await undo_since(handle, 2)
         assert len(s.rx.recorded) == records, "there is nothing more to take back"
-        await take_back_since(handle, 1)
+        await undo_since(handle, 1)
         assert ground.read("a.py") == "x = 1\n"
 
 
@@ -64,7 +64,7 @@ async def test_while_the_agent_works_nothing_is_taken_back(ground: Ground) -> No
         await s.prompt()
         await s.carry_out(ops.SubmitPrompt(text="more"), ev.TextDelta, lambda event: event.turn == 2)
         with pytest.raises(AgentError, match="working"):
-            await asyncio.wait_for(take_back_since(bridged(s), 1), PATIENCE_S)
+            await asyncio.wait_for(undo_since(bridged(s), 1), PATIENCE_S)
         assert ground.read("a.py") == "x = 2\n"
 
 
@@ -79,4 +79,4 @@ async def test_of_a_session_that_could_not_be_opened_nothing_is_taken_back() -> 
 
     handle = SessionHandle(transcript, Refusing().submit)
     with pytest.raises(AgentError, match="could not be read"):
-        await asyncio.wait_for(take_back_since(handle, 1), PATIENCE_S)
+        await asyncio.wait_for(undo_since(handle, 1), PATIENCE_S)

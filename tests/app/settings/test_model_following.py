@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.app.navigator import followed, has_begun
+from desktop_agent.app.navigator import has_begun, model_after_change
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock
 from desktop_agent.core.transcript import replay
@@ -32,7 +32,7 @@ DEMO = ModelRef(provider="demo", model="demo")
 def test_a_changed_default_is_followed_but_a_choice_is_kept(
     model: ModelRef, before: ModelRef, now: ModelRef, expected: ModelRef
 ) -> None:
-    assert followed(model, before, now) == expected
+    assert model_after_change(model, before, now) == expected
 
 
 def test_a_conversation_has_begun_when_a_model_has_answered() -> None:

@@ -6,7 +6,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.window.main_window import KeysFirst
+from desktop_agent.ui.window.main_window import ShortcutPriority
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -29,7 +29,7 @@ def test_the_keys_of_the_action_work_in_a_field_and_others_are_the_fields(qtbot:
     for key, action in actions.items():
         action.setShortcut(QKeySequence(key))
         window.addAction(action)
-    KeysFirst([actions["Ctrl+K"]], window)
+    ShortcutPriority([actions["Ctrl+K"]], window)
     window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
