@@ -69,16 +69,26 @@ def test_a_name_that_no_provider_takes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "best"), [("readfile", "read_file"), ("list_file", "list_files"), ("run_terminal", "run_terminal_cmd")]
+    ("name", "best"),
+    [
+        ("readfile", "read_file"),
+        ("read_fil", "read_file"),
+        ("list_file", "list_files"),
+        ("run_terminal", "run_terminal_cmd"),
+        ("read", "read_file"),
+        ("list", "list_files"),
+        ("terminal_cmd", "run_terminal_cmd"),
+    ],
 )
 def test_a_wrong_name_has_a_suggestion(name: str, best: str) -> None:
     with pytest.raises(ToolError, match=f"Did you mean '{best}'"):
         ToolRegistry(BUILTIN_TOOLS).require(name)
 
 
-def test_a_name_like_no_other_is_answered_with_all_names() -> None:
+@pytest.mark.parametrize("name", ["qqqq", "bogus", "nope", "a", "serve", "x_y"])
+def test_a_name_like_no_other_is_answered_with_all_names(name: str) -> None:
     with pytest.raises(ToolError) as unknown:
-        ToolRegistry(BUILTIN_TOOLS).require("qqqq")
+        ToolRegistry(BUILTIN_TOOLS).require(name)
     assert unknown.value.error_type == "not_found"
     assert "Did you mean" not in str(unknown.value)
     assert ", ".join(NAMES) in str(unknown.value)

@@ -277,25 +277,6 @@ async def test_what_detaches_itself_ends_with_its_command_and_is_named(
     assert outcome.end.survivors == {}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
-@pytest.mark.parametrize("way", ["setsid", "double fork", "no environment"])
-async def test_what_a_killed_application_left_detached_is_ended(tmp_path: Path, reports: Reports, way: str) -> None:
-    _write_stay(tmp_path)
-    script = DETACHED[way] + "\nsleep 100"
-    program = textwrap.dedent("""
-        import asyncio, os, pathlib, sys
-        from desktop_agent.core.base.clock import SystemClock
-        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
-        command = Command(argv=("/bin/bash", "-c", sys.argv[2]), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
-        asyncio.run(ProcessRunner(SystemClock(), open_groups=lambda _: None).run(command))
-    """)
-    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path, script)
-    processes = [psutil.Process(pid) for pid in await reports.pids(1)]
-    application.kill()
-    await application.wait()
-    await asyncio.to_thread(psutil.wait_procs, processes)
-
-
 async def test_what_the_users_terminal_detaches_lives_until_the_application_ends(
     tmp_path: Path, reports: Reports
 ) -> None:
@@ -322,17 +303,23 @@ async def test_closing_ends_what_still_runs(tmp_path: Path, reports: Reports) ->
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
-async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, reports: Reports) -> None:
-    program = textwrap.dedent("""
+@pytest.mark.parametrize("options", ["", "open_groups=lambda _: None"], ids=["cgroup", "no cgroup"])
+@pytest.mark.parametrize("way", ["setsid", "double fork", "no environment"])
+async def test_a_killed_application_leaves_no_process_behind(
+    tmp_path: Path, reports: Reports, way: str, options: str
+) -> None:
+    _write_stay(tmp_path)
+    program = textwrap.dedent(f"""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.base.clock import SystemClock
         from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
-        script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
-        command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
-        asyncio.run(ProcessRunner(SystemClock(), end=pathlib.Path("ended").resolve()).run(command))
+        command = Command(argv=("/bin/bash", "-c", sys.argv[2]), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
+        runner = ProcessRunner(SystemClock(), end=pathlib.Path("ended").resolve(), {options})
+        asyncio.run(runner.run(command))
     """)
     os.mkfifo(tmp_path / "ended")
-    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path, cwd=tmp_path)
+    script = DETACHED[way] + "\necho $$ > report; sleep 100"
+    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path, script, cwd=tmp_path)
     processes = [psutil.Process(pid) for pid in await reports.pids(2)]
     application.kill()
     await application.wait()

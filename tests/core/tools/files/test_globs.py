@@ -35,6 +35,19 @@ from desktop_agent.core.tools.files.listing import Glob
         ("{a,b{c,d}}", "bd", True),
         ("a+b(1).txt", "a+b(1).txt", True),
         ("größe*", "größer.txt", True),
+        # several stars still find a place for everything
+        ("*a*ab", "aaab", True),
+        ("*a*b*", "xaxxb", True),
+        ("**/a/**/b", "a/a/x/b", True),
+        ("**/a/**/a/b", "a/x/a/b", True),
+        ("x/**/*a*/**/b", "x/y/cab/z/b", True),
+        ("x/**/*a*/**/b", "x/y/z/b", False),
+        ("**/*_*_test.py", "a/b_c_d_test.py", True),
+        # tried in every place, each of these would take longer than a human life
+        ("*a" * 30 + "b", "a" * 250, False),
+        ("**/" * 50 + "z*", "d/" * 300 + "y", False),
+        ("**/a/" * 20 + "b", "a/" * 500 + "c", False),
+        ("**/*a*/" * 20 + "b*", "aa/" * 300 + "c", False),
     ],
 )
 def test_a_pattern_means(pattern: str, path: str, *, expected: bool) -> None:
@@ -80,33 +93,3 @@ def test_file_names_never_exclude_what_matches(pattern: str, names: tuple[str, .
 def test_a_pattern_that_stands_for_millions_is_refused_at_once(pattern: str) -> None:
     with pytest.raises(ValueError, match="alternatives; use fewer braces"):
         Glob(pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path"),
-    [
-        ("*a" * 30 + "b", "a" * 250),
-        ("**/" * 50 + "z*", "d/" * 300 + "y"),
-        ("**/a/" * 20 + "b", "a/" * 500 + "c"),
-        ("**/*a*/" * 20 + "b*", "aa/" * 300 + "c"),
-    ],
-)
-def test_many_stars_do_not_take_for_ever(pattern: str, path: str) -> None:
-    """Tried in every place, each of these would take longer than a human life."""
-    assert not Glob(pattern).matches(path)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "expected"),
-    [
-        ("*a*ab", "aaab", True),
-        ("*a*b*", "xaxxb", True),
-        ("**/a/**/b", "a/a/x/b", True),
-        ("**/a/**/a/b", "a/x/a/b", True),
-        ("x/**/*a*/**/b", "x/y/cab/z/b", True),
-        ("x/**/*a*/**/b", "x/y/z/b", False),
-        ("**/*_*_test.py", "a/b_c_d_test.py", True),
-    ],
-)
-def test_several_stars_still_find_a_place_for_everything(pattern: str, path: str, *, expected: bool) -> None:
-    assert Glob(pattern).matches(path) is expected

@@ -140,13 +140,6 @@ async def test_order_is_by_measure_and_then_by_name(repository: "Workspace") -> 
     assert found.paths == ["src/deep/x.py", "src/main.py"]
 
 
-async def test_too_many_files_are_listed_in_part(repository: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_COLLECTED", 3)
-    assert await list_paths(repository.root, ".", repository.context) == FileListing(ALL[:3], is_partial=True)
-    found = await list_by(by_name, repository.root, ".", repository.context, select=list)
-    assert (len(found.paths), found.is_partial) == (3, True)
-
-
 @given(
     st.text(alphabet="ab*?/.{,}[]\\", min_size=1, max_size=8),
     st.lists(st.text(alphabet="ab./", min_size=1, max_size=8).filter(lambda path: not path.startswith("/"))),
