@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.trust import MOST_INTRODUCED_CHARS, ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, Rule
+from desktop_agent.core.protocol.model import Allowed, Denied, JsonObject, Rule
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool, SessionTrust
 from desktop_agent.core.tools.tool import ToolContext
@@ -219,26 +219,6 @@ async def test_another_program_under_the_same_name_has_nothing_allowed(ground: G
 
     assert request.tool_change is not None
     assert request.tool_change.kind == "unknown"
-
-
-async def test_where_the_policy_never_asks_it_is_refused(ground: Ground) -> None:
-    await allowed_before(ground, FOR_THIS_TOOL, echo=POISONED)
-
-    async with ground.session([[ECHO], DONE], approval="never") as s:
-        await s.prompt()
-        (result,) = s.results()
-
-    assert "not permitted: Your rule `program__echo` is for this tool as it was." in result.content
-
-
-async def test_where_no_user_answers_the_turn_ends_for_want_of_an_approval(ground: Ground) -> None:
-    await allowed_before(ground, FOR_THIS_TOOL, echo=POISONED)
-
-    async with ground.session([[ECHO], DONE]) as s:
-        await s.begin(Aborted(reason="No user is here."))
-        ended = await s.rx.expect(ev.TurnEnded)
-
-    assert ended.reason == "approval_required"
 
 
 async def test_a_tool_that_changes_after_it_was_judged_is_not_called_and_not_put_on_record(tmp_path: Path) -> None:

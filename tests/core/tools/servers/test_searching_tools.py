@@ -88,28 +88,20 @@ async def test_few_tools_are_all_offered_and_nothing_is_searched(ground: Ground)
     assert "- tracker__list_issue: " in request.system
 
 
-async def test_many_tools_are_left_to_a_search_that_the_prompt_names(ground: Ground) -> None:
-    async with session(ground, [Say("ok")]) as s:
-        await s.prompt()
-        request = s.last_request
-        measured = s.rx.all(ev.ContextMeasured)[-1].use
-
-    assert theirs(request) == []
-    assert request.tools[-1].name == "search_tools"
-    assert request.system.endswith(f"- tracker: {MANY} tools")
-    assert "tracker__" not in request.system
-    assert measured.deferred_tools == MANY
-
-
-async def test_what_a_search_found_can_be_called_from_the_next_request_on(ground: Ground) -> None:
+async def test_many_tools_are_left_to_a_search_and_what_it_found_can_be_called_from_then_on(ground: Ground) -> None:
     call: Reply = [Call("tracker__create_issue", {"text": "It burns."})]
     async with session(ground, SEARCH, call, [Say("ok")], approval="on_write") as s:
         await s.prompt("go", answers=1)
         first, second, third = s.provider.requests
         (answer,) = s.results()
         found = s.rx.all(ev.ToolCallFinished)[0].result
+        left_out = [event.use.deferred_tools for event in s.rx.all(ev.ContextMeasured)]
 
     assert theirs(first) == []
+    assert first.tools[-1].name == "search_tools"
+    assert first.system.endswith(f"- tracker: {MANY} tools")
+    assert "tracker__" not in first.system
+    assert (MANY in left_out, left_out[-1]) == (True, MANY - len(FOUND))
     assert theirs(second) == theirs(third) == FOUND
     assert "It burns." in answer.content
     assert "Create one issue of the tracker" in found.content
@@ -139,35 +131,24 @@ async def test_a_tool_that_was_not_searched_for_can_be_called_by_its_name_and_st
     assert theirs(s.last_request) == ["tracker__close_branch"]
 
 
-async def test_a_wrong_name_is_answered_with_a_near_one_and_the_search_not_with_all_names(ground: Ground) -> None:
-    async with session(ground, [Call("tracker__clos_branch", {})], [Say("ok")]) as s:
+async def test_what_is_not_found_is_answered_with_what_to_do(ground: Ground) -> None:
+    mistakes = (
+        Call("tracker__clos_branch", {}),
+        Call("search_tools", {"query": "zebra"}),
+        Call("tracker__close_branch", {"number": "seven"}),
+    )
+    async with session(ground, *([call] for call in mistakes), [Say("ok")]) as s:
         await s.prompt()
-        (answer,) = s.results()
+        name, words, arguments = (event.result for event in s.rx.all(ev.ToolCallFinished))
+        requests = s.provider.requests
 
-    assert "Did you mean 'tracker__close_branch'?" in answer.content
-    assert f"and {MANY} tools of MCP servers, which search_tools finds." in answer.content
-    assert len(answer.content) < 1_000
-
-
-async def test_wrong_arguments_of_a_tool_that_was_not_found_are_answered_and_bring_its_definition(
-    ground: Ground,
-) -> None:
-    async with session(ground, [Call("tracker__close_branch", {"number": "seven"})], [Say("ok")]) as s:
-        await s.prompt()
-        (answer,) = s.results()
-
-    assert answer.is_error
-    assert "'seven' is not of type 'integer'" in answer.content
-    assert theirs(s.last_request) == ["tracker__close_branch"]
-
-
-async def test_a_search_without_a_hit_says_what_to_do(ground: Ground) -> None:
-    async with session(ground, [Call("search_tools", {"query": "zebra"})], [Say("ok")]) as s:
-        await s.prompt()
-        (answer,) = s.results()
-
-    assert f"No tool fits 'zebra'. Try other words, or the name of a server:\n- tracker: {MANY} tools" in answer.content
-    assert theirs(s.last_request) == []
+    assert "Did you mean 'tracker__close_branch'?" in name.content
+    assert f"and {MANY} tools of MCP servers, which search_tools finds." in name.content
+    assert len(name.content) < 1_000
+    assert f"No tool fits 'zebra'. Try other words, or the name of a server:\n- tracker: {MANY} tools" in words.content
+    assert arguments.is_error
+    assert "'seven' is not of type 'integer'" in arguments.content
+    assert [theirs(request) for request in requests] == [[], [], [], ["tracker__close_branch"]]
 
 
 async def test_a_session_that_is_opened_again_has_the_tools_that_it_had_found(ground: Ground) -> None:
