@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals import RULES_NAME, RulesFile
-from desktop_agent.core.policy.offers import EDITS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ApprovalPolicy, Denied, Rule
@@ -208,15 +207,6 @@ async def test_a_file_that_often_holds_secrets_is_read_only_after_a_yes(ground: 
         first, second = (event.result for event in s.rx.all(ev.ToolCallFinished))
         assert "TOKEN" not in first.content
         assert second.content == "TOKEN=1\n"
-
-
-async def test_edits_allowed_for_the_session_do_not_ask_again(ground: Ground) -> None:
-    edits = [[Call("create_file", {"path": name, "content": "x"})] for name in ("a", "b")]
-    async with ground.session([*edits, [Say("ok")]]) as s:
-        question = (await s.begin(Allowed(scope="session"))).request
-        assert question.rule_patterns == (("a", EDITS),)
-        await s.rx.expect(ev.TurnEnded)
-        assert len(s.rx.all(ev.ApprovalRequested)) == 1
 
 
 async def test_a_background_command_is_reported_and_stopped_from_the_front(ground: Ground) -> None:
