@@ -1,4 +1,4 @@
-"""Undo and redo of what a command did to the kinds of files: each other's place, and names that hold no bytes."""
+"""Undo and redo of what a command did to the kinds of files, in each other's place, and to files of several names."""
 
 import os
 import shutil
@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.net import net_changes
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
@@ -65,7 +68,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ground(ground: Ground) -> Ground:
+def kinds(ground: Ground) -> Ground:
     root = ground.workspace
     ground.write("a", "one\ntwo\n")
     ground.write("d/f", "f\n")
@@ -85,86 +88,86 @@ def ground(ground: Ground) -> Ground:
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
-async def test_one_undo_and_one_redo_are_exact(ground: Ground, outside: Path, command: str) -> None:
-    before, theirs = tree_of(ground.workspace), tree_of(outside)
+async def test_one_undo_and_one_redo_are_exact(kinds: Ground, outside: Path, command: str) -> None:
+    before, theirs = tree_of(kinds.workspace), tree_of(outside)
     call = Call("run_terminal_cmd", {"command": command.replace("OUTSIDE", str(outside))})
-    async with ground.after([call]) as s:
-        after = tree_of(ground.workspace)
+    async with kinds.after([call]) as s:
+        after = tree_of(kinds.workspace)
         assert after != before
         for _ in range(2):
             assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
-            assert tree_of(ground.workspace) == before
+            assert tree_of(kinds.workspace) == before
             assert left_alone(await s.redo_step()) == []
-            assert tree_of(ground.workspace) == after
+            assert tree_of(kinds.workspace) == after
     assert tree_of(outside) == theirs
 
 
 @pytest.mark.parametrize("instead", ["echo now > d", "ln -s other d", "ln -s nowhere d", "mkfifo d"])
-async def test_a_folder_comes_back_where_the_user_removed_what_replaced_it(ground: Ground, instead: str) -> None:
-    before = tree_of(ground.workspace)
+async def test_a_folder_comes_back_where_the_user_removed_what_replaced_it(kinds: Ground, instead: str) -> None:
+    before = tree_of(kinds.workspace)
     call = Call("run_terminal_cmd", {"command": f"chmod 750 d/deep; rm -r d; {instead}"})
-    async with ground.after([call]) as s:
-        after = tree_of(ground.workspace)
-        (ground.workspace / "d").unlink()
+    async with kinds.after([call]) as s:
+        after = tree_of(kinds.workspace)
+        (kinds.workspace / "d").unlink()
         assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
-        assert tree_of(ground.workspace) == before
+        assert tree_of(kinds.workspace) == before
         assert left_alone(await s.redo_step()) == []
-    assert tree_of(ground.workspace) == after
+    assert tree_of(kinds.workspace) == after
 
 
-async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_replaces(ground: Ground) -> None:
+async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_replaces(kinds: Ground) -> None:
     call = Call("run_terminal_cmd", {"command": "rm a; mkdir -p -m 750 a; echo new > a/b"})
-    async with ground.after([call]) as s:
-        after = tree_of(ground.workspace)
+    async with kinds.after([call]) as s:
+        after = tree_of(kinds.workspace)
         await s.undo(ChangeSelection(turn=1))
-        (ground.workspace / "a").unlink()
+        (kinds.workspace / "a").unlink()
         assert left_alone(await s.redo_step()) == []
-    assert tree_of(ground.workspace) == after
+    assert tree_of(kinds.workspace) == after
 
 
 @pytest.mark.parametrize("is_used", [False, True], ids=["empty", "with a file of the user's"])
 async def test_a_folder_that_was_removed_stays_while_one_that_came_back_stands_in_it(
-    ground: Ground, *, is_used: bool
+    kinds: Ground, *, is_used: bool
 ) -> None:
     """Undone alone, the removal of `d/deep` brings `d` with it, whose own removal stays in force, also after a redo."""
-    (ground.workspace / "d/deep/g").unlink()
+    (kinds.workspace / "d/deep/g").unlink()
     call = Call("run_terminal_cmd", {"command": "rm -r d"})
-    async with ground.after([call]) as s:
+    async with kinds.after([call]) as s:
         await s.undo(ChangeSelection(path="d/deep"))
         if is_used:
-            (ground.workspace / "d/mine").write_text("mine\n")
-        after, undone = tree_of(ground.workspace), undone_paths(s)
+            (kinds.workspace / "d/mine").write_text("mine\n")
+        after, undone = tree_of(kinds.workspace), undone_paths(s)
         await s.undo()
         redone = await s.redo_step()
         assert undone_paths(s) == undone
     assert left_alone(redone) == []
     if is_used:
-        assert (ground.workspace / "d/mine").read_text() == "mine\n"
+        assert (kinds.workspace / "d/mine").read_text() == "mine\n"
     else:
-        assert tree_of(ground.workspace) == after
+        assert tree_of(kinds.workspace) == after
 
 
-async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_brings_back(ground: Ground) -> None:
+async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_brings_back(kinds: Ground) -> None:
     make = Call("create_file", {"path": "d/new/x", "content": "x\n"})
     remove = Call("run_terminal_cmd", {"command": "rm -r d"})
-    async with ground.session([[make], [Say("Done.")], [remove], [Say("Done.")]], approval="never") as s:
+    async with kinds.session([[make], [Say("Done.")], [remove], [Say("Done.")]], approval="never") as s:
         await s.prompt()
         await s.undo()
         await s.prompt()
         await s.redo_step()
-        after, undone = tree_of(ground.workspace), undone_paths(s)
+        after, undone = tree_of(kinds.workspace), undone_paths(s)
         await s.undo()
         redone = await s.redo_step()
         assert undone_paths(s) == undone
     assert left_alone(redone) == []
-    assert tree_of(ground.workspace) == after
+    assert tree_of(kinds.workspace) == after
 
 
-async def test_a_redo_leaves_what_the_user_removed_though_an_earlier_file_was_at_its_path(ground: Ground) -> None:
-    path = ground.workspace / "d/f"
+async def test_a_redo_leaves_what_the_user_removed_though_an_earlier_file_was_at_its_path(kinds: Ground) -> None:
+    path = kinds.workspace / "d/f"
     remove, make = Call("delete_file", {"path": "d/f"}), Call("create_file", {"path": "d/f", "content": "new\n"})
     done = [Say("Done.")]
-    async with ground.session([[remove], done, [make], done], approval="never") as s:
+    async with kinds.session([[remove], done, [make], done], approval="never") as s:
         await s.prompt()
         await s.undo()
         path.unlink()
@@ -187,84 +190,82 @@ RINGS = {
 
 
 @pytest.mark.parametrize("lines", RINGS.values(), ids=RINGS.keys())
-async def test_files_that_a_command_exchanged_go_back_together_or_not_at_all(ground: Ground, lines: str) -> None:
+async def test_files_that_a_command_exchanged_go_back_together_or_not_at_all(kinds: Ground, lines: str) -> None:
     for name in ("a", "b", "c"):
-        ground.write(name, f"{name} one\n{name} two\n")
+        kinds.write(name, f"{name} one\n{name} two\n")
     calls = [Call("run_terminal_cmd", {"command": line}) for line in lines.splitlines()]
-    before = tree_of(ground.workspace)
-    async with ground.after(calls) as s:
-        written = ground.read("a")
-        ground.write("a", written.replace("one", "mine"))
-        after = tree_of(ground.workspace)
+    before = tree_of(kinds.workspace)
+    async with kinds.after(calls) as s:
+        written = kinds.read("a")
+        kinds.write("a", written.replace("one", "mine"))
+        after = tree_of(kinds.workspace)
         undone = await s.undo(ChangeSelection(turn=1))
         assert {outcome.state for outcome in undone.outcomes} == {"conflict"}
-        assert tree_of(ground.workspace) == after  # the lines of the first file are nowhere else
-        ground.write("a", written)
+        assert tree_of(kinds.workspace) == after  # the lines of the first file are nowhere else
+        kinds.write("a", written)
         assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
-    assert tree_of(ground.workspace) == before
+    assert tree_of(kinds.workspace) == before
 
 
 async def test_a_link_that_somebody_put_there_since_is_a_conflict_and_is_not_followed(
-    ground: Ground, outside: Path
+    kinds: Ground, outside: Path
 ) -> None:
-    async with ground.after([Call("run_terminal_cmd", {"command": "rm d/f"})]) as s:
-        shutil.rmtree(ground.workspace / "d")
-        (ground.workspace / "d").symlink_to(outside)
+    async with kinds.after([Call("run_terminal_cmd", {"command": "rm d/f"})]) as s:
+        shutil.rmtree(kinds.workspace / "d")
+        (kinds.workspace / "d").symlink_to(outside)
         (outside / "f").unlink()
         (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
     assert (outcome.path, outcome.state) == ("d/f", "conflict")
     assert not (outside / "f").exists()
 
 
-async def test_what_is_below_a_link_that_stays_is_a_conflict_already_in_the_draft(
-    ground: Ground, outside: Path
-) -> None:
+async def test_what_is_below_a_link_that_stays_is_a_conflict_already_in_the_draft(kinds: Ground, outside: Path) -> None:
     call = Call("run_terminal_cmd", {"command": f"rm -r d; ln -s {outside} d"})
-    async with ground.after([call]) as s:
-        (ground.workspace / "d").unlink()
-        (ground.workspace / "d").symlink_to(outside / "deep")
-        ledger = Ledger(ground.workspace, Blobs(ground.paths.blobs))
+    async with kinds.after([call]) as s:
+        (kinds.workspace / "d").unlink()
+        (kinds.workspace / "d").symlink_to(outside / "deep")
+        ledger = Ledger(kinds.workspace, Blobs(kinds.paths.blobs))
         draft = draft_revert(s.session.transcript, ledger, "undo", ChangeSelection(turn=1))
     assert draft is not None
     assert {outcome.state for outcome in draft.outcomes()} == {"conflict"}
     assert len(draft.outcomes()) == 5
 
 
-async def test_a_pipe_that_somebody_made_since_is_a_conflict(ground: Ground) -> None:
-    async with ground.after([Call("run_terminal_cmd", {"command": "echo x >> a; rm d/f"})]) as s:
+async def test_a_pipe_that_somebody_made_since_is_a_conflict(kinds: Ground) -> None:
+    async with kinds.after([Call("run_terminal_cmd", {"command": "echo x >> a; rm d/f"})]) as s:
         for path in ("a", "d/f"):
-            (ground.workspace / path).unlink(missing_ok=True)
-            os.mkfifo(ground.workspace / path)
+            (kinds.workspace / path).unlink(missing_ok=True)
+            os.mkfifo(kinds.workspace / path)
         outcomes = (await s.undo(ChangeSelection(turn=1))).outcomes
     assert sorted((outcome.path, outcome.state) for outcome in outcomes) == [("a", "conflict"), ("d/f", "conflict")]
-    assert (ground.workspace / "a").is_fifo()
-    assert (ground.workspace / "d/f").is_fifo()
+    assert (kinds.workspace / "a").is_fifo()
+    assert (kinds.workspace / "d/f").is_fifo()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes devices")
-async def test_a_device_is_named_because_no_undo_brings_it_back(ground: Ground) -> None:
-    device = ground.workspace / "device"
+async def test_a_device_is_named_because_no_undo_brings_it_back(kinds: Ground) -> None:
+    device = kinds.workspace / "device"
     try:
         os.mknod(device, 0o020600, os.makedev(1, 3))
     except PermissionError:
         pytest.skip("this machine makes none")
-    async with ground.after([Call("run_terminal_cmd", {"command": "rm device"})]) as s:
+    async with kinds.after([Call("run_terminal_cmd", {"command": "rm device"})]) as s:
         recorded = s.rx.all(ev.ChangesRecorded)[-1]
     assert ([item.path for item in recorded.uncaptured], recorded.changes) == (["device"], ())
 
 
-async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_became_a_file(ground: Ground) -> None:
+async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_became_a_file(kinds: Ground) -> None:
     """The user's file, which the agent wrote over: undone it is there again, and nothing can be below it."""
     lines = "".join(f"line {number}\n" for number in range(9))
-    ground.write("b.txt", lines)
-    ground.write("in/c.txt", lines)
+    kinds.write("b.txt", lines)
+    kinds.write("in/c.txt", lines)
     commands = [Call("run_terminal_cmd", {"command": command}) for command in ("rm b.txt", "mv in/c.txt b.txt")]
     over = Call("create_file", {"path": "in", "content": "agent\n", "if_exists": "overwrite"})
-    async with ground.session([commands, [Say("Done.")], [over], [Say("Done.")]], approval="never") as s:
+    async with kinds.session([commands, [Say("Done.")], [over], [Say("Done.")]], approval="never") as s:
         await s.prompt()
-        ground.write("b.txt", lines.replace("line 7", "mine"))
-        (ground.workspace / "in").rmdir()
-        ground.write("in", "mine, too\n")
+        kinds.write("b.txt", lines.replace("line 7", "mine"))
+        (kinds.workspace / "in").rmdir()
+        kinds.write("in", "mine, too\n")
         await s.prompt()
         outcomes = (await s.undo()).outcomes
     assert {outcome.path: outcome.state for outcome in outcomes} == {
@@ -272,5 +273,113 @@ async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_becam
         "in/c.txt": "conflict",
         "b.txt": "conflict",
     }
-    assert "mine\n" in ground.read("b.txt")
-    assert ground.read("in") == "mine, too\n"
+    assert "mine\n" in kinds.read("b.txt")
+    assert kinds.read("in") == "mine, too\n"
+
+
+LINK = Call("run_terminal_cmd", {"command": "ln -f mine.txt other.txt"})
+MOVE = Call("run_terminal_cmd", {"command": "ln mine.txt third.txt; mv -f third.txt other.txt"})
+EDIT = Call("edit_file", {"path": "other.txt", "old_str": "mine\n", "new_str": "agent\n"})
+
+
+@pytest.mark.parametrize("command", [LINK, MOVE], ids=["ln", "mv"])
+async def test_undoing_that_a_file_became_another_name_leaves_the_first_one_alone(
+    ground: Ground, command: Call
+) -> None:
+    ground.write("mine.txt", "mine\n")
+    ground.write("other.txt", "other\n")
+    async with ground.after([command]) as s:
+        assert ground.read("other.txt") == "mine\n"
+        for _ in range(2):
+            await s.undo(ChangeSelection(turn=1))
+            assert (ground.read("mine.txt"), ground.read("other.txt")) == ("mine\n", "other\n")
+            await s.redo_step()
+            assert (ground.read("mine.txt"), ground.read("other.txt")) == ("mine\n", "mine\n")
+
+
+async def test_an_edit_of_one_name_is_recorded_and_undone_at_all_of_them(ground: Ground) -> None:
+    ground.write("mine.txt", "mine\n")
+    (ground.workspace / "other.txt").hardlink_to(ground.workspace / "mine.txt")
+    async with ground.after([EDIT]) as s:
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == ("agent\n", "agent\n")
+        changes = s.session.transcript.changes.values()
+        assert {record.change.path for record in changes} == {"mine.txt", "other.txt"}
+        await s.undo(ChangeSelection(turn=1))
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == ("mine\n", "mine\n")
+        assert (ground.workspace / "mine.txt").samefile(ground.workspace / "other.txt")
+
+
+async def test_a_name_that_was_made_and_edited_is_undone_without_leaving_the_edit_in_the_other(ground: Ground) -> None:
+    ground.write("mine.txt", "mine\n")
+    ground.write("other.txt", "other\n")
+    async with ground.after([LINK], [EDIT]) as s:
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == ("agent\n", "agent\n")
+        await s.undo()
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == ("mine\n", "other\n")
+        await s.redo_step()
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == ("agent\n", "agent\n")
+
+
+async def test_a_new_folder_goes_with_the_last_file_in_it_though_a_name_in_it_is_written_first(ground: Ground) -> None:
+    ground.write("mine.txt", "mine\n")
+    ground.write("other.txt", "other\n")
+    calls = [
+        Call("create_file", {"path": "new/c.txt", "content": "agent\n"}),
+        Call("run_terminal_cmd", {"command": "ln -f mine.txt new/c.txt"}),
+        Call("run_terminal_cmd", {"command": "mv other.txt new/"}),
+    ]
+    async with ground.after(*([call] for call in calls)) as s:
+        await s.undo()
+        assert sorted(path.name for path in ground.workspace.iterdir()) == ["mine.txt", "other.txt"]
+        await s.redo_step()
+        assert (ground.read("new/c.txt"), ground.read("new/other.txt")) == ("mine\n", "other\n")
+
+
+RELINK_BACK = Call("run_terminal_cmd", {"command": "ln -f other.txt mine.txt"})
+TEXT = "".join(f"line {number}\n" for number in range(20))
+
+
+@pytest.mark.parametrize("command", [LINK, RELINK_BACK], ids=["this became the other", "the other became this"])
+@pytest.mark.parametrize("theirs", [TEXT, f"{TEXT}more\n"], ids=["same content", "other content"])
+async def test_what_is_redone_after_the_file_became_one_with_another_is_written_there_alone(
+    ground: Ground, command: Call, theirs: str
+) -> None:
+    ground.write("other.txt", TEXT)
+    ground.write("mine.txt", theirs)
+    edit = Call("edit_file", {"path": "other.txt", "old_str": "line 3\n", "new_str": "agent\n"})
+    async with ground.session([[edit], [Say("done")], [command], [Say("done")]], approval="never") as s:
+        await s.prompt()
+        await s.undo()
+        await s.prompt()
+        left_alone = ground.read("mine.txt")
+        redone = await s.redo_step()
+        assert "agent\n" in ground.read("other.txt")
+        assert ground.read("mine.txt") == left_alone
+        assert ["mine.txt" in outcome.reason for outcome in redone.outcomes] == [True]
+        await s.undo()
+        assert (ground.read("other.txt"), ground.read("mine.txt")) == (TEXT, theirs)
+
+
+async def test_one_hunk_of_a_file_with_two_names_is_undone_at_both_and_they_stay_one_file(ground: Ground) -> None:
+    ground.write("mine.txt", TEXT)
+    (ground.workspace / "other.txt").hardlink_to(ground.workspace / "mine.txt")
+    edits = [
+        Call("edit_file", {"path": "other.txt", "old_str": f"line {number}\n", "new_str": f"agent {number}\n"})
+        for number in (3, 16)
+    ]
+    async with ground.after(edits) as s:
+        both = ground.read("mine.txt")
+        (row,) = (one for one in net_changes(s.session.transcript.changes.values()) if one.path == "mine.txt")
+        diff = diff_change(row.change, ground.blob(row.change.before), ground.blob(row.change.after))
+        first, _ = (named.key for named in review_hunks(diff))
+        await s.undo(ChangeSelection(path="mine.txt", hunks=(first,)))
+        one = both.replace("agent 3", "line 3")
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == (one, one)
+        assert {row.state for row in net_changes(s.session.transcript.changes.values())} == {"partly"}
+        await s.undo(ChangeSelection(path="other.txt"))
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == (TEXT, TEXT)
+        assert {row.state for row in net_changes(s.session.transcript.changes.values())} == {"undone"}
+        for expected in (one, both):
+            await s.redo_step()
+            assert (ground.read("mine.txt"), ground.read("other.txt")) == (expected, expected)
+        assert (ground.workspace / "mine.txt").samefile(ground.workspace / "other.txt")

@@ -14,7 +14,6 @@ from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.sandbox.find import find_sandbox
-from tests.core.providers.auth.test_keys import MemoryKeyring
 from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
 from tests.e2e.tour.camera import StillStyle
@@ -22,6 +21,7 @@ from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.scenes.every import SCENES
 from tests.e2e.tour.stopped_time import StoppedTime
 from tests.e2e.tour.tourist import SIZE, Tourist
+from tests.memory_keyring import MemoryKeyring
 from tests.screens import offscreen
 from tests.servers.threaded import serve
 
