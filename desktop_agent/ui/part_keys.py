@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, cast
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
@@ -127,6 +127,14 @@ def place_text(key: PlaceKey) -> str:
 
 def native_keys(keys: str) -> str:
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def claims_key(event: QEvent, wants: Callable[[QKeyEvent], bool]) -> bool:
+    """Keep a key from the window's shortcuts if the widget `wants` it; return whether `event` asks about one."""
+    is_wanted = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and wants(event)
+    if is_wanted:
+        event.accept()
+    return is_wanted
 
 
 _HELD = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.core.merge.edited_text import EditedText
+from desktop_agent.ui.part_keys import claims_key
 from desktop_agent.ui.theme import Theme
 
 _CHUNK_CHARS = 24_000
@@ -81,16 +82,7 @@ class FileEditor(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        # Ctrl+S and Esc belong to the editor while it has the focus, also where the window has shortcuts for them.
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if (
-            is_override
-            and isinstance(event, QKeyEvent)
-            and (event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        return claims_key(event, _is_own) or super().event(event)
 
     def _insert_chunk(self) -> None:
         chunk = next(self._chunks, None)
@@ -128,3 +120,8 @@ class FileEditor(QPlainTextEdit):
         bar = f"2px solid {colours.accent}" if self._is_marked else "none"
         look = f"background: {colours.surface}; border: none; border-left: {bar}; padding: 0;"
         self.setStyleSheet(f"QPlainTextEdit, QPlainTextEdit:focus {{ {look} }}")
+
+
+def _is_own(key: QKeyEvent) -> bool:
+    """Whether an editor with the focus has this key, also where the window has a shortcut for it."""
+    return key.matches(QKeySequence.StandardKey.Save) or key.key() == Qt.Key.Key_Escape

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainT
 
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.core.terminal.rows import PLAIN, KeptRow, PrintedStyle, Run, width
-from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.terminal.printed_text import LookFormats
 from desktop_agent.ui.terminal.screen_keys import belongs_to_the_shell, typed, wheel_keys
@@ -288,6 +288,7 @@ class ReadAloud(QTimer):
         return field
 
 
+_TABS = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
 _WHEEL_ROWS = 3
 _STEP = 120
 """One step of a wheel, in Qt's eighths of a degree."""
@@ -449,14 +450,11 @@ class TerminalView(QAbstractScrollArea):
 
     def event(self, event: QEvent) -> bool:
         """Keep the shell's keys from the window's shortcuts, and Tab from moving the focus; pause while hidden."""
-        if isinstance(event, QKeyEvent):
-            is_override = event.type() == QEvent.Type.ShortcutOverride
-            if is_override and (belongs_to_the_shell(event) or self.keys.peek(event) is not None):
-                event.accept()
-                return True
-            if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
-                self.keyPressEvent(event)
-                return True
+        if claims_key(event, lambda key: belongs_to_the_shell(key) or self.keys.peek(key) is not None):
+            return True
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _TABS:
+            self.keyPressEvent(event)
+            return True
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.viewport().update()  # the cursor looks different
         elif event.type() == QEvent.Type.Show:

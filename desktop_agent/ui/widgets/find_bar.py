@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, Qt, SignalInstance
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
+from desktop_agent.ui.part_keys import claims_key
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
@@ -49,11 +50,7 @@ class InputBar(QFrame):
         raise NotImplementedError
 
     def event(self, event: QEvent) -> bool:
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # closes the bar, even if it has a meaning in the window
-            return True
-        return super().event(event)
+        return claims_key(event, lambda key: key.key() == Qt.Key.Key_Escape) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

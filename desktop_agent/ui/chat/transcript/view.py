@@ -26,7 +26,7 @@ from desktop_agent.ui.chat.transcript.mouse_and_keyboard import KeyboardOrder, M
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
-from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import set_names
@@ -182,11 +182,7 @@ class TranscriptView(QAbstractScrollArea):
         self.messages.open(event.pos(), event.globalPos(), self.keys)
 
     def event(self, event: QEvent) -> bool:
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and self.keys.peek(event) is not None:
-            event.accept()  # before what the keys do in the window
-            return True
-        return super().event(event)
+        return claims_key(event, lambda key: self.keys.peek(key) is not None) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match self.keys.read(event):

@@ -4,20 +4,12 @@ Anything that takes longer than one frame to paint is painted in a later frame.
 """
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QContextMenuEvent,
-    QFontMetrics,
-    QKeyEvent,
-    QKeySequence,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-)
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
-from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, Pane
 from desktop_agent.ui.review.diff.diff_mouse import DiffMouse
@@ -289,11 +281,9 @@ class DiffView(QAbstractScrollArea):
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()
-        if kind == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if self._claims(event):
-                event.accept()
-                return True
-        elif kind == QEvent.Type.Hide:
+        if claims_key(event, self._claims):
+            return True
+        if kind == QEvent.Type.Hide:
             self._highlighter.stop()
             for overlay in self.overlays:
                 overlay.hide()
