@@ -7,15 +7,7 @@ from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QCompleter,
-    QFormLayout,
-    QFrame,
-    QListWidget,
-    QListWidgetItem,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QFormLayout, QFrame, QListWidget, QListWidgetItem, QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope

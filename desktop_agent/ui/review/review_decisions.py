@@ -344,12 +344,7 @@ class ReviewDecisions(QObject):
         UndoWithCare(transcript, self._source, self._spawn, self.submit, self._parent).undo(selection, reason)
 
     def undo_file(
-        self,
-        file: ChangedFile,
-        *,
-        keys: Sequence[HunkKey] = (),
-        authors: Collection[Author] = (),
-        reason: str = "",
+        self, file: ChangedFile, *, keys: Sequence[HunkKey] = (), authors: Collection[Author] = (), reason: str = ""
     ) -> None:
         """Undo the session's changes in a file, or these hunks; ask first if some may not be the agent's.
 

@@ -4,14 +4,7 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import (
-    QAbstractScrollArea,
-    QApplication,
-    QMainWindow,
-    QPlainTextEdit,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMainWindow, QPlainTextEdit, QScrollArea, QWidget
 
 from desktop_agent.ui.theme import Theme
 

@@ -266,11 +266,7 @@ def account_purpose(account: Account, there: Destination) -> str:
 
 
 def _where(there: Destination) -> str:
-    texts = {
-        "": "{0}",
-        "account": _tr("{0} (the account's own address)"),
-        "settings": _tr("{0} (from the settings)"),
-    }
+    texts = {"": "{0}", "account": _tr("{0} (the account's own address)"), "settings": _tr("{0} (from the settings)")}
     text = texts.get(there.named_by) or _tr("{0} (from the environment variable {1})")
     where = text.format(there.address, there.named_by)
     if not there.proxy:

@@ -9,13 +9,7 @@ from typing import Final, Literal
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
-from PySide6.QtWidgets import (
-    QDialog,
-    QListWidget,
-    QStackedWidget,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QListWidget, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings.live_settings import SettingChange
@@ -30,13 +24,7 @@ from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
-from desktop_agent.ui.settings.settings_view import (
-    SECTIONS,
-    Section,
-    SettingsActions,
-    SettingsView,
-    section_title,
-)
+from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
