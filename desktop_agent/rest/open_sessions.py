@@ -26,7 +26,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.store.journal.journal_reader import cannot_read
+from desktop_agent.core.store.journal.journal_reader import reading
 from desktop_agent.core.store.journal.lines import offset_after
 from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.turns import ServedSession, closed_error
@@ -297,10 +297,8 @@ class EventStream(StreamingResponse):
 
     async def _follower(self) -> Follower:
         """Return a follower that starts near the client's position; `_mark_sent` filters the rest."""
-        try:
+        with reading(self._journal):
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
-        except OSError as error:
-            raise cannot_read(self._journal, error) from error
         return Follower(self._journal, self._sessions.blobs, start)
 
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:

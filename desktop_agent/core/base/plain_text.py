@@ -86,6 +86,17 @@ def named(text: str) -> str:
 _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
+def is_encodable(text: str) -> bool:
+    """Whether a file, the journal and a request can hold it: it has no lone surrogate."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def without_controls(text: str) -> str:
     """Return `text` with control and bidirectional override characters escaped, except for line feed and tab."""
     return _STEERING.sub(lambda match: _escape(match.group()), text)

@@ -10,17 +10,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn, cast
 
+from desktop_agent.core.base.plain_text import is_encodable
 from desktop_agent.core.protocol.model import JsonObject
-
-
-def is_encodable(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def repaired(text: str) -> str:

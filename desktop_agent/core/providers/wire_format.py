@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.plain_text import is_encodable
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
@@ -36,7 +37,6 @@ from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedErro
 from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
 from desktop_agent.core.providers.strict_json import (
     TextJoiner,
-    is_encodable,
     is_too_deep,
     parse_arguments,
     repaired,

@@ -29,7 +29,7 @@ from desktop_agent.core.context.history_fold import Beginning, HistoryFold
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal_reader import Damage, cannot_read
+from desktop_agent.core.store.journal.journal_reader import Damage, reading
 from desktop_agent.core.store.journal.records import (
     PageSize,
     Record,
@@ -310,10 +310,8 @@ async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
 
     For a long journal, another process makes the snapshot first; cancelling this ends it.
     """
-    try:
+    with reading(journal):
         is_long = await asyncio.to_thread(bytes_to_fold, journal) > LONG_BYTES
-    except OSError as error:
-        raise cannot_read(journal, error) from error
     if is_long:
         await _make_snapshot(journal, blobs)
     return await asyncio.to_thread(resume, journal, blobs, yield_gil=Yielder())

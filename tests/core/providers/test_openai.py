@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.plain_text import is_encodable
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import JsonObject, ModelRequest, TextBlock, ToolUseBlock
@@ -19,7 +20,6 @@ from desktop_agent.core.providers.responses_stream import ResponsesReader
 from desktop_agent.core.providers.strict_json import (
     MAX_DEPTH,
     TextJoiner,
-    is_encodable,
     parse_arguments,
     repaired,
     repaired_json,

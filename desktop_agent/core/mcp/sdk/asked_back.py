@@ -20,7 +20,7 @@ from mcp.client.session import ClientRequestContext
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from desktop_agent.core.base.plain_text import has_hidden, named
+from desktop_agent.core.base.plain_text import has_hidden, is_encodable, named
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 from desktop_agent.core.mcp.client import (
     AskUser,
@@ -109,7 +109,7 @@ def _address(url: str) -> str:
 
 
 def _field(name: str, schema: object, *, is_required: bool) -> FormField:
-    if not isinstance(schema, dict) or len(name) > LONGEST_LABEL or not _is_storable(name):
+    if not isinstance(schema, dict) or len(name) > LONGEST_LABEL or not is_encodable(name):
         raise UnaskableError("its form has a field that cannot be shown")
     said = cast("dict[str, Any]", schema)
     options = _options(said)
@@ -155,7 +155,7 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
     options += [(each["const"], _line(each.get("title"))) for each in both if isinstance(each.get("const"), str)]
     if len(options) > MOST_OPTIONS:
         raise UnaskableError(f"its form has a field with more than {MOST_OPTIONS} values")
-    if any(len(value) > LONGEST_VALUE or not _is_storable(value) for value, _ in options):
+    if any(len(value) > LONGEST_VALUE or not is_encodable(value) for value, _ in options):
         raise UnaskableError("its form has a value that cannot be shown")
     return tuple(FormOption(value=value, label=label or _line(value)) for value, label in options)
 
@@ -173,15 +173,6 @@ def _number(value: object) -> float | None:
 
 def _list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _is_storable(text: str) -> bool:
-    """Whether the journal can store it: it has no lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 MOST_MESSAGES = 50

@@ -5,12 +5,12 @@ A refresh token is good for one use, so one process at a time renews the tokens 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
@@ -25,8 +25,7 @@ from desktop_agent.core.providers.auth.keys import (
 )
 from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
-
-T = TypeVar("T")
+from desktop_agent.core.system.processes.child import unhurried
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +85,13 @@ LIMIT_S = 120.0
 _LOOK_EVERY_S = 0.1
 
 
-async def _undisturbed(work: Awaitable[T]) -> T:
-    """Return the result of `work`; on cancellation, wait for its end first."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
-        raise
-
-
 @asynccontextmanager
 async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
     """Hold the lock at `path` during the block; it ends with its process. Raises `CredentialsError`."""
     take, release = await asyncio.to_thread(_lock_at, path)
     began = clock.monotonic()
     try:
-        while not await _undisturbed(asyncio.to_thread(take)):
+        while not await unhurried(asyncio.to_thread(take)):
             if clock.monotonic() - began > LIMIT_S:
                 raise CredentialsError(
                     "Another process has been renewing the sign-in for two minutes.",
@@ -293,7 +282,7 @@ class RenewingSource:
                 raise self._renewal.signed_out("no tokens are kept")
             if current.access == refused or not current.is_fresh(self._clock.now(), MARGIN):
                 # Cancelled before the answer, the new refresh token would be lost, and the old one is used up.
-                current = await _undisturbed(self._renewed(current))
+                current = await unhurried(self._renewed(current))
             self._tokens = current
             return current
 

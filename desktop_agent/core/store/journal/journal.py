@@ -12,7 +12,8 @@ kept in memory, and written again to the reopened file before anything else.
 import errno
 import json
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -65,57 +66,51 @@ class Journal:
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
         """Start a new journal. Raises `StorageError` when the file exists or cannot be made."""
-        try:
+        with _writing(path):
             make_private_folder(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        try:
-            sync_folders((path.parent, path.parent.parent))
-            return cls(path, descriptor, os.fstat(descriptor), blobs)
-        except OSError as error:
-            close(descriptor)
-            with suppress(OSError):  # an empty journal would be a session that never was
-                path.unlink()
-                path.parent.rmdir()
-            raise _cannot_write(path, error) from error
+            try:
+                sync_folders((path.parent, path.parent.parent))
+                return cls(path, descriptor, os.fstat(descriptor), blobs)
+            except OSError:
+                close(descriptor)
+                with suppress(OSError):  # an empty journal would be a session that never was
+                    path.unlink()
+                    path.parent.rmdir()
+                raise
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
         """Open for appending and repair a torn tail; also return where the torn bytes were saved, if there were any."""
-        try:
+        with _writing(path):
             refuse_links(path)
             torn = _mend_tail(path)
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _O_SAFE)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        try:
-            os.fsync(descriptor)  # what a killed process wrote may not be there yet
-            return cls(path, descriptor, os.fstat(descriptor), blobs), torn
-        except OSError as error:
-            close(descriptor)
-            raise _cannot_write(path, error) from error
+            try:
+                os.fsync(descriptor)  # what a killed process wrote may not be there yet
+                return cls(path, descriptor, os.fstat(descriptor), blobs), torn
+            except OSError:
+                close(descriptor)
+                raise
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
         """Write one record; `is_durable` waits for the disk. Raises `StorageError` and leaves the journal as it was."""
         line = self._encode(event)
-        try:
+        with _writing(self._path):
             self._check()
-        except OSError as error:
-            raise _cannot_write(self._path, error) from error
-        try:
-            self._make_sound()
-            write_all(self._descriptor, line)
-            if is_durable or self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
-                os.fsync(self._descriptor)
-                self._forget_waiting()
-            else:
-                self._waiting.append(line)
-                self._waiting_bytes += len(line)
-        except OSError as error:
-            self._is_sound = False
-            self._cut_back()
-            raise _cannot_write(self._path, error) from error
+            try:
+                self._make_sound()
+                write_all(self._descriptor, line)
+                if is_durable or self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
+                    os.fsync(self._descriptor)
+                    self._forget_waiting()
+                else:
+                    self._waiting.append(line)
+                    self._waiting_bytes += len(line)
+            except OSError:
+                self._is_sound = False
+                self._cut_back()
+                raise
         self._size += len(line)
 
     def close(self) -> None:
@@ -123,10 +118,9 @@ class Journal:
         if self._descriptor < 0:
             return
         try:
-            self._make_sound()
-            os.fsync(self._descriptor)
-        except OSError as error:
-            raise _cannot_write(self._path, error) from error
+            with _writing(self._path):
+                self._make_sound()
+                os.fsync(self._descriptor)
         finally:
             descriptor, self._descriptor = self._descriptor, -1
             close(descriptor)
@@ -245,15 +239,20 @@ def _last_line_start(descriptor: int, size: int) -> int:
     return 0
 
 
-def _cannot_write(path: Path, error: OSError) -> StorageError:
-    title = "The session could not be written, so the agent stopped."
-    hint = "Free some disk space, or check the permissions of the data folder; then go on."
-    if is_disk_full(error):
-        title = "The disk is full: the session could not be written, so the agent stopped."
-        hint = "Free some disk space, then go on."
-    elif error.errno == errno.ENOENT:
-        hint = "Its file or the data folder was moved or deleted: put it back, then go on."
-    return StorageError(title, hint=hint, detail=f"{path}: {error}")
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """Raise `StorageError` for an `OSError` of the block: the session could not be written."""
+    try:
+        yield
+    except OSError as error:
+        title = "The session could not be written, so the agent stopped."
+        hint = "Free some disk space, or check the permissions of the data folder; then go on."
+        if is_disk_full(error):
+            title = "The disk is full: the session could not be written, so the agent stopped."
+            hint = "Free some disk space, then go on."
+        elif error.errno == errno.ENOENT:
+            hint = "Its file or the data folder was moved or deleted: put it back, then go on."
+        raise StorageError(title, hint=hint, detail=f"{path}: {error}") from error
 
 
 _NOT_FINITE = (b"NaN", b"Infinity")

@@ -9,13 +9,14 @@ blobs (`internalise`; `externalise` moves them out for the writer).
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.ids import is_session_id
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.events import FORMAT_VERSION, JournalEvent, SessionOpened
@@ -175,7 +176,7 @@ def read_each_line(
 ) -> Iterator[tuple[Line, Readable | Damage]]:
     """Yield each line from byte `start` on, with its event or what is wrong with it. Raises `StorageError`."""
     is_first = start == 0
-    try:
+    with reading(path):
         refuse_links(path)
         with open_regular(path) as file:
             file.seek(start)
@@ -185,8 +186,6 @@ def read_each_line(
                     found = placed(found, line, path.parent.name, is_first=is_first)
                     is_first = is_first and not isinstance(found, Readable)
                 yield line, found
-    except OSError as error:
-        raise cannot_read(path, error) from error
 
 
 def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
@@ -225,7 +224,7 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
     return record
 
 
-def cannot_read(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        "The session could not be read.", hint="Check the permissions of the data folder.", detail=f"{path}: {error}"
-    )
+def reading(path: Path) -> AbstractContextManager[None]:
+    """Return a context in which an `OSError` becomes a `StorageError`: the session could not be read."""
+    hint = "Check the permissions of the data folder."
+    return storage_error("The session could not be read.", hint=hint, path=path)

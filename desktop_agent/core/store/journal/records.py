@@ -27,10 +27,10 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import (
     Damage,
     Readable,
-    cannot_read,
     placed,
     read_each_line,
     read_line,
+    reading,
     refuse_links,
 )
 from desktop_agent.core.store.journal.lines import Line, open_regular, read_lines
@@ -101,11 +101,8 @@ def read_records(
 
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
     """Return the last `count` records, fewer where those exceed `max_bytes`. Raises `StorageError`."""
-    try:
-        with path.open("rb") as file:
-            start = _start_of_last_lines(file, count, max_bytes)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    with reading(path), path.open("rb") as file:
+        start = _start_of_last_lines(file, count, max_bytes)
     return list(read_records(path, blobs, start, yield_gil=yield_gil))
 
 
@@ -193,15 +190,12 @@ def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []
-    try:
-        with path.open("rb") as file:
-            for number, page in enumerate(pages):
-                file.seek(page.start)
-                if _has(file.read(page.end - page.start), needle):
-                    found.append(number)
-                yield_gil()
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    with reading(path), path.open("rb") as file:
+        for number, page in enumerate(pages):
+            file.seek(page.start)
+            if _has(file.read(page.end - page.start), needle):
+                found.append(number)
+            yield_gil()
     return found
 
 

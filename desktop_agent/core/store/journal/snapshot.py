@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, cast
 
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import from_json
 
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import new_hasher
@@ -44,10 +45,10 @@ def _check_of(journal: Path, offset: int) -> str:
 
 def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Section]) -> None:
     """Replace the snapshot by one of the journal up to `offset`. Raises like `_check_of`."""
-    lines = [_line({"snapshot": VERSION, "offset": offset, "check": _check_of(journal, offset)})]
-    lines += [_line({name: value}) for name, value in sections]
-    lines.append(_line({"end": len(lines)}))
-    write_atomically(path, b"\n".join(lines) + b"\n", mode=0o600)
+    lines = [encode_line({"snapshot": VERSION, "offset": offset, "check": _check_of(journal, offset)})]
+    lines += [encode_line({name: value}) for name, value in sections]
+    lines.append(encode_line({"end": len(lines)}))
+    write_atomically(path, b"".join(lines), mode=0o600)
 
 
 def read_extent(path: Path, journal: Path) -> int | None:
@@ -79,14 +80,6 @@ def read_sections(path: Path, offset: int) -> Iterator[Section]:
                 return
             yield name, value
     raise ValueError("The snapshot is not whole")
-
-
-def _line(fields: JsonObject) -> bytes:
-    try:
-        return to_json(fields)
-    except PydanticSerializationError:
-        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
-        return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def _object(line: bytes) -> JsonObject:
