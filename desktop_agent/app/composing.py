@@ -25,7 +25,7 @@ from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 
 _MOST_READ_BYTES = 32 * 2**20
-"""Of a larger file only the size is shown."""
+"""How large a file may be to be read. Of a larger one, only the size is shown."""
 
 
 class ContentPreviews(Controller):
@@ -83,7 +83,7 @@ class ContentPreviews(Controller):
 
 
 LONGEST_SIDE = 2_000
-"""In pixels. Models look at no more, so larger pictures are scaled."""
+"""How long a picture's side may be, in pixels. Models look at no more, so larger pictures are scaled."""
 
 _MOST_BYTES = 3_900_000
 _QUALITY = 85

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CORE = ("core.usage.journal_usage", "core.usage.report")
 _WIDGETS = ("ui.usage.usage_figures", "ui.usage.usage_report", "ui.usage.usage_plots", "ui.usage.usage_window")
-"""Imported one after another, so that none takes a frame."""
+"""Modules with widgets, imported one after another, so that none takes a frame."""
 
 
 class UsageDisplay(Controller):

@@ -42,7 +42,7 @@ class UserShell:
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
-        """None while it runs."""
+        """The shell's exit code; None while it runs."""
         self._spawner = spawner
         self._changed = changed
         self._backlog = Backlog()

@@ -45,7 +45,7 @@ class NumberedHunk(Struct, frozen=True):
     """One part of a file to decide about: some lines, or everything that its key names."""
 
     number: int
-    """From 1, in the order of the file. `--hunk` takes it as well as the key."""
+    """The position in the file, from 1. `--hunk` takes it as well as the key."""
     key: HunkKey
     old_start: int
     """A line, from 1."""

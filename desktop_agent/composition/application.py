@@ -55,12 +55,12 @@ class OwnParts(TypedDict, total=False):
     is_paced: bool
     """Whether the demo writes at a pace that people can follow."""
     provider_source: ProviderSource | None
-    """Instead of the catalogue of real providers."""
+    """Builds providers instead of the catalogue."""
     retry: RetryPolicy | None
     tools: Sequence[AnyTool] | None
-    """Instead of the built-in tools."""
+    """Tools instead of the built-in ones."""
     probe: SandboxProbe | None
-    """Instead of searching for a sandbox."""
+    """Finds a sandbox instead of the usual search."""
     services: Services | None
     makes_titles: bool
     """Whether the model names each session after its first turn, if the settings say so."""

@@ -202,7 +202,7 @@ class SessionContext:
         self.opening = opening
         self.is_attended = is_attended
         self.temp_folder = app.paths.cache / "tmp" / self.id
-        """For temporary files of its commands; removed when the session closes."""
+        """The folder for temporary files of its commands; removed when the session closes."""
         self._job_logs = app.paths.logs / "jobs" / self.id
         self._folder = app.catalog.session_folder(self.id)
         seq = state.transcript.session.last_seq

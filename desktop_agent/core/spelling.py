@@ -99,7 +99,7 @@ _FIRST_WITHOUT_SPACES: Final = "\u2e80"
 class ProseWord(NamedTuple):
     text: str
     start: int
-    """In code points, as Python counts."""
+    """Where it starts, in code points, as Python counts."""
 
     @property
     def end(self) -> int:

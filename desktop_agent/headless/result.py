@@ -47,7 +47,7 @@ _LONGEST_REASON = 300
 
 class RunResult(Struct, frozen=True, kw_only=True):
     session_id: SessionId
-    """Empty after a command that left no session behind."""
+    """The session; empty after a command that left none behind."""
     stopped_reason: StopReason
     final_response: str
     turns_used: int = 0

@@ -49,13 +49,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """
     workspace: Path
     resume: SessionId | None = None
-    """Continue this session, in its own workspace, instead of starting one."""
+    """The session to continue, in its own workspace, instead of starting one."""
     session: SessionOptions = SessionOptions()
     """The options to open the session with. In a resumed session, None keeps the current value."""
     include: tuple[str, ...] = ()
     """Files that come with the first prompt, by their absolute paths."""
     undo_last_turn: bool = False
-    """Take the run's own changes back at its end: to see what it would do."""
+    """Whether to take the run's own changes back at its end: to see what it would do."""
     output: OutputSchema | None = None
     """What the final answer must be. The model is asked again, `OutputSchema.corrections` times, if it is not."""
 

@@ -54,7 +54,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     turn: int
-    """Its number in the session, from 1."""
+    """The turn's number in the session, from 1."""
     reason: ev.TurnEndReason
     """Why it ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
     text: str

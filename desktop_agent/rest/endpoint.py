@@ -145,7 +145,7 @@ class Endpoint:
     """The object whose method the handler is."""
     status: int
     media_types: tuple[str, ...]
-    """Of an answer that is not JSON; none where it is empty."""
+    """The types of an answer that is not JSON; none where it is empty."""
     kind: type[Struct] | None
     """The type of the JSON; None where the answer is not JSON, or empty."""
     words: str
@@ -277,7 +277,7 @@ class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A prompt; it waits its turn while one is running."""
 
     text: str
-    """Not empty."""
+    """The prompt, which must not be empty."""
     include: tuple[str, ...] = ()
     """Paths of files that come along, relative to the workspace or absolute."""
 

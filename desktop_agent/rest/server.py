@@ -31,7 +31,7 @@ _TOKEN_BYTES: Final = 32
 class ServeOptions(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 0
-    """0: any that is free."""
+    """The port to listen on; 0: any that is free."""
     certificate: Path | None = None
     """The certificate for TLS, in PEM; with its `key`."""
     key: Path | None = None

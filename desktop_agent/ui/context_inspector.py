@@ -128,7 +128,7 @@ class ContextBar(QWidget):
 _PIECE = 24_000
 """Characters inserted at once: a few milliseconds."""
 _LONGEST_LINE = 8_000
-"""Longer lines are broken: Qt lays out a whole line at once."""
+"""How long a line may be. Longer ones are broken: Qt lays out a whole line at once."""
 
 
 class LongText(QPlainTextEdit):
@@ -186,7 +186,7 @@ class LongText(QPlainTextEdit):
 
 
 _SHOWN_ROWS = 4
-"""Further rows scroll, so that the text above keeps its space."""
+"""How many rows are shown. Further rows scroll, so that the text above keeps its space."""
 _TOOLTIP_CHARS = 2_000
 
 

@@ -157,7 +157,7 @@ class _Mark(QWidget):
 
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
-"""As wide as the composer with its margins."""
+"""The panel's greatest width: that of the composer with its margins."""
 
 
 class JobsPanel(QWidget):

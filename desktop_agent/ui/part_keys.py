@@ -84,7 +84,7 @@ PLACE_KEYS: Final = (
     _key("picture", "Ctrl+1", "Show the picture in its own size"),
     _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
 )
-"""In the order of the list. Those with an action are declared in `core/settings/keyboard.py`, too."""
+"""The keys of each place, in the order of the list. Those with an action are also in `core/settings/keyboard.py`."""
 
 
 def can_send(action: str, keys: str) -> bool:

@@ -20,7 +20,7 @@ from desktop_agent.core.settings.workspace_settings import Answer, ProjectPropos
 from desktop_agent.ui.widgets.banner import few_lines
 
 _LOOK_EVERY_MS = 30_000
-"""For changes without a notification, such as a project's first file; rare, so that the machine can sleep."""
+"""How often to look for changes without a notification, such as a project's first file; rarely, to save power."""
 _SETTLED_MS = 1_000
 """A file that is empty or missing for less than this is being saved."""
 

@@ -61,7 +61,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
 
 
 _MOST_LINES = 60
-"""Laying out more would take noticeable time, and nobody reads it at a start."""
+"""How many lines are shown: laying out more would take noticeable time, and nobody reads it at a start."""
 
 
 class News(Controller):

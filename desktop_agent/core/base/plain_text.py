@@ -20,15 +20,15 @@ HIDDEN = (
     r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"  # hieroglyphs, shorthand, music
     r"\U0001fffe\U0001ffff\U000e0000-\U000e0fff"  # tags, which smuggle text, and more variation selectors
 )
-"""For a character class of a regular expression. The joiners U+200C and U+200D are in `HIDING`: several scripts and
-emoji need them, so it depends on the preceding character.
+"""The invisible characters, for a character class of a regular expression. The joiners U+200C and U+200D are in
+`HIDING`: several scripts and emoji need them, so it depends on the preceding character.
 """
 
 HIDING = re.compile(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
 """Matches every character that must be shown by name where the user bases a decision on a text."""
 
 TURNING = "\u202a-\u202e\u2066-\u2069"
-"""For a character class: characters that override the writing direction. Prose can need other invisible characters,
+"""Characters that override the writing direction, for a character class. Prose can need other invisible characters,
 such as no-break spaces; these make it read as different text.
 """
 
@@ -45,7 +45,7 @@ sight.
 """
 
 MOST_SHOWN_CHARS = 60_000
-"""Longer texts are not shown in full, so they cannot be allowed: their layout would freeze the window."""
+"""How long a text may be to be shown in full. A longer one cannot be allowed: its layout would freeze the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:

@@ -24,7 +24,7 @@ class Keyring(Protocol):
 HIDDEN = "***"
 
 _SHORTEST_SECRET = 8
-"""Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
+"""The length of the shortest known key. Shorter ones (`none`, `ollama`) are placeholders; hiding them garbles words."""
 
 # No alternative looks twice at the same text: what is masked may be megabytes, made by an attacker.
 # Only single characters are possessive: of groups that are, Python 3.11.2 finds nothing.

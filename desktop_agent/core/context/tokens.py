@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 _BYTES_PER_TOKEN = 3.6
-"""In UTF-8: fits code and prose in most languages, and is about one token per Chinese or Japanese character."""
+"""How many bytes of UTF-8 a token has: fits code and prose in most languages, and Chinese and Japanese characters."""
 _PICTURE_TOKENS = 1_500
 _BLOCK_TOKENS = 6
 """The tokens that wrap a block."""

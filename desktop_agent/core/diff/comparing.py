@@ -21,13 +21,13 @@ from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_BYTES = 1_000_000
-"""Both contents together."""
+"""How large both contents together are at least when a process compares them."""
 BIG_LINES = 20_000
-"""Both contents together: smaller ones are matched in about 5 ms."""
+"""How many lines both contents together have at least; fewer are matched in about 5 ms."""
 TIME_LIMIT_S = 5.0
-"""For one comparison, as in VS Code. A slower one becomes a single edit: 300,000 lines and more, all mixed up."""
+"""How long one comparison may take, as in VS Code. A slower one (300,000 mixed-up lines) becomes a single edit."""
 _COARSE_LIMIT_S = 60.0
-"""For a coarse comparison, which is never slow: a guard against a hanging process, even on the slowest machine."""
+"""How long a coarse comparison may take. It is never slow: this guards against a hanging process."""
 _GRACE_S = 0.5
 """How long a comparison without a waiting caller can continue when another one is requested."""
 _BREATH_S = 0.0001

@@ -134,11 +134,11 @@ def _text_key(diff: FileDiff, hunk: Hunk) -> str:
 
 
 MIN_MOVED_LINES = 3
-"""Lines with a word in them. With fewer, every closing bracket and blank line would count as moved."""
+"""How many lines with a word a moved block has at least: otherwise every closing bracket and blank line would count."""
 MAX_CHANGED_LINES = 50_000
 """With more changed lines than this, on both sides together, no moves are marked: it would cost more than it shows."""
 _MAX_CANDIDATES = 8
-"""Places where the start of a block is looked for. The others are copies of the same few lines."""
+"""How many places are tried for the start of a block. The others are copies of the same few lines."""
 
 _BlockStart = tuple[str, str, str]
 

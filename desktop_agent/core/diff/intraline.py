@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 MAX_LINE_CHARS = 2_000
-"""Longer lines are compared only by their common start and end."""
+"""How long lines may be to be compared in full. Longer ones are compared only by their common start and end."""
 MIN_KEPT = 0.25
 """Lines that share less than this fraction count as different: marking nearly everything would mark nothing."""
 

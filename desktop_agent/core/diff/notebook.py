@@ -22,7 +22,7 @@ MAX_VALUES = 200_000
 """How many values a notebook may have, counted as commas: many tiny ones are slow to read, however few bytes."""
 MAX_CELLS = 5_000
 MAX_OUTPUT_LINES = 8
-"""Further lines of an output are counted and not shown."""
+"""How many lines of an output are shown. Further lines are counted."""
 
 CellType = Literal["code", "markdown", "raw"]
 

@@ -25,7 +25,7 @@ PIECE_LINES: Final = 1_000
 PIECE_BYTES: Final = 64 * 1024
 """How much is split at once, in a fraction of a millisecond. A longer line is a piece of its own."""
 _MAX_KEPT: Final = 32
-"""Pieces per side: more than a page shows, even of long lines."""
+"""How many pieces are kept per side: more than a page shows, even of long lines."""
 
 
 class Pieces(NamedTuple):
@@ -135,7 +135,7 @@ class DiffOutline(NamedTuple):
     old_pieces: Pieces | None
     new_pieces: Pieces | None
     edits: bytes
-    """Four numbers each."""
+    """The edits, four numbers each."""
     converted: bytes
     """Indexes of the edits that change only line endings."""
     hunks: bytes

@@ -40,7 +40,7 @@ from desktop_agent.core.transcript import (
 
 _MAX_NESTING = 60
 _MAX_COLOURED_CHARS = 100_000
-"""Longer code is not coloured: a lexer may take seconds for it."""
+"""How long code may be to be coloured: a lexer may take seconds for longer code."""
 _MAX_COLOURED_LINE = 5_000
 
 

@@ -31,7 +31,7 @@ class Challenge:
     """A server's answer to a token with too few rights: RFC 6750 3.1, `insufficient_scope`."""
 
     header: str
-    """Its `WWW-Authenticate`, in plain ASCII and bounded."""
+    """The answer's `WWW-Authenticate`, in plain ASCII and bounded."""
     scopes: frozenset[str]
 
 
@@ -71,7 +71,7 @@ class GrantedAccess:
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
     expires_in: timedelta | None = None
-    """`None` when that is not known."""
+    """How long the token is valid, in seconds; `None` when that is not known."""
     scopes: frozenset[str] = frozenset()
 
 

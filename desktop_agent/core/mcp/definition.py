@@ -131,9 +131,9 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Added to the environment, from which credentials have been removed."""
+    """Variables added to the environment, from which credentials have been removed."""
     cwd: str = ""
-    """Absolute, or relative to the file that defines it; empty for the workspace."""
+    """The folder to start it in, absolute or relative to the file that defines it; empty for the workspace."""
     encoding: str = "utf-8"
     encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
     sandbox: ServerSandbox | None = None

@@ -153,7 +153,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
     hint: str = ""
     facts: ServerFacts | None = None
-    """Kept after the server ends."""
+    """What the server said about itself; kept after it ends."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
     """The prompts that it listed when it started."""
@@ -165,7 +165,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     needs_sign_in: bool = False
     """Whether its last answer required the user to sign in or to grant more scopes."""
     last_calls: tuple[LastCall, ...] = ()
-    """Newest last."""
+    """The last calls, newest at the end."""
 
 
 def unused_line(facts: ServerFacts) -> str:

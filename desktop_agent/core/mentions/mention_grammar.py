@@ -41,7 +41,7 @@ class Mention(Struct, frozen=True):
     source: str
     target: str
     written: str
-    """Including the `@` and any quotation marks."""
+    """The mention as written, with the `@` and any quotation marks."""
     start: int
 
 
@@ -135,7 +135,7 @@ _LOOKS_LIKE_A_PATH = re.compile(
     r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"
     r"|log|lua|md|mjs|pdf|php|png|ps1|py|pyi|rb|rs|rst|scss|sh|sql|svg|swift|toml|ts|tsv|tsx|txt|webp|xml|yaml|yml|zig)"
 )
-"""`@app.route` and `@angular/core` do not match."""
+"""Matches what is certainly meant as a path; not `@app.route` and `@angular/core`."""
 
 
 class PathMention(Struct, frozen=True):
@@ -143,7 +143,7 @@ class PathMention(Struct, frozen=True):
 
     path: str
     written: str
-    """Including the `@`, any quotation marks and any lines."""
+    """The mention as written, with the `@`, any quotation marks and any lines."""
     start: int
     first: int = 0
     """The first line meant, counted from 1; 0 means the whole file."""

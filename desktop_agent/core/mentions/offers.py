@@ -137,7 +137,7 @@ class FolderPaths:
 class MentionSources(Struct, frozen=True, kw_only=True):
     paths: FolderPaths
     sessions: tuple[OfferedSession, ...] = ()
-    """Most recently used first."""
+    """The sessions, most recently used first."""
     servers: tuple[ServerStatus, ...] = ()
 
 

@@ -31,7 +31,7 @@ class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     efforts: tuple[str, ...] | None = None
     """The levels of effort that can be requested, lowest first; empty if the model takes no level."""
     price: Rates | None = None
-    """In US dollars per million tokens, now, for a request of usual size."""
+    """The present price in US dollars per million tokens, for a request of usual size."""
 
 
 class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):

@@ -32,11 +32,11 @@ class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
     input: float
     output: float
     cache_read: float | None = None
-    """None: the same as other input."""
+    """The price of input read from the cache; None: the same as other input."""
     cache_write: float | None = None
-    """For what is cached for five minutes. None: the same as other input."""
+    """The price of input cached for five minutes; None: the same as other input."""
     since: date | None = None
-    """None: valid before the first day on which the price is known to have changed."""
+    """The first day on which they are valid; None: before the first known change of the price."""
     above: int = 0
     """The rates apply to all tokens of such a request, not only to those above."""
 
@@ -45,7 +45,7 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...]
     """Its names in requests: `name`, `beginning*`, `*part*` or `/regular expression/`. Case does not matter."""
     rates: tuple[Rates, ...] = ()
-    """By day, then by size of the input; empty if the cost per token is unknown."""
+    """The rates by day, then by size of the input; empty if the cost per token is unknown."""
     context_tokens: int | None = None
 
     def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:

@@ -70,7 +70,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """The cost of one search, in US dollars. None: unknown, or part of the cost that it reports."""
     local: LocalSign | None = None
     models: tuple[str, ...] = ()
-    """Offered before its own list is known, the default first."""
+    """Models that are offered before its own list is known, the default first."""
     prices: str = ""
     """Its name in the table of prices. Empty: none of its prices are known."""
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"

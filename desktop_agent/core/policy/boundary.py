@@ -25,7 +25,7 @@ class ResolvedPath(Struct, frozen=True):
     absolute: Path
     """The parents are resolved, a symlink in the last place is kept."""
     relative: str
-    """Relative to the workspace, with `/`, as displayed and recorded in the journal; absolute outside the workspace."""
+    """The path as displayed and recorded: relative to the workspace, with `/`, or absolute if it is outside."""
 
     @property
     def target(self) -> Path:

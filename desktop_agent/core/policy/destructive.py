@@ -92,7 +92,7 @@ class _Folders:
 
 
 _MOST_FOLDERS = 8
-"""Once a line visits more, the rest counts as run in the last one."""
+"""How many folders a line may visit; after that, the rest counts as run in the last one."""
 
 
 def _is_chain(text: str) -> bool:

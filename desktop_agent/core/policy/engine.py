@@ -64,7 +64,7 @@ class Ask(Struct, frozen=True):
     """Whether no rule could ever answer it, so that a yes holds for this call only."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """As in `ApprovalRequest`. A command without patterns can only be allowed by its exact text."""
+    """Patterns for rules, as in `ApprovalRequest`. A command without any can only be allowed by its exact text."""
     standing: Rule | None = None
     """The rule that allowed the server's tool before it changed, and does not apply to the changed one."""
 
@@ -202,7 +202,7 @@ def _folder_patterns(folder: str) -> tuple[str, ...]:
 
 
 _MOST_FILES = 3
-"""More files than this share the patterns of their common folder."""
+"""How many files get their own patterns; more share those of their common folder."""
 
 
 def _asked_by(rule: Rule) -> str:

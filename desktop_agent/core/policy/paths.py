@@ -38,7 +38,7 @@ _OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
 """Any suffix word, for the files of one program: `.npmrc-work`."""
 
 _LONGEST_NAME = 255
-"""No file system has longer names; commands have longer words."""
+"""The longest name of a file on any file system; commands have longer words."""
 
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
 

@@ -34,7 +34,7 @@ class Reader(Struct, frozen=True):
 
 
 _HARMLESS = Reader()
-"""Nothing in its words can make it write, so unknown words do not matter."""
+"""For programs that no word can make write, so that unknown words do not matter."""
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
@@ -79,7 +79,7 @@ _GIT_BAD_LONGS = (
     "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
     "upload-pack", "ext-grep", "paginate", "batch-command", "help", "remerge-diff",
 )  # fmt: skip
-"""They write, run another program (a diff driver, gpg, a pager with `--help`), or store what they compute."""
+"""Options that write, run another program (a diff driver, gpg, a pager with `--help`), or store a result."""
 _VERIFIES = re.compile(r"%[-+ ]?G")
 """A placeholder of `--format` that makes gpg verify a signature: `%G?`, `%GK`, `%GS` …"""
 _VERIFIES_REF = re.compile(r"(?<!contents:)signature")

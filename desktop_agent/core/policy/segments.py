@@ -442,7 +442,7 @@ class Segment(Struct, frozen=True, kw_only=True):
     wrappers: tuple[str, ...] = ()
     """The programs it runs under, outermost first: `sudo`, `env`, `bash`."""
     outer: tuple[tuple[Word, ...], ...] = ()
-    """For each wrapper, its word and everything behind it."""
+    """The word of each wrapper, with everything behind it."""
     start: int = 0
     end: int = 0
     """`start` and `end` span the command in the line, including its wrappers."""

@@ -274,7 +274,7 @@ class Compacted(DurableEvent, frozen=True, kw_only=True):
     is_automatic: bool = False
     tokens_before: int = 0
     tokens_after: int = 0
-    """Like `tokens_before`, an estimate for the whole request."""
+    """The estimated tokens of the whole request afterwards, like `tokens_before`."""
     shortened: tuple[CallId, ...] = ()
     """Kept calls of whose results the model sees only the beginning and the end from now on."""
 
@@ -332,7 +332,7 @@ class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
     turn: int
     call: ToolCall
     title: str
-    """One line for people: `src/app.py`, `pytest -q`."""
+    """The call in one line, for people: `src/app.py`, `pytest -q`."""
     source: ToolSource
     capabilities: tuple[Capability, ...]
     is_read_only: bool

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from desktop_agent.core.protocol.model import Answer, FormField, ServerQuestion
 
 LARGEST = 2**53
-"""Numbers beyond this are not exact in JSON as programs read it."""
+"""The largest number that is exact in JSON as programs read it."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 

@@ -88,7 +88,7 @@ class _Thinking(GrowingText):
 
 
 WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_results": 5}}
-"""Limited to as many results as our own tool returns."""
+"""A router's web search, limited to as many results as our own tool returns."""
 
 _LONGEST_QUOTE = 600
 """How much of a quote is kept, in characters: a router can quote a whole page."""
@@ -138,7 +138,7 @@ class _Calls:
 
 class _Call(GrowingCall):
     given_id = ""
-    """Empty when the server gave none; the turn makes IDs unique."""
+    """The server's id; empty when it gave none. The turn makes ids unique."""
 
 
 _DONE = "[DONE]"

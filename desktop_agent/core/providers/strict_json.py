@@ -50,7 +50,7 @@ class TextJoiner:
 
 
 MAX_DEPTH = 100
-"""Deeper nesting is refused: no tool needs it, and encoders give up at a few hundred levels."""
+"""How deeply JSON may be nested: no tool needs more, and encoders give up at a few hundred levels."""
 
 
 _CHARS_PER_VALUE = 16

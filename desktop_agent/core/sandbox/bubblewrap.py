@@ -30,7 +30,7 @@ from desktop_agent.core.system.processes.runner import Command
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
-"""NixOS has its programs there."""
+"""What stays visible in `/run`: NixOS has its programs there."""
 
 
 class Bubblewrap(Struct, frozen=True):

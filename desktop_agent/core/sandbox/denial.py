@@ -30,7 +30,7 @@ _NOT_FOUND = (
     rf"\bspawn {_NAME} ENOENT\b",  # Node
     rf"exec: {_QUOTED}: executable file not found",  # Go
 )
-"""Compiled only after a command has failed, which spares every start 20 ms."""
+"""Messages about a missing program. Compiled only after a failure, which saves every start 20 ms."""
 _MOST_NAMES = 5
 _PROGRAM_PATH = r"(?P<path>(?:[^\s:'\"‘’`]+(?: [^\s:'\"‘’`]+)*)?/[^:'\"‘’`\n]+)"
 _PATH_NOT_FOUND = (

@@ -64,7 +64,7 @@ class Protection(Struct, frozen=True):
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
-    """Must not be made either: who makes a `.git` controls what runs when the user asks for its status."""
+    """Folders that must not be created: who makes a `.git` controls what runs when the user asks for its status."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

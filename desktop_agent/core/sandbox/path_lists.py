@@ -138,7 +138,7 @@ SECRETS_IN_HOME = (
     "Library/Application Support/Cursor", "Library/Application Support/Bitcoin",
     "Library/Application Support/1Password",
 )  # fmt: skip
-"""Relative to a home folder."""
+"""Places of secrets, relative to a home folder."""
 
 SYSTEM_SECRETS = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",

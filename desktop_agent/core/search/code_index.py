@@ -84,7 +84,7 @@ STEP_LINES = 40
 OVERLAP_LINES = 10
 """A definition that begins in one window is contained in it completely, unless it is longer than this."""
 LONGEST_LINE = 500
-"""Of longer lines, which are data or generated, only the beginning is indexed."""
+"""How much of a line is indexed. Longer lines are data or generated."""
 
 
 class CodePassage(Struct, frozen=True):
@@ -138,7 +138,7 @@ class Hit(Struct, frozen=True):
     symbols: tuple[str, ...]
     content: str
     score: float
-    """Higher is better."""
+    """The rank: higher is better."""
 
 
 def index_file(path: Path) -> CacheFile:
@@ -207,7 +207,7 @@ def signature_of(status: os.stat_result) -> str:
 
 
 LARGEST_BYTES = 1024 * 1024
-"""Larger files are data, or generated."""
+"""How large a file may be to be indexed. Larger ones are data, or generated."""
 
 _BATCH_FILES = 64
 """Files in one transaction: a stop loses at most these, and another writer waits as long."""
@@ -374,7 +374,7 @@ SNIPPET_LINE_CHARS = 200
 _LEAD = 2
 _SHORTEST_STEM = 4
 _ENDING = 3
-"""Most letters that an ending such as -ing has."""
+"""How many letters an ending such as -ing has at most."""
 
 
 def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:

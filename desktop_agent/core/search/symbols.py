@@ -127,7 +127,7 @@ def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
 
 
 LONGEST_LINE = 400
-"""Longer lines are data or generated, and could take long."""
+"""How long a line may be: longer ones are data or generated, and could take long."""
 
 SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
@@ -142,7 +142,7 @@ class FoundSymbol(Struct, frozen=True):
     name: str
     path: str
     line: int
-    """From 1."""
+    """The number of its line, from 1."""
 
 
 _WORDS_OF_KINDS: dict[SymbolKind, str] = {
@@ -154,7 +154,7 @@ _WORDS_OF_KINDS: dict[SymbolKind, str] = {
 }
 _KIND_BY_WORD: dict[str, SymbolKind] = {word: kind for kind, words in _WORDS_OF_KINDS.items() for word in words.split()}
 _NO_SYMBOLS = frozenset({"impl", "extension"})
-"""They only extend what is defined elsewhere."""
+"""Words that begin an extension of something defined elsewhere."""
 _WORD = re.compile(r"\w+")
 
 

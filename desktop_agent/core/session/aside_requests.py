@@ -72,7 +72,7 @@ class Retries:
 logger = logging.getLogger(__name__)
 
 UNTITLED_PROVIDERS = frozenset({"demo", "scripted"})
-"""They answer from a script, and a request for a title would use up one of its replies."""
+"""Providers that are not asked for titles: they answer from a script, and a request would use up a reply."""
 
 MAX_TOKENS = 200
 MAX_TITLE_CHARS = 80

@@ -74,7 +74,7 @@ class ReplayState(Struct):
     is_lacking: bool = False
     """Whether content was missing that can come back: this state must then not be stored."""
     places: dict[int, int] = field(default_factory=dict[int, int])
-    """By number, the offsets of the records from which the history may have to be folded again."""
+    """The offsets, by number, of the records from which the history may have to be folded again."""
     beginning: Beginning = WHOLE
 
     def _note(self, record: Record) -> None:

@@ -229,4 +229,4 @@ def amount_in(values: Mapping[str, object], key: str) -> float | None:
 
 
 _MOST = 2**53
-"""Beyond this a number is no longer exact everywhere."""
+"""The largest number that is exact everywhere."""

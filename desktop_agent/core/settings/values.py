@@ -30,7 +30,7 @@ S = TypeVar("S", bound=Section)
 
 class Setting(Struct, frozen=True, kw_only=True):
     key: str
-    """Its dotted name: `tools.limits.max_lines`."""
+    """The dotted name: `tools.limits.max_lines`."""
     kind: Kind
     default: object
     choices: tuple[str, ...]
@@ -113,7 +113,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 _LARGEST = 2**53
-"""Beyond this a number is no longer exact in every program that reads the file."""
+"""The largest number that is exact in every program that reads the file."""
 
 
 @cache

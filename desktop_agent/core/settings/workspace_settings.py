@@ -38,7 +38,7 @@ PROJECT_FOLDER = ".desktop-agent"
 PROJECT_FILE = "config.toml"
 
 _LARGEST_BYTES = 64 * 1024
-"""More than a user would read before trusting it."""
+"""How large a project's file may be: more than a user would read before trusting it."""
 
 _ONLY = (
     "a project may only make approvals, the sandbox, blocked commands, the limits of tools and of spending, and the "

@@ -52,7 +52,7 @@ class SessionUse(Struct, frozen=True):
 
     name: str
     journal_bytes: int
-    """Everything in its folder."""
+    """The size of everything in its folder."""
     own_bytes: int
     """Blobs that no other session refers to."""
     shared_bytes: int

@@ -313,9 +313,9 @@ def _written(known: object) -> str:
 
 _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
-"""Organising a session does not count as using it."""
+"""Events that organise a session, which does not count as using it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
-"""Questions do not outlive their turn."""
+"""Events that settle open questions: questions do not outlive their turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}

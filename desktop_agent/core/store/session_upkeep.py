@@ -56,7 +56,7 @@ class _Extent(Struct):
     """Everything before this offset was read."""
     opened: ev.SessionOpened | None = None
     header: SessionInfo = field(default_factory=SessionInfo)
-    """Only its title counts."""
+    """The source's session, of which only the title counts."""
     begun: int | None = None
     """The offset of the unfinished turn."""
     prepared: int | None = None

@@ -45,7 +45,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     is_settled: bool = False
     """Whether nothing has to be done, because the session is read correctly anyway."""
     line: int | None = None
-    """In the journal, from 1; `None` if the problem is not in one line."""
+    """The number of the line in the journal, from 1; `None` if the problem is not in one line."""
     detail: str = ""
 
 

@@ -84,7 +84,7 @@ def _close(name: str, folder: int | None = None) -> bool:
 
 
 _RACY_NS = 50_000_000
-"""More than a tick of the file system's clock, which is 1 to 16 ms."""
+"""How long a date is too young to be relied on: a tick of the file system's clock takes 1 to 16 ms."""
 _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 """The same where dates have a resolution of one second, as in HFS+, or two, as in FAT."""
 

@@ -267,7 +267,7 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096
-"""In less text, looking for lines is not worth it."""
+"""How long a text must be for looking for lines to be worth it."""
 
 
 def is_ready(screen: Screen) -> bool:
@@ -301,7 +301,7 @@ MOST_BYTES: Final = 1024 * 1024
 """The most output that waits. A program that prints faster than that is blocked, as in every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
-"""Less output is not shortened."""
+"""How much output counts as a flood; less is not shortened."""
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")

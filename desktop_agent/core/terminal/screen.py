@@ -287,7 +287,7 @@ class Writer:
 Numbers = list[int]
 
 _MOST = 100_000
-"""Larger numbers in a sequence are reduced to this."""
+"""The largest number in a sequence; larger ones are reduced to this."""
 
 
 def numbers_of(parameters: str) -> Numbers:

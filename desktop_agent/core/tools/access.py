@@ -61,7 +61,7 @@ class CallRules(Struct, frozen=True, kw_only=True):
     """What a front end may restrict for all calls of a session."""
 
     allowed_tools: Collection[str] | None = None
-    """Only these; None allows all."""
+    """The only tools allowed; None allows all."""
     blocked_tools: Collection[str] = ()
     is_dry_run: bool = False
     role: Role = "worker"

@@ -21,7 +21,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""Larger files are compared by size and date only: they are programs rather than scripts."""
+"""How large a file may be to be read: larger ones are programs rather than scripts, and compared by size and date."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:

@@ -57,7 +57,7 @@ MOST_HIDDEN_ENTRIES = 20_000
 """How many entries of the hidden places are examined, upper levels first."""
 
 Identity = tuple[int, int]
-"""Device and inode."""
+"""The device and the inode of a file."""
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:

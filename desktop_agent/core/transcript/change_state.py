@@ -145,9 +145,9 @@ class ChangeState(Fold):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order made, with the user's, undos and redos; a change that `is_prior` was recorded later."""
+    """All changes in the order made, including the user's, undos and redos; one that `is_prior` was recorded later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
-    """By path, the hunks that the user decided to keep."""
+    """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
     """The user's unsent remarks by id, oldest first."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
@@ -163,7 +163,7 @@ class ChangeState(Fold):
     """What recoveries restored besides changes, each with the call that destroyed it."""
     files_put_back: set[tuple[CallId, OutsideFile]] = field(default_factory=set[tuple[CallId, OutsideFile]])
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """By turn, the largest number of any change in the journal, including planned ones."""
+    """The largest number of any change in the journal by turn, including planned ones."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
     """For each id that several changes in the journal share, how many they are: earlier versions used some ids twice.
     Here they are named only by their order, as `3.2~1` and `3.2~2`.

@@ -128,7 +128,7 @@ class RetryNotices(Struct):
     """Tracks which live entry is the notice of the wait before the next try."""
 
     waiting: int | None = None
-    """Counted from the first live entry; `None` while nothing waits."""
+    """The position among the live entries; `None` while nothing waits."""
 
     def begin(self, paged: PagedEntries, wait_s: float) -> list[Patch]:
         """Mark the notice that announced the wait: the last one, even if the answer to a command follows it."""

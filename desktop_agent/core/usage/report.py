@@ -62,7 +62,7 @@ class ToolUse(Struct, kw_only=True):
     """The calls of one tool that ended on one day."""
 
     day: date
-    """In UTC, as costs are counted."""
+    """The day in UTC, as costs are counted."""
     tool: str
     calls: int = 0
     failed: dict[str, int] = field(default_factory=dict[str, int])
@@ -153,13 +153,13 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     spending: tuple[Spending, ...]
     """What was used and spent, by day, then by model."""
     days: dict[Key, Figures]
-    """Only days with any use, oldest first."""
+    """The days with any use, oldest first."""
     models: dict[Key, Figures]
-    """Most tokens first."""
+    """The models, most tokens first."""
     tools: dict[Key, Figures]
-    """Most time first."""
+    """The tools, most time first."""
     folders: dict[Key, Figures]
-    """Most tokens first."""
+    """The folders, most tokens first."""
 
     def rows(self, by: Grouping) -> dict[Key, Figures]:
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]

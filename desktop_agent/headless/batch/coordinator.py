@@ -26,7 +26,7 @@ class Results:
         """`write` gets each line without its end."""
         self._write = write
         self.done = {outcome.id: outcome for outcome in done}
-        """By task id."""
+        """The results by task id."""
 
     def add(self, outcome: TaskOutcome) -> None:
         """Write a result down; it counts when this returns. Blocks. Raises `AgentError` when it cannot be written."""

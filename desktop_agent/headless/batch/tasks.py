@@ -87,7 +87,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     """What the run changed, as `git apply` takes it. The folder itself is as it was."""
     usage: JsonObject = field(default_factory=dict[str, object])
     cost: float | None = None
-    """In US dollars; None where a price is not known."""
+    """The cost in US dollars; None where a price is not known."""
     problems: tuple[str, ...] = ()
     output: object = None
     duration_s: float = 0.0

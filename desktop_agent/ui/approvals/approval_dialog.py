@@ -33,7 +33,7 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 _HEIGHT = 420
 _TOOL_HEIGHT = 320
-"""For a changed tool, which has more text above it than files have."""
+"""The height of a changed tool's definition, which has more text above it than files have."""
 _COMPACT_HEIGHT = 190
 
 

@@ -22,7 +22,7 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
 _MEASURED_CHARS = 4_000
-"""More would fill the tallest field at any width."""
+"""How much of a text is measured: more would fill the tallest field at any width."""
 _FRAME = 14
 """Border and padding together, including the free space needed below the last line."""
 _SIDES = 18
@@ -285,7 +285,7 @@ class QuestionHead(QWidget):
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
-        """Focusable: no key does harm here."""
+        """The heading. It can have the focus: no key does harm here."""
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
             (question.called, "approvalCall", self.tr("What would be called")),

@@ -10,14 +10,14 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""More would say nothing more about a rule."""
+"""How many earlier questions are judged: more would say nothing more about a rule."""
 
 
 class PastCalls(Struct, frozen=True):
     """The subjects of earlier questions, in the terms of one kind of rule: command lines, paths or tool names."""
 
     subjects: tuple[str, ...] = ()
-    """Distinct, newest first."""
+    """The distinct subjects, newest first."""
     questions: tuple[tuple[str, ...], ...] = ()
     """The subjects of each question."""
 

@@ -19,7 +19,7 @@ FORMATS = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "W
 """The formats that are read, with Qt's names. Not SVG, which could refer to other files."""
 
 MAX_PIXELS = 50_000_000
-"""Larger pictures are not decoded: 50 million pixels already take 200 MB."""
+"""How large a picture may be to be decoded: 50 million pixels already take 200 MB."""
 
 
 class CardPicture(Struct, frozen=True):

@@ -43,7 +43,7 @@ _VERBS = {
     "web_search": "Search the web",
     "todo_write": "Plan",
 }
-"""For tools whose names begin with no word of `_PREFIXES`, or with a misleading one."""
+"""Verbs for tools whose names begin with no word of `_PREFIXES`, or with a misleading one."""
 
 _PREFIXES = {
     "read": "Read",
@@ -323,7 +323,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 
 
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
-"""For turns of unknown length: recorded afterwards, or by another program."""
+"""Words for turns of unknown length: recorded afterwards, or by another program."""
 
 
 def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:

@@ -30,7 +30,7 @@ class Folder:
         self.parent = parent
         self.position = position
         self.path = name if parent is None or not parent.path else f"{parent.path}/{name}"
-        """Relative to the workspace, with `/`; empty for the workspace itself."""
+        """The path relative to the workspace, with `/`; empty for the workspace itself."""
         self.depth: int = -1 if parent is None else parent.depth + 1
         self.names: list[str] = []
         self.folder_count = 0

@@ -299,7 +299,7 @@ _REST = 20
 """Polling takes at most one part in this many of the time."""
 
 MAX_MATCHES = 200
-"""Further matches are not listed; the count includes them."""
+"""How many matches are listed. The count includes further ones."""
 
 
 def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[ListingEdit]]:

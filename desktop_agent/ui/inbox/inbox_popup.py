@@ -186,7 +186,7 @@ _WIDTH = 460
 _MARGIN = 8
 _LEAST_HEIGHT = 150
 _MOST_ROWS = 50
-"""Rows are widgets: a hundred waiting sessions would take longer than a frame."""
+"""How many rows are shown. They are widgets: a hundred waiting sessions would take longer than a frame."""
 
 
 class InboxPopup(Popup):

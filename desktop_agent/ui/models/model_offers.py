@@ -40,7 +40,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 
     provider: str
     account: str = ""
-    """Its name; empty for the provider's default account."""
+    """The account's name; empty for the provider's default account."""
     label: str
     models: tuple[ModelOffer, ...] = ()
     is_connected: bool = True

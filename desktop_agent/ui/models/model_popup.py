@@ -137,7 +137,7 @@ _SIGN: Final = 16.0
 _PRICE: Final = 96.0
 _SIZE: Final = 44.0
 _TO_THE_RIGHT: Final = RIGHT.value
-"""As a number: converting a Python enumeration takes as long as drawing a word."""
+"""An alignment as a number: converting a Python enumeration takes as long as drawing a word."""
 _NEAR: Final = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
 
 

@@ -87,7 +87,7 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     """Those of the open folder; `None` while they are not known."""
     has_folder: bool = True
     recent: tuple[Recent, ...] = ()
-    """Earlier choices, the latest first."""
+    """The earlier choices, latest first."""
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
         """Return the entries of a kind. Empty for files: they are too many to make entries of."""

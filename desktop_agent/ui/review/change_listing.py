@@ -37,7 +37,7 @@ _ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.Access
 class _Choice(NamedTuple):
     label: str
     baseline: ReviewBaseline | None
-    """None for a separator between two groups."""
+    """The baseline; None for a separator between two groups."""
     obstacle: str = ""
 
 

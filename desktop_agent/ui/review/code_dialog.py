@@ -27,7 +27,7 @@ class ApplyTarget(NamedTuple):
 
     path: str
     text: str | None
-    """`None` if the file does not exist yet."""
+    """The file's text; `None` if the file does not exist yet."""
     digest: Digest | None
 
 

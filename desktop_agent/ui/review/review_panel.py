@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PAUSE_MS = 4
-"""Between two steps, so that the event loop can handle other events."""
+"""The pause between two steps, so that the event loop can handle other events."""
 
 
 class ReviewPanel(QWidget):
@@ -57,7 +57,7 @@ class ReviewPanel(QWidget):
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
         self.content: ReviewContent | None = None
-        """`None` until something has changed."""
+        """The content; `None` until something has changed."""
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRunnable, QThread
 from PySide6.QtWidgets import QDialog
 
 FRAME_MS = 33
-"""Thirty times a second: as often as a view of streaming text needs to change."""
+"""The interval of thirty updates a second: as often as a view of streaming text needs to change."""
 
 
 class Throttle(QObject):

@@ -82,7 +82,7 @@ LIMIT_MS: Final = 50
 """What a user notices, with a margin for a busy machine. Work in the window should stay under 16 ms."""
 
 _QUIET_S: Final = 5.0
-"""At most one warning in this time: what blocks once often blocks again."""
+"""The shortest time between two warnings: what blocks once often blocks again."""
 
 _PACKAGE: Final = str(PACKAGE_FOLDER)
 

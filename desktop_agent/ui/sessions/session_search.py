@@ -44,7 +44,7 @@ class FoundRow(NamedTuple):
     hit: SearchHit | None
     title: str
     detail: str
-    """For a session, its folder; for a place, its time."""
+    """The folder of a session; the time of a place."""
     kind: str = ""
 
 

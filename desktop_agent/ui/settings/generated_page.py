@@ -36,7 +36,7 @@ class GeneratedPage(Page):
 
 
 _MOST_FOUND = 8
-"""More would take too long to build."""
+"""How many found settings are shown: more would take too long to build."""
 
 
 class SearchPage(Page):

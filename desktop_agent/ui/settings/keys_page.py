@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names
 _tr = partial(QCoreApplication.translate, "ShortcutRecorder")
 
 _MOST_FOLLOWING = 3
-"""Keys after the first: Qt supports no more."""
+"""How many keys may follow the first: Qt supports no more."""
 
 
 class ShortcutRecorder(QFrame):

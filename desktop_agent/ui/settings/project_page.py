@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
-"""For untrusted text: a long line must not fill the window."""
+"""How long a line of untrusted text may be: it must not fill the window."""
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 

@@ -179,7 +179,7 @@ class CallList(UnfoldedRows):
 _LONGEST_ABOUT = 400
 _SPACING = 2
 _SLICE_S = 0.0015
-"""Short, because the page lays out and paints all its content beside the rows."""
+"""How long to build rows at once: short, because the page lays out and paints all its content beside them."""
 
 
 class ToolRow(QWidget):

@@ -48,7 +48,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "telemetry": QT_TRANSLATE_NOOP("SettingsSections", "Telemetry"),
     "project": QT_TRANSLATE_NOOP("SettingsSections", "Project"),
 }
-"""In the order of the dialog."""
+"""The sections in the order of the dialog."""
 
 
 def section_title(section: Section) -> str:

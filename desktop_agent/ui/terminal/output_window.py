@@ -22,7 +22,7 @@ from desktop_agent.ui.wording.visible_text import index_of, lowered, utf16_lengt
 ROW_CHARS = COLUMNS
 """A longer line continues in the next row: Qt lays a row out as a whole, and 2 MB of it would freeze the window."""
 MAX_CHARS = 20_000_000
-"""Laying out a longer text would freeze the window; the end of the output matters most."""
+"""How much text is shown: laying out more would freeze the window. The end of the output matters most."""
 
 
 class PrintedDocument(NamedTuple):

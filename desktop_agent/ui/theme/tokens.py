@@ -130,7 +130,7 @@ _COLOURS = {
     "syntax_comment": ("#676C75", "#8C949F", "#404449", "#BEC5CE"),
     "syntax_number": ("#A85400", "#E5A76B", "#643000", "#FFC48C"),
 }
-"""By role: light, dark, light and dark with high contrast."""
+"""The colours by role: light, dark, light and dark with high contrast."""
 
 _COLOUR_BLIND_SAFE = {
     "added_line": ("#E3EFFC", "#14263A", "#DCEBFD", "#03203D"),
@@ -172,7 +172,7 @@ class Space:
     XL = 20
     XXL = 28
     ENTRY = 14
-    """Between two entries of the transcript."""
+    """The space between two entries of the transcript."""
 
 
 class Radius:

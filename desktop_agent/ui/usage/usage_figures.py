@@ -167,7 +167,7 @@ class PlotBar(Struct, frozen=True, kw_only=True):
 
     name: str
     value: float | None
-    """None where it is not known."""
+    """The value; None where it is not known."""
     end: float | None = None
     text: str
     detail: str

@@ -369,7 +369,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     warning: str
     """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
-    """Two per grouping: over time for days, a row per item for the others."""
+    """The plots, two per grouping: over time for days, a row per item for the others."""
     tables: dict[Grouping, Table]
 
     @property

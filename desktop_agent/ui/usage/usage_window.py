@@ -47,7 +47,7 @@ from desktop_agent.ui.widgets.rows import LEFT, NO_PARENT, RIGHT, AnyIndex, Focu
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
-"""As numbers: combining Python enumerations takes as long as drawing a word."""
+"""Alignments as numbers: combining Python enumerations takes as long as drawing a word."""
 
 
 class CellDelegate(RowDelegate):

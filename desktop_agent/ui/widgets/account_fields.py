@@ -107,7 +107,7 @@ class ApiKeyField(QWidget):
 
 
 NO_KEY = ""
-"""In place of the header that carries the key: no key is sent."""
+"""Stands in place of the header that carries the key: no key is sent."""
 
 
 class AccountFields(QObject):

@@ -85,7 +85,7 @@ class ExactText(QObject):
         self._document = document
         self._known: dict[int, TextPiece] = {}
         self._text: str | None = None
-        """Cached after each change: each key press asks for it a dozen times."""
+        """The text, cached after each change: each key press asks for it a dozen times."""
         self.is_mending = False
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)

@@ -142,7 +142,7 @@ class Note(QLabel):
     def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:
         super().__init__(quoted(text))
         self._heights: dict[int, int] = {}
-        """By width, as far as asked for; the margins no longer change by then."""
+        """The heights by width, as far as asked for; the margins no longer change by then."""
         self.setObjectName(object_name)
         self.setProperty("role", role)
         self.setProperty("note", True)

@@ -18,7 +18,7 @@ Colouring = tuple[tuple[int, int, str], ...]
 """Start and length in UTF-16 units, and the palette's name for the colour, in order."""
 
 _MAX_LINE = 2_000
-"""Lines longer than this are data, not code; some lexers take seconds for them."""
+"""How long a line of code may be: longer ones are data, and some lexers take seconds for them."""
 
 
 class Lexer(Protocol):

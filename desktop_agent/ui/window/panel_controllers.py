@@ -312,7 +312,7 @@ class ContextController(PanelController):
 _PAUSE_MS: Final = 4
 """The pause between two pieces of a dialog, without which other work would run in the same turns of the loop."""
 _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
-"""After this many pauses the card of the question has been drawn: row updates come at most a frame apart."""
+"""After how many pauses the card of the question has been drawn: row updates come at most a frame apart."""
 
 
 class ApprovalController(PanelController):

@@ -36,7 +36,7 @@ _MODES: dict[SandboxMode, tuple[str, str, str]] = {
 
 POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)
-"""Repeated here, because the window is painted before the core is imported."""
+"""The sandbox modes, repeated here because the window is painted before the core is imported."""
 
 
 def _mode_text(text: str) -> str:

@@ -105,7 +105,7 @@ def _words(causes: list[BaseException], address: str) -> tuple[str, str]:
 
 _HEADER = re.compile(r"[\x20-\x7e]{1,2000}")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-"""RFC 6749 3.3."""
+"""A scope as RFC 6749 3.3 defines it."""
 
 _STATUS = 403
 
@@ -320,7 +320,7 @@ def _message(content: bytes) -> Mapping[str, object]:
 
 
 _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
-"""No read timeout: an answer may take as long as its call, which has its own limit."""
+"""Time limits, none for reading: an answer may take as long as its call, which has its own limit."""
 
 
 @asynccontextmanager

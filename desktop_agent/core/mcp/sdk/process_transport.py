@@ -83,7 +83,7 @@ def _number_in(line: str) -> int | None:
 
 
 GRACE_S = 2.0
-"""From closing its input to TERM: closing is the protocol's way to ask a server to end."""
+"""How long after its input was closed a server gets TERM: closing is the protocol's way to ask it to end."""
 
 MOST_STRAY_LINES = 200
 """How many lines in a row may be no messages: enough for a greeting, not for a flood."""

@@ -160,7 +160,7 @@ class IdleTimeout:
         self._timeout_s = timeout_s
         self._questions = 0
         self.limit = asyncio.timeout(timeout_s)
-        """Enter it for the call; it raises `TimeoutError`."""
+        """The time limit to enter for the call; it raises `TimeoutError`."""
 
     def renew(self) -> None:
         if not self.limit.expired():

@@ -149,7 +149,7 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
     spent_usd: float
     """What was spent, as far as known; for a day limit, by all sessions."""
     until_usd: float
-    """When to ask again, counted like `spent_usd`."""
+    """The amount at which to ask again, counted like `spent_usd`."""
 
 
 class ToolChange(Struct, frozen=True, kw_only=True):

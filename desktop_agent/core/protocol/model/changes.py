@@ -28,7 +28,7 @@ class FileExtras(Struct, frozen=True, kw_only=True):
     """What a file has besides content and permission bits: its owner, and extended attributes, including ACLs."""
 
     owner: tuple[int, int]
-    """User id and group id."""
+    """The user id and the group id."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Names and values in base64, sorted."""
 

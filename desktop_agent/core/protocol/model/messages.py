@@ -39,7 +39,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     """
 
     mention: str
-    """As written in the prompt: `@docs:readme`."""
+    """The mention as written in the prompt: `@docs:readme`."""
     server: str = ""
     """The MCP server that it came from; empty for everything but a resource."""
     uri: str

@@ -24,7 +24,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = None
-    """US dollars; `None` if no price is known, 0 for the answers of a model on this machine."""
+    """The cost in US dollars; `None` if no price is known, 0 for the answers of a model on this machine."""
     web_searches: int = 0
     """How often the provider searched the web, which it charges for separately."""
     unpriced_tokens: int = 0
@@ -115,7 +115,7 @@ class GuidanceFile(Struct, frozen=True, kw_only=True):
     """An AGENTS.md as it was read."""
 
     path: str
-    """Absolute for the user's own; else relative to the workspace, with `/`."""
+    """The file's path: absolute for the user's own, else relative to the workspace, with `/`."""
     scope: GuidanceScope
     text: str
     is_cut: bool = False
@@ -188,9 +188,9 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     seq: int
     turn: int
-    """0 if it belongs to no turn."""
+    """The turn it belongs to; 0 for none."""
     call_id: CallId
-    """Empty if it belongs to no tool call."""
+    """The tool call it belongs to; empty for none."""
     kind: HitKind
     at: datetime
     snippet: str
@@ -228,7 +228,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     """What one day's requests to one model used and cost."""
 
     day: date
-    """In UTC, as vendors count them."""
+    """The day in UTC, as vendors count days."""
     provider: str
     model: str
     requests: int
@@ -239,7 +239,7 @@ class DayAllowance(Struct, frozen=True, kw_only=True):
     """How much all sessions together may spend on a day before the user is asked again, as the user agreed."""
 
     day: date
-    """In UTC."""
+    """The day in UTC."""
     until_usd: float
     call_id: str = ""
     """The pending question; empty once the user said yes."""

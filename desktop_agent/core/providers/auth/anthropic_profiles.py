@@ -37,9 +37,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     base_url: str
     workspace_id: str
-    """Empty for the default workspace."""
+    """The workspace; empty for the default one."""
     client_id: str
-    """Empty when another program renews the tokens."""
+    """The client that renews the tokens; empty when another program does."""
     credentials_path: Path
 
 

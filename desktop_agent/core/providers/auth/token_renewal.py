@@ -32,7 +32,7 @@ from desktop_agent.core.system.processes.child import unhurried
 class _Access:
     token: str = field(repr=False)
     expires_at: int | None = None
-    """Seconds since 1970."""
+    """When it expires, in seconds since 1970."""
     scopes: tuple[str, ...] = ()
 
 

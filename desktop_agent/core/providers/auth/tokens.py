@@ -32,9 +32,9 @@ class Tokens:
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
-    """`None` when another program renews the access token."""
+    """The refresh token; `None` when another program renews the access token."""
     expires_at: datetime | None = None
-    """`None` when unknown: the token is used until it is refused."""
+    """When the access token expires; `None` when unknown: it is used until it is refused."""
     scopes: frozenset[str] = frozenset()
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
@@ -59,7 +59,7 @@ _LONGEST_TOKEN = 16_384
 _LONGEST_LIFE_S = 10 * 366 * 24 * 3600
 
 _Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
-"""Printable, so that it can be sent in a header."""
+"""A printable text, so that it can be sent in a header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +71,9 @@ class TokenAnswer:
     id_token: _Secret | None = field(default=None, repr=False)
     token_type: str = "Bearer"  # noqa: S105 - the kind of a token
     expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
-    """Seconds."""
+    """The lifetime in seconds."""
     scope: str | None = None
-    """`None` when all requested scopes are granted."""
+    """The granted scopes; `None` when they are all that were requested."""
 
     def tokens(self, now: datetime, *, before: Tokens | None = None, scopes: frozenset[str] = frozenset()) -> Tokens:
         """Return the tokens, valid from `now` on. `before` fills missing values; without it, `scopes` the scopes."""

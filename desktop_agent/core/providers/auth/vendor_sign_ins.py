@@ -48,7 +48,7 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
     issuer: str = "https://auth.openai.com"
     resource: str = "https://api.openai.com/v1"
     first_client_id: str = "dynamic_agent_client"
-    """For the first sign-in of an account; its answer brings the id that is used from then on."""
+    """The client id for the first sign-in of an account, whose answer brings the id that is used from then on."""
     agent_name: str = "Desktop Agent"
     redirect_path: str = "/auth/callback"
     """The same each time; only the port can change."""

@@ -34,7 +34,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
 _LIMIT = MAX_LINE_BYTES + 1
-"""Including the newline."""
+"""How long a line may be, including the newline."""
 
 
 State = tuple[int, int]

@@ -24,7 +24,7 @@ MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are neither written nor read. Long texts are in blobs, so a normal line has a few kilobytes."""
 
 MAX_DEPTH = 300
-"""Readers refuse deeper nesting; writers give up earlier."""
+"""How deeply a line may be nested for readers; writers give up earlier."""
 
 _BLOCK_BYTES = 2**20
 
@@ -33,11 +33,11 @@ class Line(Struct, frozen=True):
     """One line of a journal file."""
 
     number: int
-    """From 1."""
+    """The line's number, from 1."""
     offset: int
     size: int
     content: bytes | None
-    """Without its newline; `None` if the line is too long to be read."""
+    """The line without its newline; `None` if it is too long to be read."""
     is_ended: bool
     """Whether it has its newline. If not, it is being written, or was when its process ended."""
 

@@ -346,7 +346,7 @@ def _link(target: Path, link: Path) -> None:
 
 
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""About 200,000 changed files: more than a user reads, and still harmless."""
+"""How much of a status is read: about 200,000 changed files, more than a user reads, and still harmless."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024

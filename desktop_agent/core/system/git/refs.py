@@ -204,7 +204,7 @@ async def _write(git: PinnedGit, *arguments: str) -> str:
 
 
 _YOUNG_NS: Final = 3_000_000_000
-"""Longer than a tick of any file system's clock, which can be two seconds."""
+"""How long a date is too young to be relied on: a tick of any file system's clock takes at most two seconds."""
 _MOST_FILES: Final = 2_000
 _MOST_REPOSITORIES: Final = 16
 _FILES: Final = ("HEAD", "config", "config.worktree", "packed-refs", "logs/refs/stash")

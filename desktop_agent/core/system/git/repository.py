@@ -33,7 +33,7 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
     """Branch and changed files at one moment; paths are relative, with `/`, and may have surrogate escapes."""
 
     branch: str = ""
-    """Empty while HEAD is detached."""
+    """The branch; empty while HEAD is detached."""
     files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
     is_complete: bool = True
     """False when there were more changed files than fit into `STATUS_LIMIT_BYTES`."""

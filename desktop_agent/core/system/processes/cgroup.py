@@ -45,7 +45,7 @@ _SET = (
 class CommandLimits(Struct, frozen=True, kw_only=True):
     max_processes: int = 512
     max_memory_bytes: int | None = None
-    """None: three quarters of the machine's memory."""
+    """The memory limit; None: three quarters of the machine's memory."""
     max_open_files: int = 8192
 
     @property
@@ -101,7 +101,7 @@ _PROGRAM = "/usr/bin/systemd-run"
 _ARGUMENTS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--property=CPUWeight=10")
 _HOLD = "echo; read -r line"
 _PATIENCE_S = 2.0
-"""If systemd takes longer to answer, it is not used."""
+"""How long to wait for systemd; if it takes longer, it is not used."""
 
 
 class Scope:
@@ -181,7 +181,7 @@ _CHANGES = 100
 _PATIENCE_MS = 500
 """How long each wait for the last processes to end may take; there are at most `_CHANGES` waits."""
 _TRIAL_S = 5.0
-"""If a machine's kernel or shell takes longer to enter a cgroup, cgroups are not used."""
+"""How long entering a cgroup may take; if it takes longer, cgroups are not used."""
 _TASKS_ABOVE = 16
 """How many tasks beyond its limit a command gets, so that the watch sees it exceed the limit and ends it."""
 

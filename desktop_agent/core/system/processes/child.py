@@ -23,7 +23,7 @@ _WALL = "bwrap"
 QUIET_ROUNDS = 5
 
 PATIENCE_S = 5.0
-"""From KILL to giving up on a process that the kernel, or another user's rights, keep alive."""
+"""How long to wait after KILL for a process that the kernel, or another user's rights, keep alive."""
 
 POLL_S = 0.02
 

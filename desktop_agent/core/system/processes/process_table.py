@@ -182,7 +182,7 @@ NICENESS = 10
 _FURTHEST = 19
 
 RETRY_S = 0.15
-"""Linux accepts one change of a session's share per 0.1 s, for all users together."""
+"""How long to wait before retrying: Linux accepts one change of a session's share per 0.1 s, for all users together."""
 
 
 def lower_priority(transport: asyncio.SubprocessTransport) -> None:

@@ -465,7 +465,7 @@ done
 _IS_LIVING = '/^State:/ { ended = $2 == "Z" } /^Threads:/ && !(ended && $2 == 1)'
 
 MARGIN_NS = 2 * 10**9
-"""Servers belong to another guard, which ends them at the same time."""
+"""Added to a recorded end: servers belong to another guard, which ends them at the same time."""
 
 
 def ended_by(end: Path, written: Path) -> int | None:

@@ -56,7 +56,7 @@ from desktop_agent.core.system.processes.process_tree import (
 )
 
 GRACE_S = 0.5
-"""From TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
+"""How long after TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
 
 
 class Command(Struct, frozen=True, kw_only=True):

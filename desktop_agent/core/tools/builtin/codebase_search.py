@@ -40,7 +40,7 @@ MOST_RETURNED_BYTES = 60_000
 
 SHOWN_EVERY_S = 0.5
 _FEW = 200
-"""So few files are read so quickly that the user needs no progress."""
+"""So few files are read quickly enough that the user needs no progress."""
 
 logger = logging.getLogger(__name__)
 

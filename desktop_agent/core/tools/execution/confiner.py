@@ -42,7 +42,7 @@ class SandboxProbe(Struct, eq=False):
     environ: Mapping[str, str]
     find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
-    """By the `PATH` that was searched: it only differs where `PATH` leads into a workspace."""
+    """The results by the `PATH` that was searched: it only differs where `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
         """Find the sandbox to use. Programs in `workspace` do not count: its commands can write there."""

@@ -63,7 +63,7 @@ LARGE_FILE_LINES = 2000
 """An answer about a file with at least this many lines warns the model."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
-"""Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
+"""How large a file may be for edit tools: a change must be shown, recorded and undone as a whole."""
 
 
 def file_digest(file: BufferedReader) -> Digest:
@@ -75,7 +75,7 @@ class Target(Struct, frozen=True):
     """A file to edit as it is now; `before` is None if it does not exist."""
 
     path: str
-    """Relative to the workspace, with `/`, symlinks followed."""
+    """The path relative to the workspace, with `/` and symlinks followed."""
     absolute: Path
     before: FileState | None
 

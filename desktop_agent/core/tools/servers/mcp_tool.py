@@ -243,7 +243,7 @@ class McpTool(Tool[McpArguments]):
         self._judged: OfferedTool | None = None
         self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
-        """Estimated, of its definition in a request."""
+        """The estimated tokens of its definition in a request."""
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 

@@ -79,7 +79,7 @@ def _described(tool: McpTool) -> str:
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Between the words of `listPullRequests` and `HTTPServer`."""
+"""Matches between the words of `listPullRequests` and `HTTPServer`."""
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
 _LONGEST_TEXT = 4_000

@@ -50,7 +50,7 @@ class DiffLine(NamedTuple):
     number: int
     text: str
     words: tuple[tuple[int, int], ...] = ()
-    """Half-open ranges of characters."""
+    """The changed words, as half-open ranges of characters."""
 
 
 class DiffExcerpt(NamedTuple):

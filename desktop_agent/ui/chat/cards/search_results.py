@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
 MOST_PLACES = 1_000
-"""At most this many are listed; the model reads no more either."""
+"""How many places are listed at most; the model reads no more either."""
 _MAX_TEXT = 300
 _MAX_PATH = 1_000
 
@@ -87,7 +87,7 @@ def _counts(result: ToolResult) -> tuple[FoundPlace, ...]:
 
 SHOWN_ROWS = 8
 _WORTH_HIDING = 3
-"""Fewer take hardly more room than the button that shows them."""
+"""How many places are worth hiding: fewer take hardly more room than the button that shows them."""
 _ALL = "all"
 _NUMBER_WIDTH = 5
 

@@ -46,7 +46,7 @@ class AttachedContents(QObject):
         self._composer = composer
         self._mentioned: tuple[MentionedContent, ...] = ()
         self._chips: dict[MentionedContent, _RemovableChip] = {}
-        """In the order of the text. A content gets a chip once it is known to exist."""
+        """The chips in the order of the text. A content gets one once it is known to exist."""
         self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
         edit.textChanged.connect(self._on_text_changed)

@@ -17,12 +17,12 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
-"""From a key press to the check, so that a word is not underlined while it is being typed."""
+"""How long after a key press words are checked, so that none is underlined while it is being typed."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """Characters. In a longer message nothing is underlined: it is read again after each pause, on the window's thread."""
 _MOST: Final = 100
-"""With more misspelled words the message is in a language without a dictionary, and nothing is underlined."""
+"""How many misspelled words are underlined. With more, the message is in a language without a dictionary."""
 
 
 class SpellingMarks(QObject):

@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _HEIGHT = 30
 _MOST_CHARS = 2_000
-"""No more of a prompt fits in its line, and Qt would measure all of it to cut it off."""
+"""How much of a prompt is shown: no more fits in its line, and Qt would measure all of it to cut it off."""
 
 
 class QueueCard(QWidget):

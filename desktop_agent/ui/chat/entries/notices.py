@@ -165,7 +165,7 @@ class LineWidget(EntryWidget):
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._sign = ""
-        """In front of the text; a turn's end has a small square instead."""
+        """The icon in front of the text; a turn's end has a small square instead."""
         self._text = ""
         self._passage: TextPassage | None = None
         self._open: QPushButton | None = None

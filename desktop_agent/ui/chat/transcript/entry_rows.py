@@ -258,7 +258,7 @@ class Anchor(NamedTuple):
 
     row: EntryRow
     block: int
-    """-1 for the row itself."""
+    """The block in the row; -1 for the row itself."""
     distance: int
 
 
@@ -357,9 +357,9 @@ class KeptPlace(NamedTuple):
     """
 
     entry: int
-    """Counted from the beginning of the session, whichever pages are loaded."""
+    """The entry, counted from the beginning of the session, whichever pages are loaded."""
     block: int
-    """-1 for the entry itself."""
+    """The block in the entry; -1 for the entry itself."""
     distance: int
 
 

@@ -200,16 +200,16 @@ _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
 
 _PAINTING_MS = 5
-"""Between two slices of a gentle layout; meanwhile the first one is painted."""
+"""The pause between two slices of a gentle layout; meanwhile the first one is painted."""
 
 _PASSES = 12
 
 _READING_PAUSE_MS = 5
-"""Between two steps of a row that is behind its entry; meanwhile the first one is painted."""
+"""The pause between two steps of a row that is behind its entry; meanwhile the first one is painted."""
 
 _COLOURING_MS = 5
 _COLOURING_PAUSE_MS = 150
-"""After a change: code that streams in is coloured a few times a second, not with every frame."""
+"""The pause after a change: code that streams in is coloured a few times a second, not with every frame."""
 _LEXER_POLL_MS = 15
 
 

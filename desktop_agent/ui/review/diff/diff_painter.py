@@ -56,7 +56,7 @@ _MARKER_WIDTH = 2
 _EDGE_WIDTH = 3
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
-"""For text and background. With high contrast, the text stays opaque and the background is left out."""
+"""The opacity of undone lines. With high contrast, the text stays opaque and the background is left out."""
 _PLUS_SIZE = 16
 _LABEL_PAD = 8
 _TONES: dict[str, tuple[str, str, str]] = {

@@ -51,7 +51,7 @@ class DiffView(QAbstractScrollArea):
         """Row and scroll position of the diff that a message hides."""
         self.keys = PartKeys("diff", self)
         self.overlays: list[DiffOverlay] = []
-        """They paint and hear keys and mouse in this order."""
+        """The overlays, in the order in which they paint and get keys and mouse events."""
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
         self.navigation = DiffNavigation(self.document, self.scroller, self)

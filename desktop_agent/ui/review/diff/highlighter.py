@@ -22,7 +22,7 @@ from desktop_agent.ui.widgets.text_colours import Lexer, foreground, format_rang
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
-"""Longer lines are probably generated, and are not worth the cost of colouring."""
+"""How long a line may be to be coloured: longer ones are probably generated."""
 
 
 Span = tuple[int, int, str]
