@@ -72,7 +72,7 @@ def show_status(args: argparse.Namespace, console: Console) -> None:
 
 def store_key(args: argparse.Namespace, console: Console) -> None:
     file, loaded = _accounts()
-    store, account = SystemKeyStore(tell=console.say), _meant(args, loaded)
+    store, account = SystemKeyStore(tell=console.say), _account_for_key(args, loaded)
     before = loaded.find(account.provider, account.name)
     store.set(entry_of(account), _read_key())
     if account != before:
@@ -134,7 +134,7 @@ def _server_document(server: LocalServer | None) -> JsonObject | None:
     return {"state": server.state, "models": list(server.models), "message": server.title, "hint": server.hint}
 
 
-def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
+def _account_for_key(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
     """Return the account that gets a key, changed as the options say. Raises `UsageError` for an unusable one."""
     _require_offered(args.provider)
     name = named(args.account or "")

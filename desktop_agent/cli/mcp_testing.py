@@ -76,10 +76,10 @@ class ServerReport:
             return "\n".join(filter(None, lines))
         changes = [change for change in self._changes.values() if change is not None]
         return "\n".join(
-            [*self._said_of_tools(facts), *_said_of_changes(changes, len(self._tools)), *self._said_of_rest()]
+            [*self._tool_lines(facts), *_change_lines(changes, len(self._tools)), *self._prompt_and_resource_lines()]
         )
 
-    def _said_of_tools(self, facts: ServerFacts) -> list[str]:
+    def _tool_lines(self, facts: ServerFacts) -> list[str]:
         who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
         priced = zip(self._tools, self._costs, strict=True)
         rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in priced]
@@ -91,7 +91,7 @@ class ServerReport:
             table([("tool", "tokens", ""), *rows], right=(1,)),
         ]
 
-    def _said_of_rest(self) -> list[str]:
+    def _prompt_and_resource_lines(self) -> list[str]:
         status = self._connection.status
         lines: list[str] = []
         if status.prompts:
@@ -104,7 +104,7 @@ class ServerReport:
         return lines
 
 
-def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:
+def _change_lines(changes: list[ToolChange], of: int) -> list[str]:
     """List tools that changed since the user allowed them; empty for a server without any allowed tool."""
     changed = [change for change in changes if change.kind == "changed"]
     lines: list[str] = []

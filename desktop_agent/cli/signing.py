@@ -58,7 +58,7 @@ class Signing:
 
     async def sign_in(self, provider: str, name: str | None) -> None:
         """Sign in as the provider offers it; `name` is the account's name, None the usual one."""
-        browser = TerminalsBrowser(self._console, self._environ)
+        browser = TerminalBrowser(self._console, self._environ)
         match provider:
             case "openai":
                 self._explain_others("Codex")
@@ -83,7 +83,7 @@ class Signing:
         account = self._signed_in(provider, name)
         await self._sign_ins.sign_out(account)
         document: JsonObject = {"provider": account.provider, "account": account.name, "signed_in": False}
-        self._console.result(document, f"{account.full_label} is signed out on this machine.{_left_behind(account)}")
+        self._console.result(document, f"{account.full_label} is signed out on this machine.{_what_remains(account)}")
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
         """Return the account that is meant. Raises `UsageError` when it is not signed in or ambiguous."""
@@ -132,7 +132,7 @@ class Signing:
         self._console.result(document, f"{words}\nUse it with --provider {account.provider}{option}.")
 
 
-class TerminalsBrowser:
+class TerminalBrowser:
     def __init__(self, console: Console, environ: Mapping[str, str] = os.environ) -> None:
         self._console = console
         self._environ = environ
@@ -153,7 +153,7 @@ class TerminalsBrowser:
         return any(self._environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-def _left_behind(account: Account) -> str:
+def _what_remains(account: Account) -> str:
     match account.kind:
         case "profile":
             return " The profile is untouched: it belongs to Anthropic's tools."
@@ -172,7 +172,7 @@ def with_server(args: argparse.Namespace, console: Console) -> None:
 
 
 async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> None:
-    await sign_ins.sign_in(definition, TerminalsBrowser(console, os.environ))
+    await sign_ins.sign_in(definition, TerminalBrowser(console, os.environ))
     text = f"You are signed in with {definition.name}. `desktop-agent mcp test {definition.name}` says what it offers."
     console.result({"name": definition.name, "signed_in": True}, text)
 

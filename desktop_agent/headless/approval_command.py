@@ -56,7 +56,7 @@ class ApprovalCommand:
     async def __call__(self, request: ApprovalRequest) -> Decision:
         answer, words, is_full = bytearray(), bytearray(), asyncio.Event()
         try:
-            asked = await asyncio.to_thread(self._asked, request)
+            asked = await asyncio.to_thread(self._request_json, request)
         except StorageError as error:
             return Aborted(reason=f"the approval command could not be shown what would change: {error.title}")
         command = Command(
@@ -66,7 +66,7 @@ class ApprovalCommand:
             stdin=asked,
         )
         try:
-            child = await self._processes.start(command, _taker(answer, is_full), _taker(words, is_full))
+            child = await self._processes.start(command, _sink_into(answer, is_full), _sink_into(words, is_full))
         except OSError as error:
             return Aborted(reason=f"the approval command could not be started: {error.strerror or error}")
         try:
@@ -80,7 +80,7 @@ class ApprovalCommand:
             return Aborted(reason=f"the approval command ended with code {ended.exit_code}{said and ': '}{said}")
         return decision_of(bytes(answer), request)
 
-    def _asked(self, request: ApprovalRequest) -> str:
+    def _request_json(self, request: ApprovalRequest) -> str:
         patch = patch_of(request.changes, self._blobs.of_file)
         # A byte of a file that is not UTF-8 is half of a surrogate pair, which JSON has in ASCII only.
         return json.dumps(encode(request) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
@@ -92,7 +92,7 @@ class ApprovalCommand:
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
     """Return the decision that an answer gives; anything unclear is not a yes."""
     try:
-        fields = convert(json.loads(answer, object_pairs_hook=_said_once), learned(_Answer))
+        fields = convert(json.loads(answer, object_pairs_hook=_without_duplicates), learned(_Answer))
     except (ValueError, RecursionError) as error:
         return Aborted(reason=f"the answer of the approval command is not as documented ({error})")
     if fields.decision == "deny":
@@ -115,7 +115,7 @@ class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scope: ApprovalScope = "once"
 
 
-def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a JSON object. Raises `ValueError` for one with a duplicate key: that is no clear yes."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -123,7 +123,7 @@ def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:
+def _sink_into(into: bytearray, is_full: asyncio.Event) -> Sink:
     def take(content: bytes) -> None:
         into.extend(content[: _LONGEST_ANSWER - len(into)])
         if len(into) >= _LONGEST_ANSWER:

@@ -29,7 +29,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.result import RunLogs, RunResult, collect_result, command_result, describe
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import error_of
-from desktop_agent.library.turns import Answering, Approver, ServedSession
+from desktop_agent.library.turns import Approver, OpenQuestions, ServedSession
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class _Run:
         """A fold of our own, because the session's own transcript does not see that the disk failed."""
         self._session: Session | None = None
         self._is_interrupted = False
-        self._unheard: AgentError | None = None
+        self._delivery_error: AgentError | None = None
         """Why an event could not be logged or passed on; the run was stopped because of it."""
 
     def interrupt(self) -> None:
@@ -101,22 +101,23 @@ class _Run:
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
         self._follow(event)
-        if self._unheard is not None:
+        if self._delivery_error is not None:
             return
         try:
             self._logs.note(event, self._transcript)
             if self._listener is not None:
                 self._listener(event)
         except AgentError as error:  # the run is stopped: its rest would be lost
-            self._unheard = error
+            self._delivery_error = error
             self.interrupt()
 
     def _follow(self, event: ev.Event) -> None:
         """Handle `event` for the run itself, before logs and listener: the run must end even if they fail."""
         raise NotImplementedError
 
-    def _heard(self, result: RunResult) -> RunResult:
-        return result if self._unheard is None else result.failed("storage_error", describe(self._unheard))
+    def _with_delivery_error(self, result: RunResult) -> RunResult:
+        error = self._delivery_error
+        return result if error is None else result.failed("storage_error", describe(error))
 
 
 class HeadlessRun(_Run):
@@ -135,7 +136,7 @@ class HeadlessRun(_Run):
         `approve` answers approval requests; without it, and where it aborts one, the run ends.
         """
         super().__init__(workbench, options, logs or RunLogs(), listener)
-        self._answering = Answering(approve or unattended, self._submit)
+        self._questions = OpenQuestions(approve or unattended, self._submit)
         self._is_attended = approve is not None
         self._served = ServedSession(workbench.blobs, lambda error: _set(self._ended, error))
         self._has_content = options.resume is not None
@@ -171,7 +172,7 @@ class HeadlessRun(_Run):
 
     async def _close(self) -> None:
         await self._served.aclose()
-        await self._answering.aclose()
+        await self._questions.aclose()
 
     # -- the prompts --
 
@@ -214,8 +215,8 @@ class HeadlessRun(_Run):
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
         output = self._options.output
-        if self._unheard is not None or output is None or result.stopped_reason != "completed":
-            return self._heard(result)
+        if self._delivery_error is not None or output is None or result.stopped_reason != "completed":
+            return self._with_delivery_error(result)
         if output_problem:
             words = f"The final answer is not what --output-schema asks for: {output_problem}."
             return result.failed("invalid_output", words)
@@ -240,7 +241,7 @@ class HeadlessRun(_Run):
     def _follow(self, event: ev.Event) -> None:
         is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
         self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
-        self._answering.hear(event)
+        self._questions.hear(event)
         self._served.hear(event)
         match event:
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
@@ -319,7 +320,7 @@ class StreamedRun(_Run):
         if not self._ends:
             raise UsageError("No turn was run.", hint='Write {"type": "submit_prompt", "text": "…"} to standard input.')
         usage = self._transcript.turns.usage - before
-        return self._heard(collect_result(self._transcript, self._ends, usage=usage, undone=None))
+        return self._with_delivery_error(collect_result(self._transcript, self._ends, usage=usage, undone=None))
 
     async def _read(self, session: Session) -> None:
         try:
@@ -328,17 +329,17 @@ class StreamedRun(_Run):
         finally:
             self._is_input_over = True
             for request in self._transcript.pending_approvals:
-                self._give_up(request.call_id)
+                self._abort_request(request.call_id)
             session.submit(ops.Shutdown(when_idle=True))
 
     def _follow(self, event: ev.Event) -> None:
         match event:
             case ev.ApprovalRequested(request=request) if self._is_input_over:
-                self._give_up(request.call_id)
+                self._abort_request(request.call_id)
             case ev.TurnEnded():
                 self._ends.append(event)
             case _:
                 pass
 
-    def _give_up(self, call_id: str) -> None:
+    def _abort_request(self, call_id: str) -> None:
         self._submit(ops.AnswerApproval(call_id=call_id, decision=Aborted(reason=_INPUT_ENDED)))

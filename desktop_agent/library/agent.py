@@ -23,6 +23,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.system.private_files import close_to_others
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
@@ -34,12 +35,11 @@ from desktop_agent.library.results import InvalidOutputError, Result, Structured
 from desktop_agent.library.turns import (
     BUSY_HINT,
     BUSY_TITLE,
-    Answering,
     Approver,
     Changes,
+    OpenQuestions,
     RunningTurn,
     ServedSession,
-    to_its_end,
 )
 
 
@@ -134,7 +134,7 @@ class Agent:
         )
         self._on_event = on_event
         self._served = ServedSession(self._bench.blobs, self._on_end)
-        self._answering = Answering(approve, self._served.submit)
+        self._questions = OpenQuestions(approve, self._served.submit)
         self._turn: RunningTurn | None = None
 
     # -- opening and closing --
@@ -165,7 +165,7 @@ class Agent:
         try:
             await self._served.aclose()
         finally:
-            await self._answering.aclose()
+            await self._questions.aclose()
 
     @staticmethod
     async def list_sessions(home: Path | str | None = None) -> tuple[SessionSummary, ...]:
@@ -218,7 +218,7 @@ class Agent:
         Closing the iterator early, or cancelling the task that iterates, stops the turn.
         """
         session = await self._ready_session()
-        self._answering.failure = None
+        self._questions.failure = None
         turn = self._turn = RunningTurn(session.id, prompt, self._served.submit)
         session.submit(ops.SubmitPrompt(text=prompt, include=tuple(map(absolute_path, include))))
         try:
@@ -226,9 +226,9 @@ class Agent:
                 yield event
         finally:
             if not turn.is_over:
-                turn.is_left = True
+                turn.is_abandoned = True
                 session.submit(ops.Interrupt())
-                await to_its_end(turn.over)
+                await unhurried(turn.over)
         turn.raise_failure()
 
     def interrupt(self) -> None:
@@ -256,7 +256,7 @@ class Agent:
         if self._turn is not None and not self._turn.is_over:
             for _ in range(_STEPS_TO_CLOSE):
                 await asyncio.sleep(0)
-            if self._turn.is_left:
+            if self._turn.is_abandoned:
                 await asyncio.wait([self._turn.over])
         if session.transcript.turns.is_running or (self._turn is not None and not self._turn.is_over):
             raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
@@ -297,10 +297,10 @@ class Agent:
 
     def _hear(self, event: Event) -> None:
         """The session's sink: called for every event, in order, on the loop's thread."""
-        self._answering.hear(event)
+        self._questions.hear(event)
         if self._turn is not None:
             if isinstance(event, events.TurnEnded) and not self._turn.is_over:
-                self._turn.note_failure(self._answering.failure)
+                self._turn.note_failure(self._questions.failure)
             self._turn.hear(event)
         self._served.hear(event)
         if self._on_event is not None:

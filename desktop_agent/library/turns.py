@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TypeVar
 
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId
@@ -24,9 +23,9 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.library.results import FAILURES, Result, RunFailedError, error_of, result_of
 
-T = TypeVar("T")
 RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
 BUSY_TITLE = "A turn is running."
@@ -44,7 +43,7 @@ _NO_CALLBACK = "This program has no approval callback, so nothing that needs an 
 _FAILED = "The approval callback failed, so the call was not approved."
 
 
-class Answering:
+class OpenQuestions:
     """The open questions of one session."""
 
     def __init__(self, approve: Approver | None, submit: Callable[[ops.Op], None]) -> None:
@@ -118,7 +117,7 @@ class RunningTurn:
         self._notice: ev.Notice | None = None
         self._is_rejected = False
         self._failure: Exception | None = None
-        self.is_left = False
+        self.is_abandoned = False
         """Whether the caller that waited for it has gone, and it is being stopped."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -191,19 +190,6 @@ class RunningTurn:
 def closed_error() -> AgentError:
     hint = "Use it inside `async with Agent(…) as agent:`; `resume` goes on with an earlier session."
     return UsageError("The agent is not open.", hint=hint)
-
-
-async def to_its_end(future: "asyncio.Future[T]") -> T:
-    """Wait until `future` is done, even if this is cancelled meanwhile; the cancellation is raised afterwards."""
-    is_cancelled = False
-    while not future.done():
-        try:
-            await asyncio.wait([future])
-        except asyncio.CancelledError:
-            is_cancelled = True
-    if is_cancelled:
-        raise asyncio.CancelledError
-    return future.result()
 
 
 class Changes:
@@ -279,7 +265,7 @@ class Changes:
                 raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
             self._answer = asyncio.get_running_loop().create_future()
             session.submit(op)
-            return await to_its_end(self._answer)
+            return await unhurried(self._answer)
 
 
 class ServedSession:
@@ -355,7 +341,7 @@ class ServedSession:
             return
         if not self._serving.done():
             self.session.submit(ops.Shutdown(keeps_questions=keeps_questions))
-        await to_its_end(self._serving)
+        await unhurried(self._serving)
 
     def _on_served(self, serving: asyncio.Task[None]) -> None:
         error = None if serving.cancelled() else serving.exception()

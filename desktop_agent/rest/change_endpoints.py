@@ -77,13 +77,13 @@ class ChangeEndpoints:
 
     @post(f"{ONE}/undo", "Undo changes of a session, which is opened for it.")
     async def undo_changes(self, session_id: SessionId, body: Undo) -> Outcomes:
-        changes = (await self._at_rest(session_id)).changes
+        changes = (await self._idle_session(session_id)).changes
         outcomes = await changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
         return Outcomes(outcomes=outcomes)
 
     @post(f"{ONE}/redo", "Redo changes of a session, which is opened for it.")
     async def redo_changes(self, session_id: SessionId, body: Reversal) -> Outcomes:
-        changes = (await self._at_rest(session_id)).changes
+        changes = (await self._idle_session(session_id)).changes
         return Outcomes(outcomes=await changes.redo(body.selection, reason=body.reason))
 
     @get(
@@ -103,12 +103,12 @@ class ChangeEndpoints:
 
     @get("/v1/approvals", "List the questions that wait in all sessions that are open here.")
     async def list_approvals(self) -> PendingApprovals:
-        waiting = (one for opened in self._sessions.all for one in _waiting_in(opened))
+        waiting = (one for opened in self._sessions.all for one in _pending_in(opened))
         return PendingApprovals(approvals=tuple(waiting))
 
     @get(f"{ONE}/approvals", "List the questions that wait in a session, which is opened for it.")
     async def list_approvals_of_session(self, session_id: SessionId) -> PendingApprovals:
-        return PendingApprovals(approvals=tuple(_waiting_in(await self._sessions.get(session_id))))
+        return PendingApprovals(approvals=tuple(_pending_in(await self._sessions.get(session_id))))
 
     @get(
         f"{ONE}/approvals/{{call_id}}/diff", "Show what a call that waits would change, as a patch.", media_types=_PATCH
@@ -138,7 +138,7 @@ class ChangeEndpoints:
         events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
         return net_changes((await asyncio.to_thread(replay, events)).changes.values())
 
-    async def _at_rest(self, session_id: SessionId) -> OpenSession:
+    async def _idle_session(self, session_id: SessionId) -> OpenSession:
         opened = await self._sessions.get(session_id)
         if opened.session.transcript.turns.is_running:
             raise refusal(409, "busy", "A turn is running.", hint="Wait for its end, or stop it with `interrupt`.")
@@ -153,7 +153,7 @@ def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
     raise refusal(404, "not_pending", "No such question waits.", hint="It was answered, or its turn is over.")
 
 
-def _waiting_in(opened: OpenSession) -> Iterator[PendingApproval]:
+def _pending_in(opened: OpenSession) -> Iterator[PendingApproval]:
     transcript, session_id = opened.session.transcript, opened.session.id
     for request in transcript.pending_approvals:
         yield PendingApproval(session_id=session_id, session_title=transcript.session.title, request=request)

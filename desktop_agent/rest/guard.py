@@ -51,7 +51,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """How long unfinished answers can take when the server ends."""
 
 
-_MOST_A_TURN: Final = 64
+_MOST_ACCEPTED_AT_ONCE: Final = 64
 """The most connections accepted at once: asyncio's 2,000 before it closes any are more than a process can open."""
 
 _MOST_PEEKED_BYTES: Final = 16 * 2**10
@@ -59,7 +59,7 @@ _MOST_PEEKED_BYTES: Final = 16 * 2**10
 Peer = tuple[str, int]
 
 
-class Door(socket.socket):
+class GuardedSocket(socket.socket):
     """A listening socket that tracks the connections that have not shown the token.
 
     Connections count from when they are accepted, so those with an unfinished TLS handshake are included.
@@ -79,7 +79,7 @@ class Door(socket.socket):
         Raises `BlockingIOError` if there is none, and after many in one go, so that other work gets done.
         """
         self._taken += 1
-        if self._taken > _MOST_A_TURN:
+        if self._taken > _MOST_ACCEPTED_AT_ONCE:
             self._taken = 0
             raise BlockingIOError
         try:
@@ -89,22 +89,22 @@ class Door(socket.socket):
             raise
         self._waiting[address[:2]] = ref(connection)
         if len(self._waiting) > self._most_waiting:
-            self._forget_closed()
+            self._drop_closed()
         if len(self._waiting) > self._most_waiting:
-            self._send_one_away()
+            self._close_oldest()
         return connection, address
 
-    def let_in(self, peer: Peer | None) -> None:
+    def admit(self, peer: Peer | None) -> None:
         if peer is not None:
             self._waiting.pop((peer[0], peer[1]), None)
 
-    def _forget_closed(self) -> None:
+    def _drop_closed(self) -> None:
         for peer, held in list(self._waiting.items()):
             connection = held()
             if connection is None or connection.fileno() < 0:
                 del self._waiting[peer]
 
-    def _send_one_away(self) -> None:
+    def _close_oldest(self) -> None:
         ((host, _),) = Counter(host for host, _ in self._waiting).most_common(1)
         for peer in [peer for peer in self._waiting if peer[0] == host]:
             connection = self._waiting.pop(peer)()
@@ -124,10 +124,10 @@ class Door(socket.socket):
             return False
 
 
-def patient_for(head_s: float) -> type[H11Protocol]:
+def protocol_with_head_timeout(head_s: float) -> type[H11Protocol]:
     """Return the protocol that ends connections whose request line and headers take longer than `head_s`."""
 
-    class PatientProtocol(H11Protocol):
+    class HeadTimeoutProtocol(H11Protocol):
         """uvicorn's HTTP/1.1 protocol with that time limit."""
 
         def __init__(
@@ -138,7 +138,7 @@ def patient_for(head_s: float) -> type[H11Protocol]:
             _loop: asyncio.AbstractEventLoop | None = None,
         ) -> None:
             super().__init__(config, server_state, app_state, _loop)
-            self._patience: asyncio.TimerHandle | None = None
+            self._head_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
             super().connection_made(transport)
@@ -148,7 +148,7 @@ def patient_for(head_s: float) -> type[H11Protocol]:
             super().data_received(data)
             if self.conn.their_state is not h11.IDLE:
                 self._stop_waiting()
-            elif self._patience is None:
+            elif self._head_timer is None:
                 self._wait_for_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -156,14 +156,14 @@ def patient_for(head_s: float) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def _wait_for_head(self) -> None:
-            self._patience = self.loop.call_later(head_s, self.transport.abort)
+            self._head_timer = self.loop.call_later(head_s, self.transport.abort)
 
         def _stop_waiting(self) -> None:
-            if self._patience is not None:
-                self._patience.cancel()
-                self._patience = None
+            if self._head_timer is not None:
+                self._head_timer.cancel()
+                self._head_timer = None
 
-    return PatientProtocol
+    return HeadTimeoutProtocol
 
 
 _READING: Final = frozenset({"GET", "HEAD"})
@@ -171,7 +171,7 @@ _MOST_DRAINED_BYTES: Final = 2**20
 _DRAIN_S: Final = 1.0
 
 
-class Entrance(Struct, frozen=True, kw_only=True):
+class ServerIdentity(Struct, frozen=True, kw_only=True):
     scheme: str
     names: frozenset[str]
     """The names and addresses that it answers to, without a port."""
@@ -199,12 +199,12 @@ class RequestGuard:
     """Refuses requests before anything else sees them. An ASGI application around another one."""
 
     def __init__(
-        self, app: ASGIApp, entrance: Entrance, limits: ServerLimits, let_in: Callable[[Peer | None], None]
+        self, app: ASGIApp, identity: ServerIdentity, limits: ServerLimits, admit: Callable[[Peer | None], None]
     ) -> None:
-        """`let_in` is given the peer of each connection that has shown the token."""
+        """`admit` is given the peer of each connection that has shown the token."""
         self._app = app
-        self._let_in = let_in
-        self._entrance = entrance
+        self._admit = admit
+        self._identity = identity
         self._limits = limits
         self._running = 0
 
@@ -215,7 +215,7 @@ class RequestGuard:
             if self._check(scope) == "public":
                 await self._app(scope, _without_body, _last(send) if _announces_body(scope) else send)
                 return
-            self._let_in(scope.get("client"))
+            self._admit(scope.get("client"))
             with self._counted():
                 body = await self._body(scope, receive)
                 await self._app(scope, _with_body(body, receive), send)  # raises no `RequestError`: it answers them
@@ -244,18 +244,18 @@ class RequestGuard:
         if head_bytes > self._limits.head_bytes:
             raise refusal(431, "head_too_large", f"Address and headers have {self._limits.head_bytes} bytes at most.")
         hosts = list(_values(scope, b"host"))
-        if len(hosts) != 1 or not self._entrance.is_own_host(hosts[0]):
+        if len(hosts) != 1 or not self._identity.is_own_host(hosts[0]):
             raise refusal(421, "wrong_host", "The Host header does not name this server.")
         for origin in _values(scope, b"origin"):
-            if origin != f"{self._entrance.scheme}://{hosts[0]}":
+            if origin != f"{self._identity.scheme}://{hosts[0]}":
                 raise refusal(403, "foreign_origin", "Pages of other sites may not use this server.")
-        if scope["path"] in self._entrance.public and scope["method"] in _READING:
+        if scope["path"] in self._identity.public and scope["method"] in _READING:
             return "public"
         given = list(_values(scope, b"authorization"))
         if not given:
             raise self._unauthorised("token_missing", "The request has no token.")
         kind, _, token = given[0].partition(" ")
-        is_right = hmac.compare_digest(token.strip().encode(), self._entrance.token.encode())
+        is_right = hmac.compare_digest(token.strip().encode(), self._identity.token.encode())
         if len(given) != 1 or kind.lower() != "bearer" or not is_right:
             raise self._unauthorised("token_wrong", "The token is not that of this server.")
         return "owner"

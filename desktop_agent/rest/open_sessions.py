@@ -44,7 +44,7 @@ async def _is_set(event: asyncio.Event, seconds: float) -> bool:
         return False
 
 
-class Listening:
+class EventQueue:
     def __init__(self) -> None:
         self._waiting: deque[ev.Event] = deque()
         self._came = asyncio.Event()
@@ -83,10 +83,10 @@ class OpenSession(ServedSession):
     """A session that this server has open, and the clients that listen to its events."""
 
     def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench.blobs, self._tell_end)
+        super().__init__(bench.blobs, self._on_session_end)
         self.last_seq = 0
         """The number of the last event heard; everything up to it is in the journal. 0 before the first."""
-        self._clients: set[Listening] = set()
+        self._queues: set[EventQueue] = set()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the session has ended completely."""
 
@@ -100,26 +100,26 @@ class OpenSession(ServedSession):
         super().hear(event)
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)
-        for client in self._clients:
+        for client in self._queues:
             client.put(event)
 
     @contextmanager
-    def listen(self) -> Generator[Listening]:
-        client = Listening()
-        self._clients.add(client)
+    def listen(self) -> Generator[EventQueue]:
+        client = EventQueue()
+        self._queues.add(client)
         try:
             yield client
         finally:
-            self._clients.discard(client)
+            self._queues.discard(client)
 
-    def end_listening(self) -> None:
-        for client in self._clients:
+    def end_queues(self) -> None:
+        for client in self._queues:
             client.end()
 
-    def _tell_end(self, _reason: Exception) -> None:
+    def _on_session_end(self, _reason: Exception) -> None:
         if (error := self.failure) is not None:
             _log.error("Session %s ended unexpectedly", self.session.id, exc_info=error)
-        self.end_listening()
+        self.end_queues()
         self.over.set_result(None)
 
 
@@ -155,7 +155,7 @@ class OpenSessions:
 
     async def create(self, workspace: Path, options: SessionOptions) -> OpenSession:
         """Start a session. Raises what `SessionOpener.open_unattended` raises, and `StorageError`."""
-        self._refuse_late()
+        self._require_running()
         opened = OpenSession(self._bench)
         made = await self._bench.opener.open_unattended(workspace, None, options, opened.hear, is_attended=True)
         await self._begin(opened, made.session, is_new=True)
@@ -168,7 +168,7 @@ class OpenSessions:
             known = self._open.get(session_id)
             if known is not None and not known.over.done():
                 return known
-            self._refuse_late()
+            self._require_running()
             opened = OpenSession(self._bench)
             again = await self._bench.opener.open(session_id, opened.hear)
             await self._begin(opened, again.session, is_new=False)
@@ -186,9 +186,9 @@ class OpenSessions:
         self.is_closing = True
         self._tell_changed()
         for opened in self._open.values():
-            opened.end_listening()
+            opened.end_queues()
 
-    def _refuse_late(self) -> None:
+    def _require_running(self) -> None:
         if self.is_closing:
             raise closed_error()
 
@@ -229,7 +229,7 @@ class EventStream(StreamingResponse):
         self._last = after
         self._until = until
         self._tick_s = tick_s
-        self._blocks = self._written()
+        self._blocks = self._stream_blocks()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
 
@@ -241,7 +241,7 @@ class EventStream(StreamingResponse):
         finally:
             self._sessions.streams.discard(self)
 
-    async def _written(self) -> AsyncGenerator[bytes]:
+    async def _stream_blocks(self) -> AsyncGenerator[bytes]:
         """Yield the stream, a block for each event, until the server ends or the session cannot be read any more."""
         yield b": events\n\n"
         try:
@@ -257,12 +257,12 @@ class EventStream(StreamingResponse):
         """Yield the events, and None from time to time as a sign of life."""
         while not self._sessions.is_closing:
             opened = self._sessions.find(self._id)
-            source = self._followed() if opened is None else self._heard(opened)
+            source = self._journal_events() if opened is None else self._live_events(opened)
             async with aclosing(source):
                 async for event in source:
                     yield event
 
-    async def _heard(self, opened: OpenSession) -> AsyncGenerator[ev.Event | None]:
+    async def _live_events(self, opened: OpenSession) -> AsyncGenerator[ev.Event | None]:
         """Yield the events of an open session until it is closed."""
         with opened.listen() as listening:
             listening.is_behind = True
@@ -281,7 +281,7 @@ class EventStream(StreamingResponse):
                 if not await listening.wait(self._tick_s):
                     yield None
 
-    async def _followed(self) -> AsyncGenerator[ev.Event | None]:
+    async def _journal_events(self) -> AsyncGenerator[ev.Event | None]:
         """Follow the journal until the session is opened here; another process may be writing it."""
         follower = await self._follower()
         silent_s = 0.0

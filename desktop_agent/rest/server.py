@@ -19,7 +19,13 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
 from desktop_agent.rest.change_endpoints import ChangeEndpoints
 from desktop_agent.rest.endpoint import endpoints_of
-from desktop_agent.rest.guard import Door, Entrance, RequestGuard, ServerLimits, patient_for
+from desktop_agent.rest.guard import (
+    GuardedSocket,
+    RequestGuard,
+    ServerIdentity,
+    ServerLimits,
+    protocol_with_head_timeout,
+)
 from desktop_agent.rest.open_sessions import OpenSessions
 from desktop_agent.rest.session_endpoints import SessionEndpoints
 from desktop_agent.rest.tool_endpoints import ToolEndpoints
@@ -61,7 +67,7 @@ class RestServer:
             self._tools,
         )
         self.endpoints = tuple(endpoint for group in groups for endpoint in endpoints_of(group))
-        self._socket: Door | None = None
+        self._socket: GuardedSocket | None = None
         self._server: _Server | None = None
 
     @property
@@ -76,7 +82,7 @@ class RestServer:
     def listen(self) -> None:
         """Bind the address; connections wait until the server runs. Raises `UsageError` when that fails."""
         listening = _bound(self._options.host, self._options.port)
-        self._socket = Door(listening, self._options.limits.waiting, self.token)
+        self._socket = GuardedSocket(listening, self._options.limits.waiting, self.token)
         config = self._config()
         try:
             config.load()  # reads the certificate, too
@@ -114,7 +120,7 @@ class RestServer:
     def _config(self) -> uvicorn.Config:
         assert self._socket is not None, "it listens first"
         host, limits = self._options.host, self._options.limits
-        entrance = Entrance(
+        identity = ServerIdentity(
             scheme="https" if self._tls else "http",
             names=_LOOPBACK_NAMES | {host.lower()} if _is_loopback(host) else frozenset({host.lower()}),
             port=self._port,
@@ -123,8 +129,8 @@ class RestServer:
             is_any_address=not _is_loopback(host),
         )
         return uvicorn.Config(
-            RequestGuard(application_of(self.endpoints), entrance, limits, self._socket.let_in),
-            http=patient_for(limits.head_s),
+            RequestGuard(application_of(self.endpoints), identity, limits, self._socket.admit),
+            http=protocol_with_head_timeout(limits.head_s),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -71,7 +71,7 @@ class SessionEndpoints:
         options = SessionOptions(
             named=NamedModel(provider=body.provider, model=body.model), approval=body.approval, sandbox=body.sandbox
         )
-        opened = await self._sessions.create(await folder_meant(body.workspace, self._folder), options)
+        opened = await self._sessions.create(await requested_folder(body.workspace, self._folder), options)
         view = await self._view(opened.session.id)
         return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
 
@@ -156,7 +156,7 @@ class SessionEndpoints:
         return max((record.event.seq for record in found if record.event is not None), default=0)
 
 
-async def folder_meant(named: str | None, folder: Path) -> Path:
+async def requested_folder(named: str | None, folder: Path) -> Path:
     """Return the folder that a client names, or the usual one.
 
     Raises `RequestError` for one that is not absolute, and `WorkspaceError` for one that cannot be a workspace.

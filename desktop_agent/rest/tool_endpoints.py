@@ -29,7 +29,7 @@ from desktop_agent.rest.endpoint import (
     refusal,
 )
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
-from desktop_agent.rest.session_endpoints import ONE, folder_meant
+from desktop_agent.rest.session_endpoints import ONE, requested_folder
 
 
 class _HowMuch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +93,7 @@ class ToolEndpoints:
         options = CallOptions(
             tool=tool,
             arguments=body.arguments,
-            workspace=await folder_meant(body.workspace, self._folder),
+            workspace=await requested_folder(body.workspace, self._folder),
             approval=body.approval,
             sandbox=body.sandbox,
         )

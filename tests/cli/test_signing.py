@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.signing import Signing, TerminalsBrowser
+from desktop_agent.cli.signing import Signing, TerminalBrowser
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.models.account import Account
@@ -162,7 +162,7 @@ async def test_a_browser_in_the_terminal_is_none(
     opened: list[str] = []
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr("webbrowser.open", lambda address: bool(opened.append(address)) or True)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    assert await TerminalsBrowser(Console(), environ).open("http://127.0.0.1:1/") == opens
+    assert await TerminalBrowser(Console(), environ).open("http://127.0.0.1:1/") == opens
     assert bool(opened) == opens
 
 

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.rest.guard import Entrance, ServerLimits
+from desktop_agent.rest.guard import ServerIdentity, ServerLimits
 from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.certificates import Authority
 from tests.harness import PATIENCE_S, Ground
@@ -78,7 +78,7 @@ async def test_pages_of_other_sites_and_names_that_lead_here_are_refused(tmp_pat
     ],
 )
 def test_behind_a_name_only_that_name_and_addresses_in_digits_are_its_own(host: str, *, is_own: bool) -> None:
-    entrance = Entrance(
+    identity = ServerIdentity(
         scheme="https",
         names=frozenset({"box.example"}),
         port=8400,
@@ -86,7 +86,7 @@ def test_behind_a_name_only_that_name_and_addresses_in_digits_are_its_own(host: 
         public=frozenset(),
         is_any_address=True,
     )
-    assert entrance.is_own_host(host) is is_own
+    assert identity.is_own_host(host) is is_own
 
 
 async def test_bodies_that_are_too_big_are_refused_before_they_are_there(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue
 """Options of `run` that a task states in another way, or that have no meaning in a task."""
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class WorkItem(Struct, frozen=True, kw_only=True):
     task: BatchTask
     max_cost: float | None = None
 
@@ -78,7 +78,7 @@ def _words_of(name: str, value: object) -> list[str]:
             raise UsageError(f"The option {name!r} has no value that `run` takes.")
 
 
-class _Work:
+class _TaskRunner:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._paths = AppPaths.from_environment(environ)
@@ -89,7 +89,7 @@ class _Work:
         orders: asyncio.Queue[bytes | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(descriptor, orders), name="orders")
         while (line := await orders.get()) is not None:
-            outcome = await self.run(convert(json.loads(line), learned(Order)))
+            outcome = await self.run(convert(json.loads(line), learned(WorkItem)))
             sys.stdout.buffer.write(outcome.line().encode(errors="backslashreplace") + b"\n")
             sys.stdout.flush()
         await reading
@@ -99,7 +99,7 @@ class _Work:
         if self._run is not None:
             self._run.interrupt()
 
-    async def run(self, order: Order) -> TaskOutcome:
+    async def run(self, order: WorkItem) -> TaskOutcome:
         task, begun = order.task, time.monotonic()
         copying = copy_of(task.workspace, self._paths.cache / "batch")
         try:
@@ -164,7 +164,7 @@ def main() -> int:
     environ = take_environment()
     mask_warnings(environ)
     close_to_others(AppPaths.from_environment(environ).roots)
-    asyncio.run(_Work(environ).serve(sys.stdin.fileno()))  # noqa: TID251 - entry point
+    asyncio.run(_TaskRunner(environ).serve(sys.stdin.fileno()))  # noqa: TID251 - entry point
     return 0
 
 
