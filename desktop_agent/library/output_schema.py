@@ -29,10 +29,13 @@ class OutputSchema:
 
         Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
         """
-        from desktop_agent.library.json_schema import SchemaCheck
+        from desktop_agent.core.base.json_schema import SchemaCheck
 
         self._schema = schema
-        self._check = SchemaCheck(schema)
+        try:
+            self._check = SchemaCheck(schema)
+        except ValueError as error:
+            raise UsageError("The output schema is no JSON Schema.", detail=str(error)) from error
         self._read = read
 
     @classmethod
@@ -87,7 +90,10 @@ class OutputSchema:
             value = _json_in(transcript, turn)
         except (ValueError, RecursionError) as error:
             return f"it is no JSON value ({error})"
-        mistake = self._check.mistake_in(value)
+        try:
+            mistake = self._check.mistake_in(value, "the value")
+        except ValueError as error:
+            mistake = str(error)
         if not mistake and self._read is not None:
             mistake = first_mistake(self._read, value)
         return on_one_line(mistake[:_LONGEST_MISTAKE])

@@ -50,6 +50,23 @@ def objects_in(fields: JsonObject, key: str) -> list[JsonObject]:
     return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
 
 
+def parts_of(value: object) -> Iterable[object]:
+    """Return the values in an object or a list; none for anything else."""
+    if isinstance(value, dict):
+        return cast("JsonObject", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def is_deeper_than(value: object, levels: int) -> bool:
+    """Whether objects and lists are nested in more than so many levels. Takes no stack: the value may be hostile."""
+    level = [value]
+    for _ in range(levels + 1):
+        level = [inner for outer in level for inner in parts_of(outer)]
+        if not level:
+            return False
+    return True
+
+
 _NESTED = (dict, list, tuple)
 
 

@@ -7,10 +7,11 @@ raises.
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, NoReturn, cast
 
 from desktop_agent.core.base.plain_text import is_encodable
+from desktop_agent.core.protocol.codec import is_deeper_than, parts_of
 from desktop_agent.core.protocol.model import JsonObject
 
 
@@ -92,12 +93,7 @@ def read_object(text: str) -> JsonObject:
 
 
 def is_too_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
-        level = [inner for outer in level for inner in _parts(outer)]
-        if not level:
-            return False
-    return True
+    return is_deeper_than(value, MAX_DEPTH)
 
 
 def weight_of(value: object) -> int:
@@ -106,7 +102,7 @@ def weight_of(value: object) -> int:
     while waiting:
         item = waiting.pop()
         weight += len(item) if isinstance(item, str) else _CHARS_PER_VALUE
-        waiting.extend(_parts(item))
+        waiting.extend(parts_of(item))
     return weight
 
 
@@ -122,18 +118,8 @@ def _finite(text: str) -> float:
     return number
 
 
-def _parts(value: object) -> Iterable[object]:
-    match value:
-        case dict():
-            return cast("JsonObject", value).values()
-        case list():
-            return cast("list[object]", value)
-        case _:
-            return ()
-
-
 def _texts(value: object) -> Iterator[str]:
-    parts = _parts(value)
+    parts = parts_of(value)
     match value:
         case str():
             yield value

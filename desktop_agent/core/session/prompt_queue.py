@@ -120,10 +120,16 @@ class PromptQueue:
         return next((prompt for prompt in self.waiting if prompt.prompt_id == prompt_id), None)
 
     async def add(
-        self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...], *, is_steering: bool
+        self,
+        prompt_id: PromptId,
+        text: str,
+        attachments: tuple[Attachment, ...],
+        *,
+        is_steering: bool,
+        before: PromptId = "",
     ) -> None:
         await self._log.record(
-            ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering)
+            ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering, before=before)
         )
 
     async def remove(self, prompt_id: PromptId) -> None:
@@ -141,15 +147,7 @@ class PromptQueue:
         prompt = self.find(prompt_id)
         if prompt is None or prompt_id == before or (before and self.find(before) is None):
             return
-        await self._log.record(
-            ev.Queued(
-                prompt_id=prompt_id,
-                text=prompt.text,
-                attachments=prompt.attachments,
-                is_steering=prompt.is_steering,
-                before=before,
-            )
-        )
+        await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=prompt.is_steering, before=before)
 
     @property
     def has_steering(self) -> bool:

@@ -10,14 +10,14 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NoReturn, cast
 
 import msgspec
 from msgspec import Struct
 
-from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.codec import MalformedLineError, is_deeper_than, parts_of
 from desktop_agent.core.protocol.model import JsonObject
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -86,7 +86,7 @@ def decode(content: bytes) -> JsonObject:
     except (ValueError, RecursionError):
         fields = _decoded_slowly(content)
     else:
-        if content.count(b"{") + content.count(b"[") > MAX_DEPTH and _is_too_deep(fields):
+        if content.count(b"{") + content.count(b"[") > MAX_DEPTH and is_deeper_than(fields, MAX_DEPTH - 1):
             raise MalformedLineError("nested too deeply")
     if not isinstance(fields, dict):
         raise MalformedLineError("not a JSON object")
@@ -105,7 +105,7 @@ def _decoded_slowly(content: bytes) -> object:
         raise MalformedLineError("nested too deeply") from error
     except ValueError as error:
         raise MalformedLineError(f"not JSON: {error}") from error
-    if _is_too_deep(value):
+    if is_deeper_than(value, MAX_DEPTH - 1):
         raise MalformedLineError("nested too deeply")
     if _has_infinity(value):
         raise MalformedLineError("a number is too large")
@@ -118,7 +118,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _has_infinity(value: object) -> bool:
     """Whether a number overflowed when it was parsed (`1e400`): no program could write or send it again."""
-    for part in _parts(value):
+    for part in parts_of(value):
         if isinstance(part, float):
             if math.isinf(part):
                 return True
@@ -126,21 +126,6 @@ def _has_infinity(value: object) -> bool:
         elif isinstance(part, dict | list) and _has_infinity(cast("object", part)):
             return True
     return False
-
-
-def _is_too_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _parts(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _parts(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast("JsonObject", value).values()
-    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 NEAR_BYTES: Final = 2**16

@@ -11,6 +11,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import blake2b
@@ -171,34 +172,19 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 
 
 class ArgumentCheck:
-    """Checks arguments against one schema, which is itself checked once: that takes longer than the arguments."""
+    """Checks arguments against a server's schema. By one that is invalid, or cannot be applied, all of them pass."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
-        import jsonschema.validators
-        import referencing.exceptions
+        from desktop_agent.core.base.json_schema import SchemaCheck
 
-        checked = cast("dict[str, Any]", map_schema(schema, _without_hostile_parts))
-        kind = jsonschema.validators.validator_for(checked)
-        registry: referencing.Registry[Any] = referencing.Registry()
-        self._unresolvable = (referencing.exceptions.Unresolvable, RecursionError)
-        try:
-            kind.check_schema(checked)
-            self._validator = kind(checked, registry=registry)
-        except (jsonschema.SchemaError, *self._unresolvable):
-            self._validator = None  # not a valid schema, so every argument passes
+        self._check: SchemaCheck | None = None
+        with suppress(ValueError):
+            self._check = SchemaCheck(cast("JsonObject", map_schema(schema, _without_hostile_parts)))
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
-        if self._validator is None:
-            return ""
-        try:
-            mistakes = self._validator.iter_errors(cast("dict[str, Any]", values))
-            found = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
-        except self._unresolvable:
-            return ""
-        if found is None:
-            return ""
-        place = ".".join(map(str, found.absolute_path)) or "input"
-        return f"{place}: {found.message}"
+        with suppress(ValueError):
+            return self._check.mistake_in(values, "input") if self._check is not None else ""
+        return ""
 
 
 def _without_hostile_parts(schema: JsonObject) -> JsonObject:

@@ -8,32 +8,34 @@ from jsonschema.validators import validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from desktop_agent.core.base.errors import UsageError
-
 
 class SchemaCheck:
-    """Checks values against one schema. References are not fetched."""
+    """Checks values against one schema, which is itself checked once. References are not fetched."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
-        """Raises `UsageError` when `schema` is not a JSON Schema."""
+        """Raises `ValueError` that says where `schema` is not a JSON Schema."""
         checked = cast("dict[str, Any]", schema)
         kind = validator_for(checked)
+        registry: Registry[Any] = Registry()
         try:
             kind.check_schema(checked)
+            self._validator = kind(checked, registry=registry)
         except SchemaError as error:
             place = ".".join(map(str, error.absolute_path)) or "the schema"
-            raise UsageError("The output schema is no JSON Schema.", detail=f"{place}: {error.message}") from error
-        registry: Registry[Any] = Registry()
-        self._validator = kind(checked, registry=registry)
+            raise ValueError(f"{place}: {error.message}") from error
+        except (Unresolvable, RecursionError) as error:
+            raise ValueError(str(error)) from error
 
-    def mistake_in(self, value: object) -> str:
-        """Return the outermost mistake in a value, or an empty string."""
+    def mistake_in(self, value: object, name: str) -> str:
+        """Return the outermost mistake in a value, which is called `name`, or an empty string.
+
+        Raises `ValueError` when the schema cannot be applied.
+        """
         try:
             mistakes = self._validator.iter_errors(cast("Any", value))
             found: ValidationError | None = min(mistakes, key=lambda one: len(one.absolute_path), default=None)
         except (Unresolvable, RecursionError) as error:
-            return f"the schema cannot be applied ({error})"
+            raise ValueError(f"the schema cannot be applied ({error})") from error
         if found is None:
             return ""
-        place = ".".join(map(str, found.absolute_path)) or "the value"
-        return f"{place}: {found.message}"
+        return f"{'.'.join(map(str, found.absolute_path)) or name}: {found.message}"
