@@ -25,13 +25,6 @@ with holding([Path(sys.argv[1])]):
 """
 
 
-def test_a_stand_in_is_there_while_it_is_held_and_gone_afterwards(tmp_path: Path) -> None:
-    path = tmp_path / ".git"
-    with holding([path]):
-        assert is_stand_in(path)
-    assert not path.exists()
-
-
 def test_the_last_of_several_removes_it(tmp_path: Path) -> None:
     path = tmp_path / ".git"
     first, second = holding([path]), holding([path])

@@ -138,7 +138,12 @@ def of(**states: FileState) -> dict[str, FileStatus]:
 
 def test_a_folder_carries_the_strongest_mark_of_what_is_below_it() -> None:
     files = of(
-        src__new="untracked", src__deep__changed="modified", tests__new="added", lib__both="conflicted", top="added"
+        src__new="untracked",
+        src__deep__changed="modified",
+        tests__new="added",
+        lib__both="conflicted",
+        top="added",
+        build__out="ignored",
     )
     assert roll_up(files) == {"src": "modified", "src/deep": "modified", "tests": "added", "lib": "conflicted"}
 
@@ -151,10 +156,6 @@ def test_the_order_of_changes_does_not_matter() -> None:
     assert roll_up(dict(reversed(files.items()))) == marks
     assert marks["a"] == "conflicted"
     assert marks["a/b"] == "modified"
-
-
-def test_what_is_ignored_marks_nothing() -> None:
-    assert roll_up(of(build__out="ignored")) == {}
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -233,29 +234,30 @@ def test_one_table_says_which_folders_may_be_worked_in(home: Path) -> None:
         assert [(name, why(name, home, named_by)) for name in taken if why(name, home, named_by)] == [], named_by
 
 
-def test_roots_home_is_its_own_for_root_only(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "another user" in why("/root", home, "user")
-    monkeypatch.setenv("HOME", "/root")
-    assert why("/root", home, "user") == ""
-    assert why("/root/proj", home, "file") == ""
-    assert "is the home folder" in why("/root", home, "file")
-
-
-def test_the_system_stays_the_systems_where_the_whole_disk_is_a_home(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("own", "folder", "named_by", "says"),
+    [
+        # root's home is its own for root only
+        ("", "/root", "user", "another user"),
+        ("/root", "/root", "user", ""),
+        ("/root", "/root/proj", "file", ""),
+        ("/root", "/root", "file", "is the home folder"),
+        # the system stays the system's where the whole disk is a home
+        ("/", "/etc", "user", "system"),
+        ("/", "/", "user", "system"),
+        ("/", "/srv/app", "user", ""),
+        # a service has its projects among the system's folders
+        ("/var/lib/builder", "/var/lib/builder/workspace/proj", "file", ""),
+        ("/var/lib/builder", "/var/lib/other", "user", "system"),
+    ],
+)
+def test_what_a_home_is_depends_on_whose_it_is(
+    home: Path, monkeypatch: pytest.MonkeyPatch, own: str, folder: str, named_by: NamedBy, says: str
 ) -> None:
-    monkeypatch.setenv("HOME", "/")
-    assert why("/etc", home, "user")
-    assert why("/", home, "user")
-    assert why("/srv/app", home, "user") == ""
-
-
-def test_a_home_of_a_service_among_the_systems_folders_has_projects(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/var/lib/builder")
-    assert why("/var/lib/builder/workspace/proj", home, "file") == ""
-    assert why("/var/lib/other", home, "user")
+    if own:
+        monkeypatch.setenv("HOME", own)
+    said = why(folder, home, named_by)
+    assert (bool(said), says in said) == (bool(says), True), said
 
 
 REFUSED = ("~/proj/.git/hooks", "~/bin", "~/links/hooks", "~/bare.git", "/")

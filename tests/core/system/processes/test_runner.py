@@ -140,17 +140,6 @@ async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRu
     assert (await runner.run(command)).end.exit_code == 0
 
 
-async def test_a_missing_program_or_folder_is_an_os_error(runner: ProcessRunner, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        await runner.run(Command(argv=("no-such-program-anywhere",), cwd=tmp_path, environ=os.environ))
-    with pytest.raises(FileNotFoundError):
-        await runner.run(shell("true", tmp_path / "missing"))
-
-
-async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_path: Path) -> None:
-    assert (await runner.run(shell("kill -KILL $$", tmp_path))).end.exit_code == 128 + signal.SIGKILL
-
-
 # --- timeouts, cancelling, left-overs ---------------------------------------------------------------------------------
 
 

@@ -346,19 +346,6 @@ def test_the_whole_header_path_must_match_file_path(work: "Workspace") -> None:
     assert work.bytes_of("dir1/x.py") == b"b\n"
 
 
-def test_a_rename_that_does_not_match_file_path_is_told_what_to_do(work: "Workspace") -> None:
-    """T-77."""
-    work.write("new.py", "a\n")
-    work.write("old.py", "a\n")
-    renamed = "diff --git a/old.py b/new2.py\nrename from old.py\nrename to new2.py\n"
-    message = refusal(work, renamed, file_path="new.py")
-    assert "does not match file_path 'new.py'" in message
-    assert "run rename_file first" in message
-    message = refusal(work, "--- a/old.py\n+++ b/other.py\n@@ -1 +1 @@\n-a\n+b\n", file_path="new.py")
-    assert "run rename_file first" in message
-    assert apply(work, renamed, file_path="old.py")["files"][0]["from"] == "old.py"
-
-
 def test_dev_null_is_no_path(work: "Workspace") -> None:
     """T-77."""
     apply(

@@ -13,12 +13,11 @@ from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, FileImage
-from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
-from tests.harness import PATIENCE_S, Ground
+from tests.harness import PATIENCE_S
 
 
 class Log:
@@ -167,12 +166,3 @@ async def test_stopping_a_call_stops_the_look_before_its_command(tmp_path: Path,
         await task
     assert capture.was_stopped
     assert session.log.events == []
-
-
-async def test_the_record_of_a_command_names_its_snapshot(ground: Ground) -> None:
-    script: list[Reply] = [[Call("run_terminal_cmd", {"command": "echo 1 > a"})], [Say("Done.")]]
-    async with ground.session(script) as s:
-        await s.begin()
-        prepared = await s.rx.expect(ev.ChangesPrepared)
-        assert prepared.snapshot is not None
-        await s.rx.expect(ev.TurnEnded)
