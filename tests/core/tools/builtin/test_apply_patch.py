@@ -1,7 +1,7 @@
 """`apply_patch`: all of a patch, in any of its forms, or none of it and the line that does not fit."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -10,9 +10,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = ApplyPatch()
 CODE = """class A:
@@ -28,11 +26,11 @@ class B:
 """
 
 
-def apply(work: "Workspace", patch: str, **arguments: object) -> dict[str, Any]:
+def apply(work: Workspace, patch: str, **arguments: object) -> dict[str, Any]:
     return work.apply(TOOL, patch=patch, **arguments)
 
 
-def refusal(work: "Workspace", patch: str, **arguments: object) -> str:
+def refusal(work: Workspace, patch: str, **arguments: object) -> str:
     message = str(work.refused(TOOL, patch=patch, **arguments))
     assert "Nothing was" in message or "cannot be read" in message
     return message
@@ -41,7 +39,7 @@ def refusal(work: "Workspace", patch: str, **arguments: object) -> str:
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def test_several_files_are_changed_by_one_patch(work: "Workspace") -> None:
+def test_several_files_are_changed_by_one_patch(work: Workspace) -> None:
     """T-75, T-76, T-79."""
     work.write("a.py", CODE)
     work.write("old.txt", "one\ntwo\n")
@@ -97,7 +95,7 @@ def test_several_files_are_changed_by_one_patch(work: "Workspace") -> None:
         ("*** Update File: a.txt\r\n@@\r\n one\r\n-two\r\n+2\r\n", None),
     ],
 )
-def test_every_form_says_the_same(work: "Workspace", patch: str, file_path: str | None) -> None:
+def test_every_form_says_the_same(work: Workspace, patch: str, file_path: str | None) -> None:
     """T-74, T-75."""
     work.write("a.txt", "one\ntwo\nthree\n")
     answer = apply(work, patch, file_path=file_path)
@@ -106,7 +104,7 @@ def test_every_form_says_the_same(work: "Workspace", patch: str, file_path: str 
     assert answer == {"ok": True, "action": "Update", "path": "a.txt", "files": [entry]}
 
 
-def test_a_git_header_alone_renames_copies_and_sets_modes(work: "Workspace") -> None:
+def test_a_git_header_alone_renames_copies_and_sets_modes(work: Workspace) -> None:
     work.write("a.sh", b"\0binary").chmod(0o640)
     work.write("link-target", "x")
     (work.root / "link").symlink_to("link-target")
@@ -121,14 +119,14 @@ def test_a_git_header_alone_renames_copies_and_sets_modes(work: "Workspace") -> 
     assert os.readlink(work.root / "link2") == "link-target"  # noqa: PTH115 - the text of the link itself
 
 
-def test_quoted_names_are_read_as_git_writes_them(work: "Workspace") -> None:
+def test_quoted_names_are_read_as_git_writes_them(work: Workspace) -> None:
     work.write('gr\u00fc\u00dfe\t"x"\\.txt', "a\n")
     name = r"gr\303\274\303\237e\t\"x\"\\.txt"
     apply(work, f'diff --git "a/{name}" "b/{name}"\n--- "a/{name}"\n+++ "b/{name}"\n@@ -1 +1 @@\n-a\n+b\n')
     assert work.bytes_of('gr\u00fc\u00dfe\t"x"\\.txt') == b"b\n"
 
 
-def test_a_folder_called_a_is_not_taken_for_a_prefix(work: "Workspace") -> None:
+def test_a_folder_called_a_is_not_taken_for_a_prefix(work: Workspace) -> None:
     work.write("a/x.txt", "one\n")
     apply(work, "--- a/x.txt\n+++ a/x.txt\n@@ -1 +1 @@\n-one\n+1\n")
     apply(work, "*** Update File: a/x.txt\n-1\n+one\n")
@@ -146,13 +144,13 @@ def test_a_folder_called_a_is_not_taken_for_a_prefix(work: "Workspace") -> None:
         ("+a\n-ignored\n@@ ignored\n*** ignored\nliteral\n", b"a\nliteral\n"),
     ],
 )
-def test_an_added_file_has_its_lines_and_one_newline_at_the_end(work: "Workspace", body: str, content: bytes) -> None:
+def test_an_added_file_has_its_lines_and_one_newline_at_the_end(work: Workspace, body: str, content: bytes) -> None:
     """T-76."""
     assert apply(work, f"*** Add File: n.txt\n{body}")["action"] == "Add"
     assert work.bytes_of("n.txt") == content
 
 
-def test_parts_of_a_patch_see_what_earlier_parts_did(work: "Workspace") -> None:
+def test_parts_of_a_patch_see_what_earlier_parts_did(work: Workspace) -> None:
     work.write("a.txt", "one\n")
     plan = work.plan(
         TOOL,
@@ -166,7 +164,7 @@ def test_parts_of_a_patch_see_what_earlier_parts_did(work: "Workspace") -> None:
     assert [write.before.content for write in plan.writes if write.before] == [b"one\n"]
 
 
-def test_files_that_go_away_come_last(work: "Workspace") -> None:
+def test_files_that_go_away_come_last(work: Workspace) -> None:
     """A crash in between leaves a file twice rather than not at all."""
     work.write("a.txt", "x\n")
     plan = work.plan(TOOL, patch="*** Delete File: a.txt\n*** Add File: b.txt\n+x\n")
@@ -235,7 +233,7 @@ FITS = [
 
 @pytest.mark.parametrize(("before", "patch", "after", "fuzz"), FITS)
 def test_a_hunk_is_applied_where_it_belongs_and_everything_else_stays(
-    work: "Workspace", before: bytes, patch: str, after: bytes, fuzz: str
+    work: Workspace, before: bytes, patch: str, after: bytes, fuzz: str
 ) -> None:
     """T-75, Z-81, Z-82: also the mode."""
     work.write("a.txt", before).chmod(0o754)
@@ -304,7 +302,7 @@ STAYS = [
 
 @pytest.mark.parametrize(("before", "patch", "says"), STAYS)
 def test_what_does_not_fit_or_cannot_be_read_changes_nothing_and_is_explained(
-    work: "Workspace", before: str | bytes, patch: str, says: tuple[str, ...]
+    work: Workspace, before: str | bytes, patch: str, says: tuple[str, ...]
 ) -> None:
     work.write("a.txt", before)
     message = refusal(work, patch, **({"file_path": "a.txt"} if patch.startswith("- ") else {}))
@@ -312,7 +310,7 @@ def test_what_does_not_fit_or_cannot_be_read_changes_nothing_and_is_explained(
     assert ("more than" in message) == any("more than" in piece for piece in says)
 
 
-def test_many_differences_are_not_all_listed(work: "Workspace") -> None:
+def test_many_differences_are_not_all_listed(work: Workspace) -> None:
     work.write("a.txt", "".join(f"{number} \n" for number in range(50)))
     fuzz = apply(work, "*** Update File: a.txt\n" + "".join(f"@@\n-{number}\n+x\n" for number in range(50)))["fuzz"]
     assert fuzz.count("hunk") == 10
@@ -322,7 +320,7 @@ def test_many_differences_are_not_all_listed(work: "Workspace") -> None:
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_exists_is_not_added(work: "Workspace") -> None:
+def test_a_file_that_exists_is_not_added(work: Workspace) -> None:
     """Z-77."""
     work.write("a.txt", "precious\n")
     assert "exists" in refusal(work, "*** Add File: a.txt\n+x\n")
@@ -333,7 +331,7 @@ def test_a_file_that_exists_is_not_added(work: "Workspace") -> None:
     assert "moved to itself" in refusal(work, "*** Update File: a.txt\n*** Move to: a.txt\n")
 
 
-def test_the_whole_header_path_must_match_file_path(work: "Workspace") -> None:
+def test_the_whole_header_path_must_match_file_path(work: Workspace) -> None:
     """T-77, Z-87."""
     work.write("dir1/x.py", "a\n")
     work.write("dir2/x.py", "a\n")
@@ -346,7 +344,7 @@ def test_the_whole_header_path_must_match_file_path(work: "Workspace") -> None:
     assert work.bytes_of("dir1/x.py") == b"b\n"
 
 
-def test_dev_null_is_no_path(work: "Workspace") -> None:
+def test_dev_null_is_no_path(work: Workspace) -> None:
     """T-77."""
     apply(
         work, "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n", file_path="a.txt"
@@ -357,7 +355,7 @@ def test_dev_null_is_no_path(work: "Workspace") -> None:
     assert answer["files"] == [{"path": "a.txt", "action": "Delete", "added": 0, "removed": 2}]
 
 
-def test_a_missing_file_can_be_deleted_but_not_changed(work: "Workspace") -> None:
+def test_a_missing_file_can_be_deleted_but_not_changed(work: Workspace) -> None:
     """T-79."""
     answer = apply(work, "*** Delete File: nope.txt\n")
     entry = {"path": "nope.txt", "action": "Delete", "added": 0, "removed": 0, "note": "file did not exist"}
@@ -370,7 +368,7 @@ def test_a_missing_file_can_be_deleted_but_not_changed(work: "Workspace") -> Non
     assert both["note"] == "nope.txt: file did not exist"
 
 
-def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: "Workspace") -> None:
+def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: Workspace) -> None:
     """T-81."""
     work.write("a.txt", "x\ny\n")
     patch = "--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
@@ -381,7 +379,7 @@ def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: "Workspa
 # --- bytes and places -------------------------------------------------------------------------------------------------
 
 
-def test_binary_files_are_refused_but_can_be_deleted(work: "Workspace") -> None:
+def test_binary_files_are_refused_but_can_be_deleted(work: Workspace) -> None:
     """Z-76."""
     work.write("a.bin", b"a\n\0\n")
     assert "binary" in refusal(work, "*** Update File: a.bin\n@@\n-a\n+b\n")
@@ -390,7 +388,7 @@ def test_binary_files_are_refused_but_can_be_deleted(work: "Workspace") -> None:
     assert write.before.content == b"a\n\0\n"
 
 
-def test_a_link_is_followed_and_stays_a_link(work: "Workspace") -> None:
+def test_a_link_is_followed_and_stays_a_link(work: Workspace) -> None:
     """Z-82."""
     work.write("real.txt", "old\n")
     (work.root / "a.txt").symlink_to("real.txt")
@@ -404,7 +402,7 @@ def test_a_link_is_followed_and_stays_a_link(work: "Workspace") -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".git/config", "folder", "."])
 @pytest.mark.parametrize("form", ["*** Add File: {}\n+x\n", "*** Delete File: {}\n", "*** Update File: {}\n-x\n+y\n"])
-def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", path: str, form: str) -> None:
+def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, path: str, form: str) -> None:
     """Z-90."""
     (work.root / "folder").mkdir()
     with pytest.raises(ToolError):
@@ -430,7 +428,7 @@ def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", path: str,
     ],
 )
 def test_a_move_is_a_rename_of_what_was_there_before_the_patch(
-    work: "Workspace", parts: list[str], ends: dict[str, tuple[str, str]]
+    work: Workspace, parts: list[str], ends: dict[str, tuple[str, str]]
 ) -> None:
     """A file whose old path is taken again by the same patch was changed there, and another one came."""
     work.write("a.txt", "a\n")

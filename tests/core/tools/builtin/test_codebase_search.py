@@ -5,16 +5,14 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin import codebase_search as module
 from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 
 def is_pem(path: str) -> bool:
@@ -29,7 +27,7 @@ async def tool(tmp_path: Path) -> AsyncIterator[CodebaseSearch]:
 
 
 @pytest.fixture
-def project(work: "Workspace") -> "Workspace":
+def project(work: Workspace) -> Workspace:
     work.write("src/session_store.py", "import os\n\n\nclass SessionStore:\n    def resume(self):\n        return 1\n")
     work.write("src/widget.ts", "export class PaintedWidget {\n}\n")
     work.write("docs/begin.md", "# Begin\nSessions are listed on the left.\n")
@@ -39,7 +37,7 @@ def project(work: "Workspace") -> "Workspace":
     return work
 
 
-async def test_passages_come_best_first_with_place_and_names(project: "Workspace", tool: CodebaseSearch) -> None:
+async def test_passages_come_best_first_with_place_and_names(project: Workspace, tool: CodebaseSearch) -> None:
     """T-35, T-29, Z-113."""
     result = await project.call(tool, query="Where are sessions resumed?")
     first, second = json.loads(result.content)
@@ -75,14 +73,14 @@ async def test_passages_come_best_first_with_place_and_names(project: "Workspace
     ],
 )
 async def test_every_parameter_counts(
-    project: "Workspace", tool: CodebaseSearch, arguments: dict[str, Any], expected: list[str]
+    project: Workspace, tool: CodebaseSearch, arguments: dict[str, Any], expected: list[str]
 ) -> None:
     """T-35, Z-60."""
     answer = await project.answer(tool, query="sessions resume", **arguments)
     assert [result["path"] for result in answer] == expected
 
 
-async def test_what_changed_since_the_last_answer_counts(project: "Workspace", tool: CodebaseSearch) -> None:
+async def test_what_changed_since_the_last_answer_counts(project: Workspace, tool: CodebaseSearch) -> None:
     assert (await project.answer(tool, query="gadget"))[0]["note"].startswith("nothing matches")
     project.write("src/gadget.py", "def turn(): ...\n")
     (project.root / "docs/begin.md").unlink()
@@ -91,7 +89,7 @@ async def test_what_changed_since_the_last_answer_counts(project: "Workspace", t
 
 
 async def test_what_was_left_out_is_said_and_secrets_are_not_read(
-    project: "Workspace", tool: CodebaseSearch, tmp_path: Path
+    project: Workspace, tool: CodebaseSearch, tmp_path: Path
 ) -> None:
     project.write("key.pem", "resume hunter2")
     (project.root / "link.py").symlink_to("src/session_store.py")
@@ -105,7 +103,7 @@ async def test_what_was_left_out_is_said_and_secrets_are_not_read(
 
 
 @pytest.mark.parametrize("query", ['"', "*", "🙂", " ", "?!", "\"'()*^-:{}", "___"])
-async def test_a_query_without_words_is_refused(project: "Workspace", tool: CodebaseSearch, query: str) -> None:
+async def test_a_query_without_words_is_refused(project: Workspace, tool: CodebaseSearch, query: str) -> None:
     with pytest.raises(ToolError, match="no words") as caught:
         await project.call(tool, query=query)
     assert caught.value.error_type == "validation"
@@ -134,7 +132,7 @@ async def gated(tmp_path: Path) -> AsyncIterator[tuple[CodebaseSearch, Gate]]:
 
 
 async def test_an_answer_waits_for_the_index_and_shows_how_far_it_is(
-    project: "Workspace", gated: tuple[CodebaseSearch, Gate], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, gated: tuple[CodebaseSearch, Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool, gate = gated
     monkeypatch.setattr(module, "SHOWN_EVERY_S", 0.01)
@@ -147,7 +145,7 @@ async def test_an_answer_waits_for_the_index_and_shows_how_far_it_is(
 
 
 async def test_an_answer_that_cannot_wait_says_what_is_missing_and_the_update_goes_on(
-    project: "Workspace", gated: tuple[CodebaseSearch, Gate], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, gated: tuple[CodebaseSearch, Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool, gate = gated
     first = asyncio.create_task(project.call(tool, query="resume"))
@@ -164,7 +162,7 @@ async def test_an_answer_that_cannot_wait_says_what_is_missing_and_the_update_go
     assert (await project.answer(tool, query="resume"))[0]["path"] == "src/session_store.py"
 
 
-async def test_closing_stops_the_update(project: "Workspace", gated: tuple[CodebaseSearch, Gate]) -> None:
+async def test_closing_stops_the_update(project: Workspace, gated: tuple[CodebaseSearch, Gate]) -> None:
     tool, gate = gated
     asking = asyncio.create_task(project.call(tool, query="resume"))
     assert await asyncio.to_thread(gate.reached.wait, 30)
@@ -177,14 +175,14 @@ async def test_closing_stops_the_update(project: "Workspace", gated: tuple[Codeb
     await asyncio.wait_for(closing, 30)
 
 
-async def test_calls_side_by_side_share_one_update(project: "Workspace", tool: CodebaseSearch) -> None:
+async def test_calls_side_by_side_share_one_update(project: Workspace, tool: CodebaseSearch) -> None:
     """C-05: reading calls run side by side."""
     answers = await asyncio.gather(*(project.answer(tool, query="resume") for _ in range(8)))
     assert {answer[0]["path"] for answer in answers} == {"src/session_store.py"}
 
 
 async def test_a_damaged_index_is_made_anew_without_a_word(
-    project: "Workspace", tool: CodebaseSearch, tmp_path: Path
+    project: Workspace, tool: CodebaseSearch, tmp_path: Path
 ) -> None:
     await project.call(tool, query="resume")
     (file,) = (tmp_path / "cache/index").glob("*.sqlite3")
@@ -194,7 +192,7 @@ async def test_a_damaged_index_is_made_anew_without_a_word(
 
 
 async def test_an_index_that_cannot_be_kept_in_its_place_is_kept_in_a_spare_one(
-    project: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "occupied").write_text("")
@@ -204,7 +202,7 @@ async def test_an_index_that_cannot_be_kept_in_its_place_is_kept_in_a_spare_one(
 
 
 async def test_an_index_that_cannot_be_kept_anywhere_is_said_with_a_way_on(
-    project: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     (tmp_path / "occupied").write_text("")
@@ -214,7 +212,7 @@ async def test_an_index_that_cannot_be_kept_anywhere_is_said_with_a_way_on(
     await tool.aclose()
 
 
-async def test_an_answer_has_a_limit_in_bytes(work: "Workspace", tool: CodebaseSearch) -> None:
+async def test_an_answer_has_a_limit_in_bytes(work: Workspace, tool: CodebaseSearch) -> None:
     for number in range(60):
         work.write(f"file{number}.txt", ("gadget " + "ö" * 300 + "\n") * 30)
     result = await work.call(tool, query="gadget", max_results=50)

@@ -1,7 +1,7 @@
 """`edit_file`: exactly what was asked for, or nothing and a good reason."""
 
 import codecs
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -9,22 +9,20 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.files import file_tool as target_module
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = EditFile()
 
 
-def edit(work: "Workspace", old_str: str, new_str: str, **arguments: object) -> dict[str, Any]:
+def edit(work: Workspace, old_str: str, new_str: str, **arguments: object) -> dict[str, Any]:
     return work.apply(TOOL, path="a.py", old_str=old_str, new_str=new_str, **arguments)
 
 
-def refusal(work: "Workspace", old_str: str, new_str: str) -> str:
+def refusal(work: Workspace, old_str: str, new_str: str) -> str:
     return str(work.refused(TOOL, path="a.py", old_str=old_str, new_str=new_str))
 
 
-def test_many_places_are_not_all_listed(work: "Workspace") -> None:
+def test_many_places_are_not_all_listed(work: Workspace) -> None:
     work.write("a.py", "foo\n" * 500)
     message = refusal(work, "foo", "x")
     assert "occurs 500 times" in message
@@ -47,7 +45,7 @@ def test_many_places_are_not_all_listed(work: "Workspace") -> None:
     ],
 )  # fmt: skip
 def test_a_text_that_does_not_occur_once_is_answered_with_what_is_there(
-    work: "Workspace", content: str | bytes, old: str, new: str, message: str
+    work: Workspace, content: str | bytes, old: str, new: str, message: str
 ) -> None:
     """T-40, Z-86."""
     work.write("a.py", content)
@@ -57,7 +55,7 @@ def test_a_text_that_does_not_occur_once_is_answered_with_what_is_there(
 # --- an empty old_str -------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
+def test_an_empty_old_str_fills_an_empty_file(work: Workspace) -> None:
     work.write("a.py").chmod(0o755)
     assert edit(work, "", "x\n")["action"] == "replace"
     assert work.bytes_of("a.py") == b"x\n"
@@ -79,21 +77,21 @@ def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
         (b"old", b"new"),
     ],
 )
-def test_everything_but_the_edit_stays(work: "Workspace", before: bytes, after: bytes) -> None:
+def test_everything_but_the_edit_stays(work: Workspace, before: bytes, after: bytes) -> None:
     """Z-81: endings, byte-order mark, encoding, bytes that are no text, a missing final newline."""
     work.write("a.py", before)
     edit(work, "old", "new")
     assert work.bytes_of("a.py") == after
 
 
-def test_line_endings_in_the_arguments_make_no_difference(work: "Workspace") -> None:
+def test_line_endings_in_the_arguments_make_no_difference(work: Workspace) -> None:
     work.write("a.py", b"one\ntwo\n")
     edit(work, "one\r\ntwo", "1\r\n2")
     assert work.bytes_of("a.py") == b"1\n2\n"
     assert "differ only in line endings" in refusal(work, "1\n2", "1\r\n2")
 
 
-def test_a_file_that_is_too_large_to_undo_is_refused(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_to_undo_is_refused(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_module, "LARGEST_EDITED_BYTES", 10)
     work.write("a.py", "old and long\n")
     assert "files up to 10 bytes" in refusal(work, "old", "new")
@@ -102,7 +100,7 @@ def test_a_file_that_is_too_large_to_undo_is_refused(work: "Workspace", monkeypa
 # --- which file -------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_was_deleted_since_it_was_read_is_refused(work: "Workspace") -> None:
+def test_a_file_that_was_deleted_since_it_was_read_is_refused(work: Workspace) -> None:
     work.context.reads.note("a.py", digest_of(b"old\n"))
     with pytest.raises(ToolError, match="changed on disk"):
         edit(work, "", "new")

@@ -1,16 +1,12 @@
 """Whatever the file and whatever the edit: no byte outside the edited text changes."""
 
-from typing import TYPE_CHECKING
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
 END = st.sampled_from([b"", b"end", b"\x85"])
@@ -19,7 +15,7 @@ ENDING = st.sampled_from([b"\n", b"\r\n"])
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def put(work: "Workspace", content: bytes) -> None:
+def put(work: Workspace, content: bytes) -> None:
     work.write("f", content)
     work.context.reads.note("f", digest_of(content))
 
@@ -27,7 +23,7 @@ def put(work: "Workspace", content: bytes) -> None:
 @SLOW
 @given(MARK, LINES, LINES, END, ENDING, st.sampled_from(["", "new", "é", "one\ntwo"]))
 def test_edit_file_changes_only_the_text_it_replaces(
-    work: "Workspace", mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, new: str
+    work: Workspace, mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, new: str
 ) -> None:
     """Z-81."""
     head, tail = mark + b"".join(before) + b"x ", b" y" + ending + b"".join(after) + end
@@ -44,7 +40,7 @@ def test_edit_file_changes_only_the_text_it_replaces(
 @SLOW
 @given(MARK, LINES, LINES, END, ENDING, st.sampled_from(["insert_before", "insert_after", "replace_block"]))
 def test_template_block_changes_only_the_lines_it_is_about(
-    work: "Workspace", mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, mode: str
+    work: Workspace, mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, mode: str
 ) -> None:
     """Z-81."""
     head, line, tail = mark + b"".join(before), b"ANCHOR" + ending, b"".join(after) + end

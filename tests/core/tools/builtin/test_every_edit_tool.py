@@ -2,7 +2,7 @@
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -18,9 +18,7 @@ from desktop_agent.core.tools.builtin.line_edit import LineEdit
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 from desktop_agent.core.tools.tool import EditTool, is_dry_run
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 
 class Edit(Struct, frozen=True):
@@ -59,7 +57,7 @@ def test_editing_is_writing(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("edit", [*IN_PLACE, RENAME], ids=named)
-def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace", edit: Edit) -> None:
+def test_a_dry_run_plans_the_same_and_says_so(work: Workspace, edit: Edit) -> None:
     """T-05, T-42."""
     work.write("a.txt", "old\n")
     arguments = edit.on("a.txt") | {"dry_run": True}
@@ -75,7 +73,7 @@ def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace", edit: Edit) -> 
 
 
 @pytest.mark.parametrize("edit", IN_PART, ids=named)
-def test_a_large_file_is_answered_with_a_warning(work: "Workspace", edit: Edit) -> None:
+def test_a_large_file_is_answered_with_a_warning(work: Workspace, edit: Edit) -> None:
     """T-06, T-65."""
     work.write("a.txt", "old\n" + "line\n" * 1999)
     answer = json.loads(work.plan(edit.tool, **edit.on("a.txt")).content)
@@ -86,7 +84,7 @@ def test_a_large_file_is_answered_with_a_warning(work: "Workspace", edit: Edit) 
 
 
 @pytest.mark.parametrize("edit", ALL, ids=named)
-def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace", edit: Edit) -> None:
+def test_a_file_that_changed_since_it_was_read_is_refused(work: Workspace, edit: Edit) -> None:
     """D-12, T-81, Z-85."""
     work.write("a.txt", "old\n")
     work.context.reads.note("a.txt", digest_of(b"older\n"))
@@ -97,7 +95,7 @@ def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace", edi
 
 
 @pytest.mark.parametrize("edit", IN_PLACE, ids=named)
-def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: "Workspace", edit: Edit) -> None:
+def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: Workspace, edit: Edit) -> None:
     """Z-82."""
     work.write("real.txt", "old\n").chmod(0o754)
     (work.root / "a.txt").symlink_to("real.txt")
@@ -121,7 +119,7 @@ def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: "Workspa
     ],
 )
 @pytest.mark.parametrize("edit", ALL, ids=named)
-def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", edit: Edit, path: str, message: str) -> None:
+def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, edit: Edit, path: str, message: str) -> None:
     """T-64, Z-68, Z-90: the message says what is wrong, not only the path."""
     (work.root / "folder").mkdir()
     work.write("file", "x")
@@ -131,7 +129,7 @@ def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", edit: Edit
 
 
 @pytest.mark.parametrize("edit", IN_PLACE, ids=named)
-def test_a_link_that_leads_outside_is_refused(work: "Workspace", edit: Edit) -> None:
+def test_a_link_that_leads_outside_is_refused(work: Workspace, edit: Edit) -> None:
     """Z-90."""
     (work.root / "out.txt").symlink_to(work.root.parent / "outside.txt")
     with pytest.raises(ToolError, match="outside the workspace"):
@@ -139,21 +137,21 @@ def test_a_link_that_leads_outside_is_refused(work: "Workspace", edit: Edit) -> 
 
 
 @pytest.mark.parametrize("edit", [*IN_PART, PATCH], ids=named)
-def test_what_is_no_text_is_refused(work: "Workspace", edit: Edit) -> None:
+def test_what_is_no_text_is_refused(work: Workspace, edit: Edit) -> None:
     work.write("a.bin", b"old\0\1\2")
     with pytest.raises(ToolError, match="binary"):
         work.plan(edit.tool, **edit.on("a.bin"))
 
 
 @pytest.mark.parametrize("edit", IN_PART, ids=named)
-def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace", edit: Edit) -> None:
+def test_a_missing_file_is_named_with_what_is_there_instead(work: Workspace, edit: Edit) -> None:
     """T-40, E-08."""
     work.write("notes.txt", "old\n")
     with pytest.raises(ToolError, match=r"note\.txt does not exist\. Did you mean notes\.txt"):
         work.plan(edit.tool, **edit.on("note.txt"))
 
 
-def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: "Workspace") -> None:
+def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: Workspace) -> None:
     """T-47: replaced, but not without a word."""
     answer = work.apply(CREATE.tool, path="a.txt", content="grün €", encoding="ascii")
     assert "ü €" in answer["warning"]

@@ -2,22 +2,20 @@
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from desktop_agent.core.tools.builtin import glob_file_search as module
 from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
 from desktop_agent.core.tools.files import listing
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = GlobFileSearch()
 
 
 @pytest.fixture
-def project(work: "Workspace") -> "Workspace":
+def project(work: Workspace) -> Workspace:
     files = ("a.py", "src/b.py", "src/deep/c.py", "src/deep/test_d.ts", ".github/ci.yml", "notes[1].md")
     for age, path in enumerate(files):
         work.write(path)
@@ -44,12 +42,12 @@ def project(work: "Workspace") -> "Workspace":
         ({"glob_pattern": "*.py", "target_directory": "build"}, ["o.py"]),
     ],
 )
-async def test_every_parameter_counts(project: "Workspace", arguments: dict[str, Any], expected: list[str]) -> None:
+async def test_every_parameter_counts(project: Workspace, arguments: dict[str, Any], expected: list[str]) -> None:
     """T-33, T-29, Z-60: `**/` is put before the pattern, the newest come first, the answer is an array of paths."""
     assert await project.answer(TOOL, **arguments) == expected
 
 
-async def test_paths_for_the_window_are_relative_to_the_workspace(project: "Workspace") -> None:
+async def test_paths_for_the_window_are_relative_to_the_workspace(project: Workspace) -> None:
     result = await project.call(TOOL, glob_pattern="*.ts", target_directory=str(project.root / "src"))
     assert json.loads(result.content) == ["deep/test_d.ts"]
     assert result.metadata == {
@@ -60,7 +58,7 @@ async def test_paths_for_the_window_are_relative_to_the_workspace(project: "Work
     }
 
 
-async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
+async def test_an_answer_has_a_limit_in_bytes(work: Workspace) -> None:
     for number in range(600):
         work.write(f"{'long-name-' * 20}{number:04}.txt")
     result = await work.call(TOOL, glob_pattern="*", limit=2000)
@@ -72,7 +70,7 @@ async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
 
 
 async def test_a_workspace_with_too_many_files_is_searched_in_part(
-    project: "Workspace", monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "MOST_COLLECTED", 1)
     monkeypatch.setattr(module, "MOST_COLLECTED", 1)

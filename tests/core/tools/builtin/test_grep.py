@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
@@ -15,15 +15,13 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin import grep as module
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.files import ripgrep
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = Grep()
 
 
 @pytest.fixture
-def project(work: "Workspace") -> "Workspace":
+def project(work: Workspace) -> Workspace:
     work.write("src/a.py", "import os\n\ndef find(x):\n    return x\n\n\ndef FIND(y):\n    return y  # find\n")
     work.write("src/sub/b.py", "find = 1\n")
     work.write("lib/c.ts", "const find = 2;\n")
@@ -45,11 +43,11 @@ ALL = [
 ]
 
 
-async def grep(work: "Workspace", **arguments: object) -> Any:
+async def grep(work: Workspace, **arguments: object) -> Any:
     return await work.answer(TOOL, **arguments)
 
 
-async def test_lines_come_with_path_and_number_in_order(project: "Workspace") -> None:
+async def test_lines_come_with_path_and_number_in_order(project: Workspace) -> None:
     """T-26, T-27, T-29."""
     result = await project.call(TOOL, pattern="find")
     lines = json.loads(result.content)
@@ -87,12 +85,12 @@ async def test_lines_come_with_path_and_number_in_order(project: "Workspace") ->
         ({"path": "src/a.py", "before": 9, "max_results": 1}, ["src/a.py-1-import os", "src/a.py-2-", ALL[1]]),
     ],
 )
-async def test_every_parameter_counts(project: "Workspace", arguments: dict[str, Any], expected: list[str]) -> None:
+async def test_every_parameter_counts(project: Workspace, arguments: dict[str, Any], expected: list[str]) -> None:
     """T-25, T-28, Z-60."""
     assert await grep(project, pattern="find", **arguments) == expected
 
 
-async def test_only_paths_or_counts_can_be_asked_for(project: "Workspace") -> None:
+async def test_only_paths_or_counts_can_be_asked_for(project: Workspace) -> None:
     """T-26, Z-23: each form is JSON of its own kind."""
     paths = ["lib/c.ts", "src/a.py", "src/sub/b.py"]
     asked = {"pattern": "find|FIND", "include": "*.{ts,py}"}
@@ -105,7 +103,7 @@ async def test_only_paths_or_counts_can_be_asked_for(project: "Workspace") -> No
     assert await grep(project, pattern="nowhere") == []
 
 
-async def test_an_absolute_path_gives_absolute_paths(project: "Workspace") -> None:
+async def test_an_absolute_path_gives_absolute_paths(project: Workspace) -> None:
     """T-27."""
     where = str(project.root / "src" / "sub")
     assert await grep(project, pattern="find", path=where) == [f"{where}/b.py:1:find = 1"]
@@ -113,14 +111,14 @@ async def test_an_absolute_path_gives_absolute_paths(project: "Workspace") -> No
     assert await grep(project, pattern="find", path=where, output_mode="count") == {f"{where}/b.py": 1}
 
 
-async def test_what_git_ignores_stays_ignored_whatever_is_included(project: "Workspace") -> None:
+async def test_what_git_ignores_stays_ignored_whatever_is_included(project: Workspace) -> None:
     """`rg --glob` alone would search build/ for `**/*.py`."""
     for include in ("*.py", "**/*.py", "**", "build/*.py", "**/d.py"):
         assert not [line for line in await grep(project, pattern="find", include=include) if line.startswith("build")]
 
 
 @pytest.mark.parametrize("pattern", ["-x", "--help", "a b", "'", "$(touch evil)", "ü+"])
-async def test_a_pattern_is_never_taken_for_an_option_or_a_command(work: "Workspace", pattern: str) -> None:
+async def test_a_pattern_is_never_taken_for_an_option_or_a_command(work: Workspace, pattern: str) -> None:
     work.write("a.txt", f"{pattern}\nüü\n")
     escaped = pattern.replace("$", r"\$").replace("(", r"\(").replace(")", r"\)")
     lines = await grep(work, pattern=escaped)
@@ -129,7 +127,7 @@ async def test_a_pattern_is_never_taken_for_an_option_or_a_command(work: "Worksp
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "*a", "(?<=x"])
-async def test_a_broken_pattern_is_a_validation_error_that_names_the_problem(work: "Workspace", pattern: str) -> None:
+async def test_a_broken_pattern_is_a_validation_error_that_names_the_problem(work: Workspace, pattern: str) -> None:
     work.write("a.txt", "x\n")
     with pytest.raises(ToolError, match=r"(?s)not a valid regular expression: .*error") as caught:
         await grep(work, pattern=pattern)
@@ -166,7 +164,7 @@ ODD = {"a\nb.txt": "hit\n", "c.txt": "hit\n"}
     ],
 )
 async def test_odd_patterns_names_and_texts_are_searched(
-    work: "Workspace", files: dict[str, str | bytes], arguments: dict[str, Any], expected: object
+    work: Workspace, files: dict[str, str | bytes], arguments: dict[str, Any], expected: object
 ) -> None:
     for path, content in files.items():
         work.write(path, content)
@@ -176,7 +174,7 @@ async def test_odd_patterns_names_and_texts_are_searched(
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-async def test_more_matches_than_the_default_limit_are_said(work: "Workspace") -> None:
+async def test_more_matches_than_the_default_limit_are_said(work: Workspace) -> None:
     work.write("a.txt", "hit\n" * 250)
     result = await work.call(TOOL, pattern="hit")
     lines = json.loads(result.content)
@@ -187,7 +185,7 @@ async def test_more_matches_than_the_default_limit_are_said(work: "Workspace") -
     assert matches[99:] == [{"path": "a.txt", "line": 100, "text": "hit"}]
 
 
-async def test_a_limit_that_was_asked_for_needs_no_note(work: "Workspace") -> None:
+async def test_a_limit_that_was_asked_for_needs_no_note(work: Workspace) -> None:
     work.write("a.txt", "hit\n" * 250)
     for arguments in ({"max_results": 3}, {"head_limit": 3}):
         result = await work.call(TOOL, pattern="hit", **arguments)
@@ -195,7 +193,7 @@ async def test_a_limit_that_was_asked_for_needs_no_note(work: "Workspace") -> No
         assert result.metadata["truncated"] is True
 
 
-async def test_more_files_than_the_default_limit_are_said(work: "Workspace") -> None:
+async def test_more_files_than_the_default_limit_are_said(work: Workspace) -> None:
     for number in range(120):
         work.write(f"{number:03}.txt", "hit hit\n")
     paths = await grep(work, pattern="hit", output_mode="files_with_matches")
@@ -206,7 +204,7 @@ async def test_more_files_than_the_default_limit_are_said(work: "Workspace") -> 
     assert sum(counts.values()) == 240
 
 
-async def test_a_search_with_endless_matches_is_stopped(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_with_endless_matches_is_stopped(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_COLLECTED", 1000)
     work.write("a.txt", "hit\n" * 3_000_000)
     lines = await grep(work, pattern="hit")
@@ -214,7 +212,7 @@ async def test_a_search_with_endless_matches_is_stopped(work: "Workspace", monke
     assert lines[100].startswith("[100 of more than 1000 matches")
 
 
-async def test_the_same_search_gives_the_same_answer(work: "Workspace") -> None:
+async def test_the_same_search_gives_the_same_answer(work: Workspace) -> None:
     """ripgrep's own order depends on its threads."""
     for number in range(200):
         work.write(f"{number % 7}/{number}.txt", "hit\n")
@@ -223,7 +221,7 @@ async def test_the_same_search_gives_the_same_answer(work: "Workspace") -> None:
     assert answers[0][:100] == sorted(answers[0][:100])
 
 
-async def test_long_lines_show_the_part_around_the_match(work: "Workspace") -> None:
+async def test_long_lines_show_the_part_around_the_match(work: Workspace) -> None:
     work.write("min.js", "ä" * 5_000 + "NEEDLE" + "b" * 5_000 + "\n")
     (line,) = await grep(work, pattern="NEEDLE")
     assert "ä…"[0] in line
@@ -233,7 +231,7 @@ async def test_long_lines_show_the_part_around_the_match(work: "Workspace") -> N
     assert line.endswith("b…")
 
 
-async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
+async def test_an_answer_has_a_limit_in_bytes(work: Workspace) -> None:
     work.write("a.txt", "".join(f"hit {'y' * 390}{number}\n" for number in range(900)))
     result = await work.call(TOOL, pattern="hit", max_results=1000)
     lines = json.loads(result.content)
@@ -241,7 +239,7 @@ async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
     assert lines[-1].startswith(f"[{len(lines) - 1} of 900 matches")
 
 
-async def test_wide_context_has_a_limit_too(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wide_context_has_a_limit_too(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_COLLECTED", 100)
     work.write("a.txt", "x\n" * 500_000 + "hit\n" + "x\n" * 500_000)
     result = await work.call(TOOL, pattern="hit", around=1_000_000)
@@ -252,7 +250,7 @@ def found(program: Path, environ: Mapping[str, str], workspace: Path) -> str:
     return str(program)
 
 
-async def test_cancelling_ends_ripgrep(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelling_ends_ripgrep(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(work.root / "gate")
     program = work.write("rg", "#!/bin/sh\necho $$ > gate\nexec sleep 100\n")
     program.chmod(0o755)
@@ -265,7 +263,7 @@ async def test_cancelling_ends_ripgrep(work: "Workspace", monkeypatch: pytest.Mo
     assert not psutil.pid_exists(pid)
 
 
-async def test_a_search_that_takes_too_long_is_ended(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_that_takes_too_long_is_ended(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     program = work.write("rg", "#!/bin/sh\nexec sleep 100\n")
     program.chmod(0o755)
     monkeypatch.setattr(ripgrep, "find_ripgrep", partial(found, program))
@@ -274,7 +272,7 @@ async def test_a_search_that_takes_too_long_is_ended(work: "Workspace", monkeypa
         await grep(work, pattern="x")
 
 
-async def test_the_persons_own_ripgrep_settings_change_nothing(project: "Workspace") -> None:
+async def test_the_persons_own_ripgrep_settings_change_nothing(project: Workspace) -> None:
     settings = project.write("ripgreprc", "--invert-match\n--hidden\n")
     environ = {**project.context.environ, "RIPGREP_CONFIG_PATH": str(settings)}
     assert isinstance(project.context.environ, dict)
@@ -292,7 +290,7 @@ async def test_the_persons_own_ripgrep_settings_change_nothing(project: "Workspa
     ],
 )
 async def test_what_cannot_be_searched_is_named_and_never_waited_for(
-    work: "Workspace", arguments: dict[str, Any], says: str
+    work: Workspace, arguments: dict[str, Any], says: str
 ) -> None:
     os.mkfifo(work.root / "pipe")
     (work.root / "loop").symlink_to("loop")
@@ -301,7 +299,7 @@ async def test_what_cannot_be_searched_is_named_and_never_waited_for(
 
 
 @pytest.mark.parametrize("is_absolute", [False, True])
-async def test_places_for_the_window_are_relative_to_the_workspace(project: "Workspace", is_absolute: bool) -> None:
+async def test_places_for_the_window_are_relative_to_the_workspace(project: Workspace, is_absolute: bool) -> None:
     """What a click on a result opens, whatever the form of the answer; context lines are no places."""
     where = str(project.root / "src/sub") if is_absolute else "src/sub"
     lines = await project.call(TOOL, pattern="find", around=3, path=where)
@@ -311,7 +309,7 @@ async def test_places_for_the_window_are_relative_to_the_workspace(project: "Wor
         assert files.metadata["matches"] == [{"path": "src/sub/b.py", "line": None, "text": ""} | more]
 
 
-async def test_at_most_200_places_are_kept(work: "Workspace") -> None:
+async def test_at_most_200_places_are_kept(work: Workspace) -> None:
     work.write("a.txt", "hit\n" * 400)
     result = await work.call(TOOL, pattern="hit", max_results=400)
     matches: Any = result.metadata["matches"]

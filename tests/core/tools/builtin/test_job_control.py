@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
@@ -14,9 +14,7 @@ from desktop_agent.core.tools.builtin import job_control as module
 from desktop_agent.core.tools.builtin.job_control import JobControl
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from tests.core.printed import until_logged
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -24,16 +22,16 @@ TOOL = JobControl()
 COMMANDS = RunTerminalCmd()
 
 
-async def begin(work: "Workspace", command: str) -> str:
+async def begin(work: Workspace, command: str) -> str:
     result = await work.call(COMMANDS, command=command, is_background=True)
     return str(result.metadata["job_id"])
 
 
-async def ask(work: "Workspace", **arguments: object) -> dict[str, Any]:
+async def ask(work: Workspace, **arguments: object) -> dict[str, Any]:
     return await work.answer(TOOL, **arguments)
 
 
-async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
+async def test_jobs_are_listed_as_they_are_now(work: Workspace) -> None:
     """Z-47: a list, a state, an exit status."""
     os.mkfifo(work.root / "gate")
     ended = await begin(work, "echo one; echo; exit 3")
@@ -57,7 +55,7 @@ async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
 
 
 async def test_of_many_jobs_the_running_and_the_latest_are_listed(
-    work: "Workspace", monkeypatch: pytest.MonkeyPatch
+    work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_LISTED", 2)
     running = await begin(work, "sleep 100")
@@ -69,7 +67,7 @@ async def test_of_many_jobs_the_running_and_the_latest_are_listed(
     assert answer["omitted"] == 1
 
 
-async def test_the_end_of_the_output_is_plain_text_within_what_was_asked_for(work: "Workspace") -> None:
+async def test_the_end_of_the_output_is_plain_text_within_what_was_asked_for(work: Workspace) -> None:
     job_id = await begin(work, r"seq 1000; printf '\033[1m10%%\r100%%\033[0m\n€€'")
     await work.context.jobs.wait(job_id)
     answer = await ask(work, action="output", job_id=job_id, tail_lines=3)
@@ -81,7 +79,7 @@ async def test_the_end_of_the_output_is_plain_text_within_what_was_asked_for(wor
     assert json.loads(content)["output"].startswith("747\n")
 
 
-async def test_a_cancelled_wait_leaves_the_job(work: "Workspace") -> None:
+async def test_a_cancelled_wait_leaves_the_job(work: Workspace) -> None:
     job_id = await begin(work, "sleep 100")
     waiting = asyncio.create_task(ask(work, action="wait", job_id=job_id))
     await asyncio.sleep(0)
@@ -92,7 +90,7 @@ async def test_a_cancelled_wait_leaves_the_job(work: "Workspace") -> None:
     assert job.state == "running"
 
 
-async def test_stopping_ends_the_job_and_says_what_it_had_printed(work: "Workspace") -> None:
+async def test_stopping_ends_the_job_and_says_what_it_had_printed(work: Workspace) -> None:
     os.mkfifo(work.root / "gate")
     job_id = await begin(work, "echo up; echo > gate; sleep 100")
     await asyncio.to_thread((work.root / "gate").read_text)
@@ -103,7 +101,7 @@ async def test_stopping_ends_the_job_and_says_what_it_had_printed(work: "Workspa
 
 
 @pytest.mark.parametrize("action", ["output", "wait", "stop"])
-async def test_an_unknown_job_is_answered_with_those_there_are(work: "Workspace", action: str) -> None:
+async def test_an_unknown_job_is_answered_with_those_there_are(work: Workspace, action: str) -> None:
     with pytest.raises(ToolError, match="none has been started") as caught:
         await ask(work, action=action, job_id="job-x")
     assert caught.value.error_type == "not_found"

@@ -1,6 +1,6 @@
 """`line_edit`: the lines that were meant, and no byte of any other."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,18 +8,16 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.line_edit import LineEdit
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = LineEdit()
 
 
-def edit(work: "Workspace", mode: str, **arguments: object) -> dict[str, Any]:
+def edit(work: Workspace, mode: str, **arguments: object) -> dict[str, Any]:
     return work.apply(TOOL, path="a.txt", mode=mode, **arguments)
 
 
-def refusal(work: "Workspace", mode: str, **arguments: object) -> str:
+def refusal(work: Workspace, mode: str, **arguments: object) -> str:
     return str(work.refused(TOOL, path="a.txt", mode=mode, **arguments))
 
 
@@ -37,7 +35,7 @@ def refusal(work: "Workspace", mode: str, **arguments: object) -> str:
     ],
 )
 def test_each_mode_changes_the_lines_that_were_meant(
-    work: "Workspace", arguments: dict[str, object], after: str, line: int, changed: int
+    work: Workspace, arguments: dict[str, object], after: str, line: int, changed: int
 ) -> None:
     """T-62, T-65."""
     work.write("a.txt", "one\ntwo\nthree\n")
@@ -47,7 +45,7 @@ def test_each_mode_changes_the_lines_that_were_meant(
     assert work.bytes_of("a.txt").decode() == after
 
 
-def test_an_anchor_on_several_lines_means_the_first_unless_told(work: "Workspace") -> None:
+def test_an_anchor_on_several_lines_means_the_first_unless_told(work: Workspace) -> None:
     """T-62."""
     work.write("a.txt", "x 1\ny\nx 2\nx 3\n")
     assert edit(work, "replace", anchor="x", text="z")["note"] == "anchor is on 3 lines; this was occurrence 1"
@@ -55,14 +53,14 @@ def test_an_anchor_on_several_lines_means_the_first_unless_told(work: "Workspace
     assert work.bytes_of("a.txt") == b"z\ny\nx 2\n"
 
 
-def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: "Workspace") -> None:
+def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -> None:
     """E-08."""
     work.write("a.txt", "def compute():\n    pass\n")
     assert "1: def compute():" in refusal(work, "delete", anchor="def comptue():")
     assert "search with grep" in refusal(work, "delete", anchor="0123456789")
 
 
-def test_an_empty_file_takes_a_first_line(work: "Workspace") -> None:
+def test_an_empty_file_takes_a_first_line(work: Workspace) -> None:
     for mode in ("insert_before", "insert_after"):
         work.write("a.txt")
         work.context.reads.note("a.txt", digest_of(b""))
@@ -78,9 +76,7 @@ LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES, end=st.sampled_from([b"", b"end"]), data=st.data())
-def test_all_other_lines_keep_their_bytes(
-    work: "Workspace", lines: list[bytes], end: bytes, data: st.DataObject
-) -> None:
+def test_all_other_lines_keep_their_bytes(work: Workspace, lines: list[bytes], end: bytes, data: st.DataObject) -> None:
     """Z-81, for any file and any line."""
     content = b"".join(lines) + end
     count = len(lines) + bool(end)

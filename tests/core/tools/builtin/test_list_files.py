@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,15 +12,13 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin import list_files as module
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.files import listing, ripgrep
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = ListFiles()
 
 
 @pytest.fixture
-def project(work: "Workspace") -> "Workspace":
+def project(work: Workspace) -> Workspace:
     for path in ("README.md", "src/main.py", "src/deep/er/x.py", "src/deep/y.txt", ".github/ci.yml", "build/out.o"):
         work.write(path, "x" * len(path))
     for path in (".git/HEAD", "node_modules/a/index.js", "src/__pycache__/main.pyc"):
@@ -30,7 +28,7 @@ def project(work: "Workspace") -> "Workspace":
     return work
 
 
-async def entries(work: "Workspace", **arguments: object) -> list[str]:
+async def entries(work: Workspace, **arguments: object) -> list[str]:
     answer: dict[str, Any] = await work.answer(TOOL, **arguments)
     return answer["entries"]
 
@@ -38,7 +36,7 @@ async def entries(work: "Workspace", **arguments: object) -> list[str]:
 ALL = [".github/ci.yml", ".gitignore", "README.md", "src/deep/er/x.py", "src/deep/y.txt", "src/main.py"]
 
 
-async def test_files_come_sorted_and_relative_without_what_is_ignored(project: "Workspace") -> None:
+async def test_files_come_sorted_and_relative_without_what_is_ignored(project: Workspace) -> None:
     """T-21, T-29, Z-113: `.gitignore` counts although there is no repository."""
     result = await project.call(TOOL)
     assert json.loads(result.content) == {"path": ".", "entries": ALL, "total": 6}
@@ -46,7 +44,7 @@ async def test_files_come_sorted_and_relative_without_what_is_ignored(project: "
     assert result.metadata == {"path": ".", "entries": 6, "truncated": False, "matches": cards}
 
 
-async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: "Workspace") -> None:
+async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: Workspace) -> None:
     assert await project.answer(TOOL, path="src/deep") == {
         "path": "src/deep",
         "entries": ["er/x.py", "y.txt"],
@@ -91,12 +89,12 @@ async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: "
         ({"limit": 2}, [".github/ci.yml", ".gitignore"]),
     ],
 )
-async def test_every_parameter_counts(project: "Workspace", arguments: dict[str, Any], expected: list[str]) -> None:
+async def test_every_parameter_counts(project: Workspace, arguments: dict[str, Any], expected: list[str]) -> None:
     """T-20."""
     assert await entries(project, **arguments) == expected
 
 
-async def test_the_newest_come_first_when_sorted_by_time(project: "Workspace") -> None:
+async def test_the_newest_come_first_when_sorted_by_time(project: Workspace) -> None:
     for age, path in enumerate(("src/main.py", "README.md", "src/deep/y.txt")):
         os.utime(project.root / path, (2_000_000_000 - age, 2_000_000_000 - age))
     listed = await entries(project, sort="mtime")
@@ -106,14 +104,14 @@ async def test_the_newest_come_first_when_sorted_by_time(project: "Workspace") -
 @pytest.mark.parametrize("sort", ["name", "mtime", "size"])
 @pytest.mark.parametrize("arguments", [{"depth": 1}, {"recursive": False}])
 async def test_a_directory_of_directories_is_not_empty(
-    work: "Workspace", arguments: dict[str, object], sort: str
+    work: Workspace, arguments: dict[str, object], sort: str
 ) -> None:
     work.write("a/b/c/f.txt")
     work.write("d/e/g.txt")
     assert sorted(await entries(work, sort=sort, **arguments)) == ["a/", "d/"]
 
 
-async def test_what_is_cut_is_said(project: "Workspace") -> None:
+async def test_what_is_cut_is_said(project: Workspace) -> None:
     result = await project.call(TOOL, limit=4)
     answer = json.loads(result.content)
     assert (answer["total"], answer["omitted"]) == (6, 2)
@@ -121,7 +119,7 @@ async def test_what_is_cut_is_said(project: "Workspace") -> None:
     assert result.metadata["truncated"] is True
 
 
-async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
+async def test_an_answer_has_a_limit_in_bytes(work: Workspace) -> None:
     for number in range(600):
         work.write(f"{'long-name-' * 20}{number:04}.txt")
     result = await work.call(TOOL, limit=5000)
@@ -132,7 +130,7 @@ async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
 
 
 async def test_a_directory_with_too_many_files_is_answered_in_part(
-    project: "Workspace", monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "MOST_COLLECTED", 3)
     monkeypatch.setattr(module, "MOST_COLLECTED", 3)
@@ -142,7 +140,7 @@ async def test_a_directory_with_too_many_files_is_answered_in_part(
 
 
 async def test_a_depth_shows_its_files_however_many_lie_below(
-    project: "Workspace", monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(4):
         project.write(f".github/{number}.yml")
@@ -152,30 +150,30 @@ async def test_a_depth_shows_its_files_however_many_lie_below(
     assert not any("/" in path.removesuffix("/") for path in answer["entries"])
 
 
-async def test_an_empty_directory_is_an_empty_list(work: "Workspace") -> None:
+async def test_an_empty_directory_is_an_empty_list(work: Workspace) -> None:
     """SC-09."""
     assert await work.answer(TOOL) == {"path": ".", "entries": [], "total": 0}
 
 
-async def test_an_ignored_directory_can_be_named(project: "Workspace") -> None:
+async def test_an_ignored_directory_can_be_named(project: Workspace) -> None:
     assert await entries(project, path="build") == ["out.o"]
     assert await entries(project, path="node_modules/a") == ["index.js"]
 
 
-async def test_rules_above_the_workspace_do_not_reach_into_it(project: "Workspace") -> None:
+async def test_rules_above_the_workspace_do_not_reach_into_it(project: Workspace) -> None:
     """A home folder kept in git often ignores everything."""
     (project.root / ".git").rename(project.root / ".not-git")
     (project.root.parent / ".gitignore").write_text("*\n")
     assert await entries(project, ignore=[".not-git"]) == ALL
 
 
-async def test_rules_of_the_repository_around_the_workspace_count(project: "Workspace") -> None:
+async def test_rules_of_the_repository_around_the_workspace_count(project: Workspace) -> None:
     (project.root / ".git").rename(project.root.parent / ".git")
     (project.root.parent / ".gitignore").write_text("*.md\n")
     assert "README.md" not in await entries(project)
 
 
-async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_ripgrep_the_answer_says_what_to_do(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(environ: Mapping[str, str], workspace: Path) -> None:
         return None
 

@@ -7,7 +7,6 @@ import os
 import threading
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -17,23 +16,21 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.files.text_files import MOST_RETURNED_BYTES, FilePart, TextReader
 from desktop_agent.core.tools.output import ContextLimits
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = ReadFile()
 
 
-def lift_limits(work: "Workspace") -> None:
+def lift_limits(work: Workspace) -> None:
     limits = ContextLimits(max_tool_tokens=1_000_000, max_stdout_bytes=10_000_000, max_lines=1_000_000)
     work.context = replace(work.context, limits=limits)
 
 
-async def read(work: "Workspace", **arguments: object) -> str:
+async def read(work: Workspace, **arguments: object) -> str:
     return (await work.call(TOOL, **arguments)).content
 
 
-async def test_a_file_comes_as_plain_text_with_its_size(work: "Workspace") -> None:
+async def test_a_file_comes_as_plain_text_with_its_size(work: Workspace) -> None:
     """T-13."""
     work.write("src/a.txt", "one\nsecond\nthird\n")
     result = await work.call(TOOL, path="src/a.txt")
@@ -78,7 +75,7 @@ PARTS: list[tuple[bytes, dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("content", "arguments", "expected"), PARTS)
 async def test_a_file_or_a_part_of_it_is_read(
-    work: "Workspace", content: bytes, arguments: dict[str, object], expected: str
+    work: Workspace, content: bytes, arguments: dict[str, object], expected: str
 ) -> None:
     work.write("a.txt", content)
     assert await read(work, path="a.txt", **arguments) == expected
@@ -101,7 +98,7 @@ async def test_a_file_or_a_part_of_it_is_read(
     ],
 )
 async def test_what_cannot_be_read_is_named_and_never_waited_for(
-    work: "Workspace", arguments: dict[str, object], error_type: str, message: str
+    work: Workspace, arguments: dict[str, object], error_type: str, message: str
 ) -> None:
     for path, content in (("src/settings.py", ""), ("a.txt", "1\n2\n3\n"), ("open.txt", "1\n2\n3")):
         work.write(path, content)
@@ -114,7 +111,7 @@ async def test_what_cannot_be_read_is_named_and_never_waited_for(
 
 
 async def test_a_file_that_may_not_be_read_is_a_permission_error(
-    work: "Workspace", monkeypatch: pytest.MonkeyPatch
+    work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.write("a.txt")
 
@@ -127,7 +124,7 @@ async def test_a_file_that_may_not_be_read_is_a_permission_error(
     assert caught.value.error_type == "permission"
 
 
-async def test_an_empty_file_says_so(work: "Workspace") -> None:
+async def test_an_empty_file_says_so(work: Workspace) -> None:
     work.write("a.txt")
     result = await work.call(TOOL, path="a.txt")
     assert result.content == "[a.txt is empty.]"
@@ -141,7 +138,7 @@ async def test_an_empty_file_says_so(work: "Workspace") -> None:
     ("content", "kind"),
     [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG image"), (b"\x7fELF\2\1\1\0", "ELF"), (b"who knows\0", "binary data")],
 )
-async def test_a_binary_file_is_answered_with_kind_and_size(work: "Workspace", content: bytes, kind: str) -> None:
+async def test_a_binary_file_is_answered_with_kind_and_size(work: Workspace, content: bytes, kind: str) -> None:
     work.write("data.bin", content)
     result = await work.call(TOOL, path="data.bin")
     assert kind in result.content
@@ -152,7 +149,7 @@ async def test_a_binary_file_is_answered_with_kind_and_size(work: "Workspace", c
 # --- large files ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_long_file_is_cut_and_says_how_to_read_on(work: "Workspace") -> None:
+async def test_a_long_file_is_cut_and_says_how_to_read_on(work: Workspace) -> None:
     """SC-12: size alone is no error."""
     lift_limits(work)
     work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
@@ -175,7 +172,7 @@ async def test_a_long_file_is_cut_and_says_how_to_read_on(work: "Workspace") -> 
     ids=["lines", "tokens"],
 )
 async def test_the_limits_of_the_settings_cut_so_that_reading_goes_on(
-    work: "Workspace", limits: ContextLimits, most_lines: int, most_bytes: int
+    work: Workspace, limits: ContextLimits, most_lines: int, most_bytes: int
 ) -> None:
     """O-08"""
     work.context = replace(work.context, limits=limits)
@@ -195,7 +192,7 @@ async def test_the_limits_of_the_settings_cut_so_that_reading_goes_on(
     assert len(tail.content.encode()) <= most_bytes
 
 
-async def test_reading_in_parts_gives_the_whole_file(work: "Workspace") -> None:
+async def test_reading_in_parts_gives_the_whole_file(work: Workspace) -> None:
     lines = [f"{number} " + "ü" * (number % 200) for number in range(1, 5_001)]
     work.write("long.txt", "\r\n".join(lines))
     seen: list[str] = []
@@ -208,7 +205,7 @@ async def test_reading_in_parts_gives_the_whole_file(work: "Workspace") -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"offset": 1, "limit": 1}, {"tail_lines": 1}])
-async def test_an_endless_line_is_cut(work: "Workspace", arguments: dict[str, int]) -> None:
+async def test_an_endless_line_is_cut(work: Workspace, arguments: dict[str, int]) -> None:
     work.write("min.js", "ä" * 300_000)
     result = await work.call(TOOL, path="min.js", **arguments)
     assert "[Cut:" in result.content
@@ -216,7 +213,7 @@ async def test_an_endless_line_is_cut(work: "Workspace", arguments: dict[str, in
     assert "\ufffd" not in result.content
 
 
-async def test_a_long_byte_range_is_cut_and_says_where_to_read_on(work: "Workspace") -> None:
+async def test_a_long_byte_range_is_cut_and_says_where_to_read_on(work: Workspace) -> None:
     lift_limits(work)
     work.write("a.txt", b"\xff" * 200_000)
     result = await work.call(TOOL, path="a.txt", byte_offset=10, byte_limit=150_000)
@@ -224,7 +221,7 @@ async def test_a_long_byte_range_is_cut_and_says_where_to_read_on(work: "Workspa
     assert len(result.content.encode()) <= 102_400
 
 
-async def test_too_many_last_lines_keep_the_last(work: "Workspace") -> None:
+async def test_too_many_last_lines_keep_the_last(work: Workspace) -> None:
     work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
     result = await work.call(TOOL, path="long.txt", tail_lines=40_000)
     assert result.content.startswith("[Cut: the last lines")
@@ -232,7 +229,7 @@ async def test_too_many_last_lines_keep_the_last(work: "Workspace") -> None:
     assert all(line.startswith("line ") for line in result.content.split("\n")[1:])
 
 
-async def test_a_file_of_gigabytes_costs_only_what_is_read(work: "Workspace") -> None:
+async def test_a_file_of_gigabytes_costs_only_what_is_read(work: Workspace) -> None:
     """The file is sparse: reading it whole would take five gigabytes of memory."""
     huge = work.write("huge.log", "first\nsecond\n" * 1000)
     with huge.open("r+b") as file:
@@ -251,7 +248,7 @@ async def test_a_file_of_gigabytes_costs_only_what_is_read(work: "Workspace") ->
     work.context.reads.require_fresh("huge.log", "anything")  # nothing was noted, so nothing is refused
 
 
-async def test_cancelling_stops_the_thread_that_reads(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelling_stops_the_thread_that_reads(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     huge = work.write("huge.log", "x")
     with huge.open("r+b") as file:
         file.truncate(200 * 1024**3)
@@ -278,7 +275,7 @@ async def test_cancelling_stops_the_thread_that_reads(work: "Workspace", monkeyp
 
 
 @pytest.mark.parametrize("arguments", [{}, {"offset": 1, "limit": 1}, {"tail_lines": 1}, {"byte_limit": 1}])
-async def test_every_read_notes_the_whole_file(work: "Workspace", arguments: dict[str, int]) -> None:
+async def test_every_read_notes_the_whole_file(work: Workspace, arguments: dict[str, int]) -> None:
     work.write("a.txt", "one\ntwo\n")
     await read(work, path="a.txt", **arguments)
     work.context.reads.require_fresh("a.txt", digest_of(b"one\ntwo\n"))
@@ -286,7 +283,7 @@ async def test_every_read_notes_the_whole_file(work: "Workspace", arguments: dic
         work.context.reads.require_fresh("a.txt", digest_of(b"other"))
 
 
-async def test_a_file_read_through_a_link_is_noted_by_its_own_name(work: "Workspace") -> None:
+async def test_a_file_read_through_a_link_is_noted_by_its_own_name(work: Workspace) -> None:
     work.write("a.txt", "one\n")
     (work.root / "link").symlink_to("a.txt")
     result = await work.call(TOOL, path="link")
@@ -296,7 +293,7 @@ async def test_a_file_read_through_a_link_is_noted_by_its_own_name(work: "Worksp
 
 
 async def test_a_file_that_changes_while_it_is_read_is_not_noted(
-    work: "Workspace", monkeypatch: pytest.MonkeyPatch
+    work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = work.write("a.txt", "one\n")
     everything = TextReader.everything

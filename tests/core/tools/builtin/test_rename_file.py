@@ -2,29 +2,27 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = RenameFile()
 
 
-def rename(work: "Workspace", source: str, dest: str, **arguments: object) -> dict[str, Any]:
+def rename(work: Workspace, source: str, dest: str, **arguments: object) -> dict[str, Any]:
     return work.apply(TOOL, source_path=source, dest_path=dest, **arguments)
 
 
-def refusal(work: "Workspace", source: str, dest: str, **arguments: object) -> str:
+def refusal(work: Workspace, source: str, dest: str, **arguments: object) -> str:
     return str(work.refused(TOOL, source_path=source, dest_path=dest, **arguments))
 
 
 @pytest.mark.parametrize("content", [b"text\r\n", b"\0\xff binary", b""])
-def test_a_file_moves_with_its_bytes_and_mode(work: "Workspace", content: bytes) -> None:
+def test_a_file_moves_with_its_bytes_and_mode(work: Workspace, content: bytes) -> None:
     """T-57, T-58, Z-76."""
     work.write("a", content).chmod(0o751)
     answer = rename(work, "a", "new/deep/b")
@@ -34,7 +32,7 @@ def test_a_file_moves_with_its_bytes_and_mode(work: "Workspace", content: bytes)
     assert (work.root / "new/deep/b").stat().st_mode & 0o777 == 0o751
 
 
-def test_what_is_in_the_way_is_named(work: "Workspace") -> None:
+def test_what_is_in_the_way_is_named(work: Workspace) -> None:
     """T-57, T-58, Z-68."""
     work.write("a", "x")
     work.write("b", "y")
@@ -43,7 +41,7 @@ def test_what_is_in_the_way_is_named(work: "Workspace") -> None:
     assert "is a file, not a directory" in refusal(work, "a", "b/c")
 
 
-def test_a_link_is_moved_itself(work: "Workspace") -> None:
+def test_a_link_is_moved_itself(work: Workspace) -> None:
     """Z-82."""
     work.write("real", "x")
     (work.root / "link").symlink_to("real")
@@ -54,7 +52,7 @@ def test_a_link_is_moved_itself(work: "Workspace") -> None:
     assert work.bytes_of("real") == b"x"
 
 
-def test_a_link_does_not_replace_what_it_leads_to(work: "Workspace") -> None:
+def test_a_link_does_not_replace_what_it_leads_to(work: Workspace) -> None:
     """T-57: one would be lost, and the other lead to itself."""
     work.write("real", "x")
     (work.root / "link").symlink_to("real")
@@ -64,14 +62,14 @@ def test_a_link_does_not_replace_what_it_leads_to(work: "Workspace") -> None:
     assert not (work.root / "link").is_symlink()
 
 
-def test_names_that_differ_only_in_case_are_two_files_where_they_are(work: "Workspace") -> None:
+def test_names_that_differ_only_in_case_are_two_files_where_they_are(work: Workspace) -> None:
     work.write("a.py", "x")
     if not (work.root / "A.py").exists():
         rename(work, "a.py", "A.py")
         assert [path.name for path in work.root.iterdir()] == ["A.py"]
 
 
-def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work: "Workspace") -> None:
+def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work: Workspace) -> None:
     """A hard link stands in for the file system: two names, one file."""
     work.write("a.py", "x")
     if not (work.root / "A.py").exists():
@@ -80,14 +78,14 @@ def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/x", "."])
-def test_a_path_that_must_not_be_written_is_refused(work: "Workspace", path: str) -> None:
+def test_a_path_that_must_not_be_written_is_refused(work: Workspace, path: str) -> None:
     """Z-90."""
     work.write("a", "x")
     refusal(work, "a", path)
     refusal(work, path, "b")
 
 
-def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace") -> None:
+def test_a_file_that_changed_since_it_was_read_is_refused(work: Workspace) -> None:
     """T-81, Z-85: at both ends."""
     work.write("a", "x")
     work.write("b", "y")
@@ -96,7 +94,7 @@ def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace") -> 
     assert "b changed on disk" in refusal(work, "b", "c")
 
 
-def test_both_ends_name_each_other(work: "Workspace") -> None:
+def test_both_ends_name_each_other(work: Workspace) -> None:
     work.write("a", b"moved")
     work.write("b", b"replaced")
     work.write("same", b"moved")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -26,10 +26,8 @@ from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.tool import ToolContext
 from tests.core.printed import Printed
+from tests.core.tools.conftest import Workspace
 from tests.loop_time import LoopTime
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -40,15 +38,15 @@ assert _FOUND is not None
 BASH: Shell = _FOUND
 
 
-async def run(work: "Workspace", command: str, **arguments: object) -> ToolResult:
+async def run(work: Workspace, command: str, **arguments: object) -> ToolResult:
     return await work.call(TOOL, command=command, **arguments)
 
 
-async def output(work: "Workspace", command: str, **arguments: object) -> str:
+async def output(work: Workspace, command: str, **arguments: object) -> str:
     return json.loads((await run(work, command, **arguments)).content)["output"]
 
 
-async def timed_out_after(printed: str, work: "Workspace", command: str, **arguments: object) -> ToolResult:
+async def timed_out_after(printed: str, work: Workspace, command: str, **arguments: object) -> ToolResult:
     time, output = LoopTime(), Printed(printed)
     context = replace(work.context, emit_output=output.take)
     task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))
@@ -57,14 +55,14 @@ async def timed_out_after(printed: str, work: "Workspace", command: str, **argum
     return await task
 
 
-def with_environment(work: "Workspace", **variables: str) -> ToolContext:
+def with_environment(work: Workspace, **variables: str) -> ToolContext:
     return replace(work.context, environ={**work.context.environ, **variables})
 
 
 # --- foreground -------------------------------------------------------------------------------------------------------
 
 
-async def test_the_answer_has_output_exit_code_and_duration(work: "Workspace") -> None:
+async def test_the_answer_has_output_exit_code_and_duration(work: Workspace) -> None:
     """T-90, Z-46."""
     result = await run(work, "echo one; echo two >&2; echo three")
     answer = json.loads(result.content)
@@ -82,7 +80,7 @@ async def test_the_answer_has_output_exit_code_and_duration(work: "Workspace") -
     assert "".join(work.shown) == "one\ntwo\nthree\n"
 
 
-async def test_variables_are_added_to_the_environment(work: "Workspace") -> None:
+async def test_variables_are_added_to_the_environment(work: Workspace) -> None:
     """T-87, Z-48: and nothing else of ours is in it."""
     assert await output(work, "echo $A-$PATH", env={"A": "1 2", "PATH": os.environ["PATH"]}) == (
         f"1 2-{os.environ['PATH']}\n"
@@ -92,7 +90,7 @@ async def test_variables_are_added_to_the_environment(work: "Workspace") -> None
     assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {"PATH", "HOME", "DESKTOP_AGENT_PROCESS"} | ours
 
 
-async def test_pagers_and_prompts_never_wait(work: "Workspace") -> None:
+async def test_pagers_and_prompts_never_wait(work: Workspace) -> None:
     """Z-49: by variables, not by adding to the command."""
     text = await output(work, "echo $TERM $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT")
     assert text == "xterm-256color cat cat 0\n"
@@ -103,16 +101,14 @@ async def test_pagers_and_prompts_never_wait(work: "Workspace") -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-async def test_git_pages_and_edits_without_a_person(work: "Workspace") -> None:
+async def test_git_pages_and_edits_without_a_person(work: Workspace) -> None:
     name = "git -c user.name=x -c user.email=x@example.org"
     script = f"git init -q && {name} commit -q --allow-empty -m first && git log --format=%s && {name} commit --amend"
     assert (await output(work, script)).startswith("first\n")
 
 
 @pytest.mark.parametrize("shell", ["python3", "/usr/bin/perl", "fish", "cmd", "./tool", "zsh", "/bin/ksh", "mksh"])
-async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chosen(
-    work: "Workspace", shell: str
-) -> None:
+async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chosen(work: Workspace, shell: str) -> None:
     """Blocked commands and rules are looked for by the grammar of bash: zsh runs what its own words say."""
     with pytest.raises(ToolError, match="cannot be the shell") as caught:
         await run(work, "import os; os.remove('a')", shell=shell)
@@ -120,7 +116,7 @@ async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chose
 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/zsh", "/no/such/shell", "/usr/sbin/nologin"])
-async def test_commands_run_in_bash_whatever_the_users_own_shell_is(work: "Workspace", shell: str) -> None:
+async def test_commands_run_in_bash_whatever_the_users_own_shell_is(work: Workspace, shell: str) -> None:
     result = await TOOL.run(
         TOOL.parse({"command": "echo $0 ${BASH_VERSION:+bash}"}), with_environment(work, SHELL=shell)
     )
@@ -128,7 +124,7 @@ async def test_commands_run_in_bash_whatever_the_users_own_shell_is(work: "Works
     assert "in bash" in TOOL.description
 
 
-async def test_nothing_runs_in_the_shell_before_or_beside_the_command(work: "Workspace") -> None:
+async def test_nothing_runs_in_the_shell_before_or_beside_the_command(work: Workspace) -> None:
     evil = work.write("evil.sh", "echo evil\n")
     steering = {
         "BASH_ENV": str(evil), "ENV": str(evil), "BASH_FUNC_ls%%": "() { echo evil; }", "BASH_FUNC_echo()": "() { :; }",
@@ -177,13 +173,13 @@ def test_without_bash_a_plain_sh_is_taken_and_without_that_nothing(
     assert find_shell({"PATH": str(tmp_path / "bin")}, tmp_path) is None, "never one of the workspace"
 
 
-async def test_without_any_shell_the_answer_says_so(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_any_shell_the_answer_says_so(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell_module, "PLACES", ())
     with pytest.raises(ToolError, match="No shell is installed"):
         await TOOL.run(TOOL.parse({"command": "true"}), with_environment(work, PATH="/nowhere"))
 
 
-async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -> None:
+async def test_a_command_that_cannot_be_started_is_an_error(work: Workspace) -> None:
     with pytest.raises(ToolError, match="could not be started: Argument list too long"):
         await run(work, f": {'x' * 3_000_000}")
 
@@ -204,7 +200,7 @@ async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -
     ],
 )
 async def test_the_timeout_is_the_calls_own_within_the_persons_limit(
-    work: "Workspace", monkeypatch: pytest.MonkeyPatch, tool: RunTerminalCmd, asked: float | None, expected: float
+    work: Workspace, monkeypatch: pytest.MonkeyPatch, tool: RunTerminalCmd, asked: float | None, expected: float
 ) -> None:
     """T-93."""
     seen: list[object] = []
@@ -222,7 +218,7 @@ async def test_the_timeout_is_the_calls_own_within_the_persons_limit(
 # --- long output ------------------------------------------------------------------------------------------------------
 
 
-async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: "Workspace") -> None:
+async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: Workspace) -> None:
     """O-06, O-07, O-10, T-90."""
     result = await run(work, "seq 100000")
     answer = json.loads(result.content)
@@ -237,7 +233,7 @@ async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: "Wo
     assert len(await asyncio.to_thread(spool.read_bytes)) == 588_895
 
 
-async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(work: "Workspace") -> None:
+async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(work: Workspace) -> None:
     """O-10: what is kept has a limit, which is said."""
     result = await run(work, "yes | head -c 80000000; echo end")
     answer = json.loads(result.content)
@@ -250,7 +246,7 @@ async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(w
 
 
 async def test_a_file_that_cannot_be_written_does_not_make_the_command_fail(
-    work: "Workspace", expected_logs: list[str]
+    work: Workspace, expected_logs: list[str]
 ) -> None:
     expected_logs.append("could not be written")
     await asyncio.to_thread(work.context.spool_folder.write_text, "a file, not a folder")
@@ -259,20 +255,20 @@ async def test_a_file_that_cannot_be_written_does_not_make_the_command_fail(
     assert SPOOL_KEY not in result.metadata
 
 
-async def test_short_output_leaves_no_file(work: "Workspace") -> None:
+async def test_short_output_leaves_no_file(work: Workspace) -> None:
     result = await run(work, "seq 100")
     assert SPOOL_KEY not in result.metadata
     assert not await asyncio.to_thread(work.context.spool_folder.exists)
 
 
-async def test_any_bytes_make_valid_json(work: "Workspace") -> None:
+async def test_any_bytes_make_valid_json(work: Workspace) -> None:
     assert await output(work, r"printf 'a\0\377\"\\\n'") == 'a\ufffd"\\\n'
 
 
 # --- as a terminal shows it -------------------------------------------------------------------------------------------
 
 
-async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspace") -> None:
+async def test_people_see_colours_and_the_model_reads_plain_text(work: Workspace) -> None:
     """O-10: what the model does not read can be opened."""
     coloured = "\x1b[31mred\x1b[0m\n10%\r100%\n"
     result = await run(work, r"printf '\033[31mred\033[0m\n10%%\r100%%\n'")
@@ -283,7 +279,7 @@ async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspac
     assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
 
 
-async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
+async def test_a_command_can_have_a_terminal(work: Workspace) -> None:
     """T-94."""
     group = f"{PYTHON} -c 'import os; print(os.tcgetpgrp(0))'"
     script = f"test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && {group} && echo $$"
@@ -293,7 +289,7 @@ async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
     assert await output(work, "test -t 1 || echo none") == "none\n"
 
 
-async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: "Workspace") -> None:
+async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: Workspace) -> None:
     """The second prompt throws away what was typed before it, as those for passwords do; the program starts slowly."""
     script = f"""sleep 0.5; {PYTHON} -c '
 import getpass
@@ -306,17 +302,17 @@ print(f"{{name}} {{word}}")
     assert text.count("secret") == 1
 
 
-async def test_in_a_terminal_nothing_waits_for_an_answer_nobody_gives(work: "Workspace") -> None:
+async def test_in_a_terminal_nothing_waits_for_an_answer_nobody_gives(work: Workspace) -> None:
     assert await output(work, "cat; read -r x || echo none", tty=True) == "none\n"
 
 
-async def test_a_terminal_passes_any_amount_of_output(work: "Workspace") -> None:
+async def test_a_terminal_passes_any_amount_of_output(work: Workspace) -> None:
     result = await run(work, "seq 100000", tty=True)
     spool = Path(str(result.metadata[SPOOL_KEY]))
     assert await asyncio.to_thread(spool.read_text) == "".join(f"{number}\n" for number in range(1, 100_001))
 
 
-async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: "Workspace") -> None:
+async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: Workspace) -> None:
     script = "trap '' HUP TERM; echo before; sleep 100; sleep 100"
     result = await timed_out_after("before\n", work, script, tty=True)
     answer = json.loads(result.content)
@@ -324,13 +320,13 @@ async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: "Workspace")
     assert answer["metadata"]["timed_out"] is True
 
 
-async def test_a_job_can_have_a_terminal_and_nobody_types_into_it(work: "Workspace") -> None:
+async def test_a_job_can_have_a_terminal_and_nobody_types_into_it(work: Workspace) -> None:
     result = await run(work, "test -t 0 && echo yes; read -r -t 1.5 x || echo $?", tty=True, is_background=True)
     job = await work.context.jobs.wait(str(result.metadata["job_id"]))
     assert await work.context.jobs.tail(job.id) == "yes\n142\n"
 
 
-async def test_without_terminals_the_answer_says_so(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_terminals_the_answer_says_so(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HAS_TERMINALS", False)
     with pytest.raises(ToolError, match="no terminal"):
         await run(work, "true", tty=True)
@@ -339,14 +335,14 @@ async def test_without_terminals_the_answer_says_so(work: "Workspace", monkeypat
 # --- what is left running ---------------------------------------------------------------------------------------------
 
 
-async def test_what_a_command_leaves_running_is_ended_and_said(work: "Workspace") -> None:
+async def test_what_a_command_leaves_running_is_ended_and_said(work: Workspace) -> None:
     answer = json.loads((await run(work, "sleep 100 & echo done")).content)
     assert answer["output"] == "done\n"
     assert "(sleep) was ended" in answer["note"]
     assert "is_background" in answer["note"]
 
 
-async def test_what_a_cancelled_command_had_printed_is_kept(work: "Workspace") -> None:
+async def test_what_a_cancelled_command_had_printed_is_kept(work: Workspace) -> None:
     """Z-44."""
     os.mkfifo(work.root / "gate")
     kept: list[ToolResult] = []
@@ -369,7 +365,7 @@ async def test_what_a_cancelled_command_had_printed_is_kept(work: "Workspace") -
 
 
 @pytest.mark.parametrize("is_background", [False, True])
-async def test_what_runs_is_what_the_sandbox_makes_of_it(work: "Workspace", *, is_background: bool) -> None:
+async def test_what_runs_is_what_the_sandbox_makes_of_it(work: Workspace, *, is_background: bool) -> None:
     def confine(command: Command) -> Command:
         assert threading.current_thread() is not threading.main_thread()
         return replace(command, argv=("/usr/bin/env", "CONFINED=yes", *command.argv))
@@ -384,7 +380,7 @@ async def test_what_runs_is_what_the_sandbox_makes_of_it(work: "Workspace", *, i
         assert json.loads(result.content)["output"] == "yes\n"
 
 
-async def test_a_sandbox_that_cannot_be_had_runs_nothing_and_its_failure_stays_what_it_is(work: "Workspace") -> None:
+async def test_a_sandbox_that_cannot_be_had_runs_nothing_and_its_failure_stays_what_it_is(work: Workspace) -> None:
     """Z-51: a fatal failure is not turned into a recoverable one."""
 
     def refuse(_: Command) -> Command:
@@ -406,7 +402,7 @@ def test_a_wish_to_run_outside_the_sandbox_is_no_circumstance() -> None:
 # --- background -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_background_command_returns_at_once_with_its_job(work: "Workspace") -> None:
+async def test_a_background_command_returns_at_once_with_its_job(work: Workspace) -> None:
     """T-92."""
     os.mkfifo(work.root / "gate")
     result = await run(work, "echo up; read -r _ < gate; echo down; exit 5", is_background=True)
@@ -435,7 +431,7 @@ async def test_a_background_command_returns_at_once_with_its_job(work: "Workspac
     assert await work.context.jobs.tail(job.id) == "up\ndown\n"
 
 
-async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> None:
+async def test_a_background_command_keeps_to_its_timeout(work: Workspace) -> None:
     """Z-47."""
     result = await run(work, "sleep 100", is_background=True, timeout=0.2)
     job = await work.context.jobs.wait(str(result.metadata["job_id"]))

@@ -1,6 +1,6 @@
 """`todo_write`: the plan is the session's, and every answer is the whole of it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,10 +10,8 @@ from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.builtin.todo_write import LONGEST_CONTENT, MOST_ITEMS, TodoWrite
 from desktop_agent.core.transcript import todos_of
+from tests.core.tools.conftest import Workspace
 from tests.harness import Ground
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
 
 TOOL = TodoWrite()
 
@@ -22,7 +20,7 @@ def item(identifier: str, content: str, status: str = "pending") -> dict[str, st
     return {"id": identifier, "content": content, "status": status}
 
 
-async def write(work: "Workspace", *todos: dict[str, Any], merge: bool = False) -> ToolResult:
+async def write(work: Workspace, *todos: dict[str, Any], merge: bool = False) -> ToolResult:
     result = await work.call(TOOL, todos=list(todos), merge=merge)
     listed = todos_of(result)
     assert listed is not None
@@ -30,13 +28,13 @@ async def write(work: "Workspace", *todos: dict[str, Any], merge: bool = False) 
     return result
 
 
-async def test_a_known_item_keeps_its_words_when_the_list_is_replaced(work: "Workspace") -> None:
+async def test_a_known_item_keeps_its_words_when_the_list_is_replaced(work: Workspace) -> None:
     await write(work, item("a", "Read"), item("b", "Fix"))
     await write(work, {"id": "b", "status": "cancelled"})
     assert work.todos == [TodoItem(id="b", content="Fix", status="cancelled")]
 
 
-async def test_no_items_empty_the_list(work: "Workspace") -> None:
+async def test_no_items_empty_the_list(work: Workspace) -> None:
     await write(work, item("a", "Read"))
     await write(work)
     assert work.todos == []
@@ -52,14 +50,14 @@ async def test_no_items_empty_the_list(work: "Workspace") -> None:
         ([item(str(n), "x") for n in range(MOST_ITEMS + 1)], "todos"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_and_changes_nothing(work: "Workspace", todos: Any, message: str) -> None:
+async def test_what_makes_no_sense_is_refused_and_changes_nothing(work: Workspace, todos: Any, message: str) -> None:
     """T-97, Z-68: in words of its own."""
     with pytest.raises(ToolError, match=message) as caught:
         await work.call(TOOL, todos=todos, merge=True)
     assert caught.value.error_type == "validation"
 
 
-async def test_merging_cannot_grow_the_list_without_end(work: "Workspace") -> None:
+async def test_merging_cannot_grow_the_list_without_end(work: Workspace) -> None:
     await write(work, *[item(str(n), "x") for n in range(MOST_ITEMS)])
     with pytest.raises(ToolError, match="more than 100 items"):
         await work.call(TOOL, todos=[item("new", "x")], merge=True)

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx2
@@ -16,11 +15,9 @@ from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, WebSearch, search_client
 from desktop_agent.core.tools.web.download import AddressBook
 from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
+from tests.core.tools.conftest import Workspace
 from tests.loop_time import LoopTime
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
 
 JSON = "application/json"
 
@@ -94,7 +91,7 @@ def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:
     assert all(engine.address.startswith("https://") for engine in standard_engines())
 
 
-async def test_the_first_engine_with_results_wins(web: WebServer, work: "Workspace") -> None:
+async def test_the_first_engine_with_results_wins(web: WebServer, work: Workspace) -> None:
     """T-102, T-103, Z-24, P-18: title, link and snippet; links unwrapped; advertisements and doubles left out."""
     web.pages["/html/"] = Canned(DUCKDUCKGO)
     result = await work.call(tool(web), search_term="release notes")
@@ -108,7 +105,7 @@ async def test_the_first_engine_with_results_wins(web: WebServer, work: "Workspa
     assert parse_qs(urlsplit(web.requests[0].path).query) == {"q": ["release notes"]}
 
 
-async def test_instant_answers_are_second(web: WebServer, work: "Workspace") -> None:
+async def test_instant_answers_are_second(web: WebServer, work: Workspace) -> None:
     """T-102: DuckDuckGo answers a machine with 202 and a question for a human."""
     web.pages["/html/"] = Canned(DUCKDUCKGO, status=202)
     web.pages["/"] = Canned(API, "application/x-javascript")
@@ -118,7 +115,7 @@ async def test_instant_answers_are_second(web: WebServer, work: "Workspace") -> 
     assert answer["results"][0]["snippet"] == "A language."
 
 
-async def test_bing_is_third(web: WebServer, work: "Workspace") -> None:
+async def test_bing_is_third(web: WebServer, work: Workspace) -> None:
     web.pages |= {"/html/": Canned(DUCKDUCKGO_NOTHING), "/": Canned("{}", JSON), "/search": Canned(BING)}
     assert await work.answer(tool(web), search_term="x") == {
         "engine": "bing",
@@ -129,7 +126,7 @@ async def test_bing_is_third(web: WebServer, work: "Workspace") -> None:
     }
 
 
-async def test_wikipedia_is_last(web: WebServer, work: "Workspace") -> None:
+async def test_wikipedia_is_last(web: WebServer, work: Workspace) -> None:
     web.pages["/w/api.php"] = Canned(WIKIPEDIA, JSON)
     assert await work.answer(tool(web), search_term="coffee", max_results=3) == {
         "engine": "wikipedia",
@@ -141,7 +138,7 @@ async def test_wikipedia_is_last(web: WebServer, work: "Workspace") -> None:
     assert parse_qs(urlsplit(web.requests[-1].path).query)["srlimit"] == ["3"]
 
 
-async def test_no_more_results_than_asked_for(web: WebServer, work: "Workspace") -> None:
+async def test_no_more_results_than_asked_for(web: WebServer, work: Workspace) -> None:
     """T-102."""
     web.pages["/html/"] = Canned(
         "".join(duckduckgo_hit(f"Hit {n}", f"https://{n}.example/", "x" * 2_000) for n in range(30))
@@ -154,14 +151,14 @@ async def test_no_more_results_than_asked_for(web: WebServer, work: "Workspace")
     assert len((await work.answer(tool(web), search_term="x"))["results"][0]["title"]) == LONGEST_TITLE
 
 
-async def test_when_every_engine_answers_with_nothing_that_is_the_answer(web: WebServer, work: "Workspace") -> None:
+async def test_when_every_engine_answers_with_nothing_that_is_the_answer(web: WebServer, work: Workspace) -> None:
     nothing = json.dumps({"query": {"search": []}})
     web.pages |= {"/html/": Canned(DUCKDUCKGO_NOTHING), "/": Canned("{}", JSON), "/search": Canned("<html>")}
     web.pages["/w/api.php"] = Canned(nothing, JSON)
     assert await work.answer(tool(web), search_term="x") == {"engine": "", "results": []}
 
 
-async def test_when_all_fail_every_reason_is_told(web: WebServer, work: "Workspace") -> None:
+async def test_when_all_fail_every_reason_is_told(web: WebServer, work: Workspace) -> None:
     """T-102: an error names what each engine said."""
     web.pages |= {
         "/html/": Canned("", status=403),
@@ -179,14 +176,14 @@ async def test_when_all_fail_every_reason_is_told(web: WebServer, work: "Workspa
     assert caught.value.error_type == "recoverable"
 
 
-async def test_an_engine_that_cannot_be_reached_is_passed_over(web: WebServer, work: "Workspace") -> None:
+async def test_an_engine_that_cannot_be_reached_is_passed_over(web: WebServer, work: Workspace) -> None:
     web.pages["/w/api.php"] = Canned(WIKIPEDIA, JSON)
     first, *others = tool(web)._engines  # pyright: ignore[reportPrivateUsage] - to aim one of them elsewhere
     search = WebSearch(engines=[replace(first, address="http://127.0.0.1:1/"), *others], book=LOOPBACK_BOOK)
     assert (await work.answer(search, search_term="x"))["engine"] == "wikipedia"
 
 
-async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebServer, work: "Workspace") -> None:
+async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebServer, work: Workspace) -> None:
     web.pages |= {"/html/": Canned("<html>", stalls=True), "/w/api.php": Canned(WIKIPEDIA, JSON)}
     time = LoopTime()
     asking = asyncio.create_task(work.answer(tool(web, engine_timeout_s=5), search_term="x"))
@@ -195,13 +192,13 @@ async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebSe
     assert (await asking)["engine"] == "wikipedia"
 
 
-async def test_the_whole_search_has_a_limit(web: WebServer, work: "Workspace") -> None:
+async def test_the_whole_search_has_a_limit(web: WebServer, work: Workspace) -> None:
     web.pages["/html/"] = Canned("<html>", stalls=True)
     with pytest.raises(ToolError, match=r"longer than 0\.3 s"):
         await work.call(tool(web, timeout_s=0.3), search_term="x")
 
 
-async def test_stopping_closes_the_connection_and_the_client(web: WebServer, work: "Workspace") -> None:
+async def test_stopping_closes_the_connection_and_the_client(web: WebServer, work: Workspace) -> None:
     made: list[httpx2.AsyncClient] = []
 
     def factory(proxy: Proxy | None) -> httpx2.AsyncClient:
@@ -220,16 +217,14 @@ async def test_stopping_closes_the_connection_and_the_client(web: WebServer, wor
     assert made[0].is_closed
 
 
-async def test_the_environments_proxy_is_used(
-    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_environments_proxy_is_used(web: WebServer, work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", web.url)
     web.pages["http://html.example/html/"] = Canned(DUCKDUCKGO)
     assert (await work.answer(only("http://html.example/html/"), search_term="x"))["engine"] == "duckduckgo"
 
 
 async def test_no_proxy_is_used_for_this_machine(
-    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch
+    web: WebServer, work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.pages["/html/"] = Canned(DUCKDUCKGO)
     async with WebServer() as proxy:
@@ -238,20 +233,20 @@ async def test_no_proxy_is_used_for_this_machine(
         assert proxy.requests == []
 
 
-async def test_a_proxy_of_no_use_is_named(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_of_no_use_is_named(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
     with pytest.raises(ToolError, match="The proxy in ALL_PROXY cannot be used"):
         await work.call(only("http://html.example/html/"), search_term="x")
 
 
 @pytest.mark.parametrize("target", ["http://169.254.169.254/latest/", "http://10.0.0.1/", "file:///etc/passwd"])
-async def test_a_redirect_into_the_local_network_is_refused(web: WebServer, work: "Workspace", target: str) -> None:
+async def test_a_redirect_into_the_local_network_is_refused(web: WebServer, work: Workspace, target: str) -> None:
     web.pages["/html/"] = redirect(target)
     with pytest.raises(ToolError, match=r"which is not on the public internet|Only http"):
         await work.call(only(f"{web.url}/html/", book=LOOPBACK_BOOK), search_term="x")
 
 
-async def test_an_engine_whose_name_leads_to_this_machine_is_not_asked(web: WebServer, work: "Workspace") -> None:
+async def test_an_engine_whose_name_leads_to_this_machine_is_not_asked(web: WebServer, work: Workspace) -> None:
     web.pages["/html/"] = Canned(DUCKDUCKGO)
     with pytest.raises(ToolError, match="not on the public internet"):
         await work.call(only(f"http://localhost:{web.port}/html/"), search_term="x")
@@ -269,7 +264,7 @@ async def test_an_engine_whose_name_leads_to_this_machine_is_not_asked(web: WebS
     ],
 )
 async def test_behind_a_proxy_redirects_stay_on_the_engines_site(
-    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch, target: str, *, is_followed: bool
+    web: WebServer, work: Workspace, monkeypatch: pytest.MonkeyPatch, target: str, *, is_followed: bool
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", web.url)
     web.pages |= {"http://www.engine.example/html/": redirect(target), target: Canned(DUCKDUCKGO)}

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,20 +10,18 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
 
-def git(work: "Workspace", *arguments: str) -> None:
+def git(work: Workspace, *arguments: str) -> None:
     identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
     subprocess.check_call(["git", *identity, *arguments], cwd=work.root, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture
-def repository(work: "Workspace") -> "Workspace":
+def repository(work: Workspace) -> Workspace:
     git(work, "init", "-q")
     for path in ("README.md", "src/main.py", "src/deep/x.py", "gone.py", "forced.log", "ä ö.txt", ".hidden/a"):
         work.write(path, path)
@@ -44,21 +41,21 @@ def repository(work: "Workspace") -> "Workspace":
 ALL = [".gitignore", ".hidden/a", "README.md", "forced.log", "src/deep/x.py", "src/main.py", "untracked.py", "ä ö.txt"]
 
 
-async def listed(work: "Workspace") -> list[str]:
+async def listed(work: Workspace) -> list[str]:
     return (await list_paths(work.root, ".", work.context)).paths
 
 
-async def measured(work: "Workspace") -> list[str]:
+async def measured(work: Workspace) -> list[str]:
     return (await list_by(by_name, work.root, ".", work.context, select=list)).paths
 
 
-async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repository: "Workspace") -> None:
+async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repository: Workspace) -> None:
     """Z-113, T-29: a tracked file counts although a rule ignores it; one that is gone does not."""
     assert await listed(repository) == ALL
     assert await measured(repository) == ALL
 
 
-async def test_a_conflicted_file_is_listed_once(repository: "Workspace") -> None:
+async def test_a_conflicted_file_is_listed_once(repository: Workspace) -> None:
     git(repository, "checkout", "-q", "-b", "other")
     repository.write("README.md", "other")
     git(repository, "commit", "-qam", "other")
@@ -71,7 +68,7 @@ async def test_a_conflicted_file_is_listed_once(repository: "Workspace") -> None
     assert await listed(repository) == await measured(repository)
 
 
-async def test_a_repository_inside_is_looked_into(repository: "Workspace") -> None:
+async def test_a_repository_inside_is_looked_into(repository: Workspace) -> None:
     repository.write("inner/.git/HEAD", "ref: refs/heads/main\n")
     (repository.root / "inner/.git/objects").mkdir()
     (repository.root / "inner/.git/refs").mkdir()
@@ -80,7 +77,7 @@ async def test_a_repository_inside_is_looked_into(repository: "Workspace") -> No
     assert "inner/code.py" in await measured(repository)
 
 
-async def test_a_sparse_checkout_lists_what_is_there(repository: "Workspace") -> None:
+async def test_a_sparse_checkout_lists_what_is_there(repository: Workspace) -> None:
     git(repository, "update-index", "--skip-worktree", "src/main.py", "src/deep/x.py")
     (repository.root / "src/deep/x.py").unlink()
     for paths in (await listed(repository), await measured(repository)):
@@ -89,7 +86,7 @@ async def test_a_sparse_checkout_lists_what_is_there(repository: "Workspace") ->
 
 
 async def test_what_is_absent_takes_the_place_of_nothing_in_a_partial_list(
-    repository: "Workspace", monkeypatch: pytest.MonkeyPatch
+    repository: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(10):
         repository.write(f"a{number}", "x")
@@ -101,20 +98,20 @@ async def test_what_is_absent_takes_the_place_of_nothing_in_a_partial_list(
 
 
 @pytest.mark.parametrize("is_tracked", [True, False])
-async def test_a_file_whose_name_is_no_unicode_is_listed(repository: "Workspace", *, is_tracked: bool) -> None:
+async def test_a_file_whose_name_is_no_unicode_is_listed(repository: Workspace, *, is_tracked: bool) -> None:
     (repository.root / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     if is_tracked:
         git(repository, "add", ".")
     assert "caf\ufffd.txt" in await listed(repository)
 
 
-async def test_a_broken_repository_is_listed_without_git(repository: "Workspace") -> None:
+async def test_a_broken_repository_is_listed_without_git(repository: Workspace) -> None:
     (repository.root / ".git/HEAD").write_text("nonsense")
     assert "src/main.py" in await listed(repository)
     assert "src/main.py" in await measured(repository)
 
 
-async def test_a_repositorys_own_commands_are_never_run(repository: "Workspace") -> None:
+async def test_a_repositorys_own_commands_are_never_run(repository: Workspace) -> None:
     hook = repository.write("evil.sh", "#!/bin/sh\ntouch ran\n")
     hook.chmod(0o755)
     git(repository, "config", "core.fsmonitor", str(hook))
@@ -123,13 +120,13 @@ async def test_a_repositorys_own_commands_are_never_run(repository: "Workspace")
     assert not (repository.root / "ran").exists()
 
 
-async def test_another_repository_named_in_the_environment_is_not_meant(repository: "Workspace") -> None:
+async def test_another_repository_named_in_the_environment_is_not_meant(repository: Workspace) -> None:
     assert isinstance(repository.context.environ, dict)
     repository.context.environ["GIT_DIR"] = "/nowhere"
     assert await listed(repository) == ALL
 
 
-async def test_order_is_by_measure_and_then_by_name(repository: "Workspace") -> None:
+async def test_order_is_by_measure_and_then_by_name(repository: Workspace) -> None:
     for path in ALL:
         os.utime(repository.root / path, (5, 5))
     os.utime(repository.root / "untracked.py", (9, 9))

@@ -2,7 +2,6 @@
 
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +11,7 @@ from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.files.text_files import TextFile
 from desktop_agent.core.tools.patches.formats import parse_patch, read_diff
 from desktop_agent.core.tools.patches.patch_draft import apply_hunks
-
-if TYPE_CHECKING:
-    from tests.core.tools.conftest import Workspace
+from tests.core.tools.conftest import Workspace
 
 TOOL = ApplyPatch()
 TEXTS = [
@@ -93,7 +90,7 @@ def test_every_line_but_the_changed_one_keeps_its_bytes(before: bytes, index: in
     assert new[index] == text + old[index][len(lines[index]) :]
 
 
-def test_added_and_deleted_files_come_out_as_git_says(work: "Workspace", tmp_path: Path) -> None:
+def test_added_and_deleted_files_come_out_as_git_says(work: Workspace, tmp_path: Path) -> None:
     for number, content in enumerate([b"a\nb\n", b"a\r\nb", b"\xef\xbb\xbfx\n", b"\n\n", b"--- a\n+++ b\n"]):
         name = f"f{number}"
         text = git_diff(tmp_path, None, content).replace("b/new", f"b/{name}")
@@ -105,7 +102,7 @@ def test_added_and_deleted_files_come_out_as_git_says(work: "Workspace", tmp_pat
 
 
 @pytest.mark.parametrize("options", [[], ["-M"], ["--no-prefix"], ["-C", "--find-copies-harder"]])
-def test_a_whole_commit_comes_out_as_git_says(work: "Workspace", tmp_path: Path, options: list[str]) -> None:
+def test_a_whole_commit_comes_out_as_git_says(work: Workspace, tmp_path: Path, options: list[str]) -> None:
     """Several files: changed, new, empty, deleted, renamed, executable, with spaces and letters that git quotes."""
     repository = tmp_path / "repository"
     repository.mkdir()
