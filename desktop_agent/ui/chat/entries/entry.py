@@ -33,7 +33,6 @@ class EntryRow(Struct, eq=False):
     """Its page, or the page it is a placeholder for; None for entries added since the session was opened."""
     height_hint: int = 0
     """For a page that is not loaded: the height of its rows with the gap below."""
-    is_dirty: bool = False
     is_unfolded: bool | None = None
     """Whether the user folded or unfolded it; None leaves it to the entry."""
     stream: MarkdownStream | None = None

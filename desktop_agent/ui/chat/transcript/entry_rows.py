@@ -50,7 +50,8 @@ class EntryRows:
         self._letter_width = 1.0
         self._gap = Space.ENTRY
         self._plan: EntryRow | None = None
-        self._superseded: EntryRow | None = None
+        self.changed: dict[EntryRow, None] = {}
+        """The rows whose entries the last patches changed, or whose plan they superseded."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -102,6 +103,7 @@ class EntryRows:
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
         """Apply these patches, after which the entries are `entries`; return the removed rows."""
+        self.changed.clear()
         if not entries:
             removed, self._rows = self._rows, []
             self.heights.replace(0, ())
@@ -118,9 +120,10 @@ class EntryRows:
                     removed.append(self._rows.pop(patch.index))
                     self.heights.splice(patch.index, 1, ())
                 case "update" | "text" | "output":
-                    self._rows[patch.index].is_dirty = True
-                    if patch.kind == "update" and _is_plan(self._rows[patch.index]):
-                        self._take_plan(self._rows[patch.index])
+                    row = self._rows[patch.index]
+                    self.changed[row] = None
+                    if patch.kind == "update" and _is_plan(row):
+                        self._take_plan(row)
                 case "expand":
                     removed += self._expand(patch, entries)
                 case "collapse":
@@ -129,6 +132,8 @@ class EntryRows:
                     pass
         if removed:
             self._number_from(0)
+            for row in removed:
+                self.changed.pop(row, None)
         for row in added:
             if row.index < len(self._rows) and self._rows[row.index] is row:
                 row.entry = entries[row.index]
@@ -173,17 +178,12 @@ class EntryRows:
         for row in filter(_is_plan, self._rows):
             row.is_superseded = False
             self._take_plan(row)
-        self._superseded = None
-
-    def supersede(self) -> EntryRow | None:
-        """Return the row whose plan the last patches superseded, if any."""
-        superseded, self._superseded = self._superseded, None
-        return superseded
+        self.changed.clear()
 
     def _take_plan(self, row: EntryRow) -> None:
         if self._plan is not None and self._plan is not row and self._plan.index < row.index:
-            self._plan.is_superseded = self._plan.is_dirty = True
-            self._superseded = self._plan
+            self._plan.is_superseded = True
+            self.changed[self._plan] = None
         self._plan = row
 
     def estimate(self, row: EntryRow) -> int:

@@ -90,7 +90,6 @@ class RowWidgets(QObject):
         return is_changed
 
     def create(self, row: EntryRow) -> EntryWidget:
-        row.is_dirty = False
         widget = self._make(row)
         widget.resized.connect(partial(self._on_resized, row, is_by_itself=False))
         widget.body_changed.connect(partial(self._on_resized, row, is_by_itself=True))
@@ -233,7 +232,7 @@ class RowLayout(QObject):
         self._dirty: dict[EntryRow, None] = {}
         self._throttle = Throttle(self._update_rows, self)
         self._reading_timer = one_shot(self, _READING_PAUSE_MS, self._parse_further)
-        self.widgets.made.connect(self._parse_later)
+        self.widgets.made.connect(self._on_made)
         self._lexers = Lexers()
         self._colours_timer = one_shot(self, 0, self._colour)
         self._gentle_timer = one_shot(self, _PAINTING_MS, self.lay_out_gently)
@@ -401,7 +400,6 @@ class RowLayout(QObject):
         for row in self.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
-                row.is_dirty = True
                 self.mark(row)
         self.request_layout()
 
@@ -429,9 +427,6 @@ class RowLayout(QObject):
     def _update_rows(self) -> None:
         dirty, self._dirty = self._dirty, {}
         for row in dirty:
-            if not row.is_dirty:
-                continue
-            row.is_dirty = False
             if row.widget is not None:
                 row.widget.refresh()
                 self._parse_later(row)
@@ -442,6 +437,10 @@ class RowLayout(QObject):
         elif not self.is_gentle:  # else it is being laid out
             self.lay_out()
 
+    def _on_made(self, row: EntryRow) -> None:
+        self._dirty.pop(row, None)  # it shows its entry as it is now
+        self._parse_later(row)
+
     def _parse_later(self, row: EntryRow) -> None:
         """Continue parsing with the next frames if the row's widget is behind its entry."""
         if row.widget is not None and row.widget.is_behind:
@@ -450,7 +449,6 @@ class RowLayout(QObject):
     def _parse_further(self) -> None:
         for row in self.widgets.live:
             if row.widget is not None and row.widget.is_behind:
-                row.is_dirty = True
                 self._dirty[row] = None
         self._throttle.trigger()
 

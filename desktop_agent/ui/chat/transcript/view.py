@@ -137,11 +137,8 @@ class TranscriptView(QAbstractScrollArea):
             self.finder.read_rows(patch.index, patch.count)
             if place is not None:
                 layout.reading.put_back(place, patch.count, self.viewport().height())
-        for patch in patches:
-            if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
-                self.row_layout.mark(self.rows[patch.index])
-        if (superseded := self.rows.supersede()) is not None:
-            self.row_layout.mark(superseded)
+        for row in self.rows.changed:
+            self.row_layout.mark(row)
         if pages and len(pages) == len(patches):
             if not layout.is_gentle:  # if it is, this is no reason for more in this turn
                 layout.lay_out_gently()
