@@ -9,7 +9,7 @@ journal again. For a session that is not open here, only the journal is followed
 import asyncio
 import json
 import logging
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
@@ -35,45 +35,18 @@ MOST_WAITING: Final = 1_000
 """How many events wait for a client that reads slowly. After that it reads the journal, which has them all."""
 
 
-async def _is_set(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for the event. Return False after a timeout."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await event.wait()
-    except TimeoutError:
-        return False
+class EventQueue(asyncio.Queue[ev.Event | None]):
+    """The events that wait for one client; None after the last."""
 
+    is_behind = True
+    """Whether the journal must be read: at first, and after events were dropped. The reader resets it."""
 
-class EventQueue:
-    def __init__(self) -> None:
-        self._waiting: deque[ev.Event] = deque()
-        self._came = asyncio.Event()
-        self.is_behind = False
-        """Whether events were dropped, so that the journal must be read; the reader resets it."""
-        self.is_over = False
-        """Whether the session is closed, and nothing follows the waiting events."""
-
-    def put(self, event: ev.Event) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            self._waiting.clear()
+    def add(self, event: ev.Event | None) -> None:
+        if self.qsize() >= MOST_WAITING:
+            while not self.empty():
+                self.get_nowait()
             self.is_behind = True
-        self._waiting.append(event)
-        self._came.set()
-
-    def end(self) -> None:
-        self.is_over = True
-        self._came.set()
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait until there is an event to take or the session is closed. Return False after a timeout."""
-        return await _is_set(self._came, seconds)
-
-    def take(self) -> list[ev.Event]:
-        taken = list(self._waiting)
-        self._waiting.clear()
-        if not self.is_over:
-            self._came.clear()
-        return taken
+        self.put_nowait(event)
 
 
 _log = logging.getLogger(__name__)
@@ -100,21 +73,21 @@ class OpenSession(ServedSession):
         super().hear(event)
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)
-        for client in self._queues:
-            client.put(event)
+        for queue in self._queues:
+            queue.add(event)
 
     @contextmanager
     def listen(self) -> Generator[EventQueue]:
-        client = EventQueue()
-        self._queues.add(client)
+        queue = EventQueue()
+        self._queues.add(queue)
         try:
-            yield client
+            yield queue
         finally:
-            self._queues.discard(client)
+            self._queues.discard(queue)
 
     def end_queues(self) -> None:
-        for client in self._queues:
-            client.end()
+        for queue in self._queues:
+            queue.add(None)
 
     def _on_session_end(self, _reason: Exception) -> None:
         if (error := self.failure) is not None:
@@ -143,7 +116,9 @@ class OpenSessions:
         """The streams that are being sent."""
 
     def find(self, session_id: SessionId) -> OpenSession | None:
-        return self._open.get(session_id)
+        """Return a session that is open here, not one that has just ended."""
+        opened = self._open.get(session_id)
+        return None if opened is None or opened.over.done() else opened
 
     @property
     def all(self) -> tuple[OpenSession, ...]:
@@ -151,7 +126,9 @@ class OpenSessions:
 
     async def wait_for_change(self, seconds: float) -> None:
         """Return when a session was opened, the server ends, or the time is over."""
-        await _is_set(self._changed, seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
 
     async def create(self, workspace: Path, options: SessionOptions) -> OpenSession:
         """Start a session. Raises what `SessionOpener.open_unattended` raises, and `StorageError`."""
@@ -165,8 +142,7 @@ class OpenSessions:
         """Return a session, opening it if necessary. Raises what `SessionOpener.open` raises."""
         await asyncio.to_thread(self._bench.catalog.journal_path, session_id)  # there must be one
         async with self._locks[session_id]:
-            known = self._open.get(session_id)
-            if known is not None and not known.over.done():
+            if (known := self.find(session_id)) is not None:
                 return known
             self._require_running()
             opened = OpenSession(self._bench)
@@ -264,22 +240,22 @@ class EventStream(StreamingResponse):
 
     async def _live_events(self, opened: OpenSession) -> AsyncGenerator[ev.Event | None]:
         """Yield the events of an open session until it is closed."""
-        with opened.listen() as listening:
-            listening.is_behind = True
+        with opened.listen() as queue:
             while True:
-                while listening.is_behind:  # again, when more was left out while the journal was read
-                    listening.is_behind = False
+                while queue.is_behind:  # again, when more was left out while the journal was read
+                    queue.is_behind = False
                     for event in await self._recorded(await self._follower(), opened.last_seq):
                         yield event
-                for event in listening.take():
-                    if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._mark_sent(event):
-                        yield event
-                if listening.is_behind:
-                    continue
-                if listening.is_over:
-                    return
-                if not await listening.wait(self._tick_s):
+                try:
+                    async with asyncio.timeout(self._tick_s):
+                        event = await queue.get()
+                except TimeoutError:
                     yield None
+                    continue
+                if event is None:
+                    return
+                if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._mark_sent(event):
+                    yield event
 
     async def _journal_events(self) -> AsyncGenerator[ev.Event | None]:
         """Follow the journal until the session is opened here; another process may be writing it."""

@@ -88,6 +88,19 @@ async def test_a_session_that_another_process_writes_is_followed_until_it_can_be
         assert {block.data["turn"] for block in here if block.type == "turn_ended"} == {2}
 
 
+async def test_a_stream_goes_on_when_its_session_is_closed_and_opened_again(tmp_path: Path) -> None:
+    async with serving(tmp_path, [[Say("One.")], [Say("Two.")]]) as served, asyncio.timeout(PATIENCE_S):
+        session = await served.start()
+        async with served.events(session) as coming:
+            await served.run(session)
+            before = await up_to(coming, "turn_ended")
+            await served.post(f"{session}/close")
+            await served.run(session)
+            after = await up_to(coming, "turn_ended")
+        ids = [block.id for block in (*before, *after) if block.id is not None]
+        assert ids == list(range(1, len(ids) + 1))
+
+
 async def test_a_silent_stream_shows_that_it_still_stands(tmp_path: Path) -> None:
     async with serving(tmp_path, limits=ServerLimits(tick_s=0.01)) as served:
         for is_open in (True, False):
