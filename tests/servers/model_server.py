@@ -5,7 +5,7 @@ In a test:
     async with ModelServer(reply(text("Hello.")), dialect=CHAT) as server:
         provider = …(api_key="…", base_url=server.url)
 
-From a test without a loop: `threaded.serve`. As a process of its own: `tests/servers/process.py`.
+From a test without a loop: `threaded.serve`.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class ModelServer:
         models: Iterable[JsonObject] | None = None,
         port: int = 0,
         is_checking: bool = True,
-        on_event: Callable[[JsonObject], None] = lambda _: None,
+        on_request: Callable[[Exchange], None] = lambda _: None,
     ) -> None:
         """Without a `key` any will do; without `asks_for_key` none is needed, as on a user's own machine."""
         self.exchanges: list[Exchange] = []
@@ -72,7 +72,7 @@ class ModelServer:
         self._asks_for_key = asks_for_key
         self._models = list(dialect.models if models is None else models)
         self._is_checking = is_checking
-        self._on_event = on_event
+        self._on_request = on_request
         self._changed = asyncio.Condition()
         self._released = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
@@ -180,15 +180,7 @@ class ModelServer:
         violations = self._dialect.violations(path, body) if self._is_checking else []
         exchange = Exchange(request.method, path, request.headers, body, violations)
         self.exchanges.append(exchange)
-        self._on_event(
-            {
-                "request": len(self.exchanges),
-                "method": request.method,
-                "path": path,
-                "body": body,
-                "violations": violations,
-            }
-        )
+        self._on_request(exchange)
         return exchange
 
     def _load_checker(self) -> None:
@@ -237,7 +229,6 @@ class ModelServer:
                 exchange.outcome = "answered"
             case "stall":
                 exchange.has_stalled.set()
-                self._on_event({"stalled": len(self.exchanges)})
                 await self._released.wait()
             case "reset":
                 exchange.outcome = "cut"

@@ -1,11 +1,6 @@
-"""One server plays the same script in every wire format; Anthropic's own client reads it, also from a script file."""
+"""One server plays the same script in every wire format, and Anthropic's own client reads it."""
 
-import asyncio
-import json
-import sys
-import urllib.request
 from collections.abc import AsyncGenerator
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import anthropic
@@ -21,7 +16,6 @@ from tests.servers.dialects.dialect import Dialect
 from tests.servers.dialects.responses import CHATGPT_PLAN, RESPONSES
 from tests.servers.model_server import ModelServer
 from tests.servers.script import Refusal, event, reply, text, thinking, tool_use
-from tests.servers.script_files import answers_from_json
 
 HEADERS = {"authorization": "Bearer k", "anthropic-version": "2026-10-21"}
 
@@ -91,24 +85,8 @@ async def test_what_goes_wrong_in_the_server_itself_fails_the_test(client: httpx
                 await asked(client, server, SPOKEN["chat"])
 
 
-HELLO: JsonObject = {
-    "model": "m",
-    "max_tokens": 10,
-    "stream": True,
-    "messages": [{"role": "user", "content": "Hello."}],
-}
-
-
 def client_of(server: AnthropicServer) -> anthropic.AsyncAnthropic:
     return anthropic.AsyncAnthropic(api_key="sk-ant-test", base_url=server.url, max_retries=0)
-
-
-def post(url: str) -> str:
-    """Ask without any SDK and return what came."""
-    headers = {"authorization": "Bearer k", "anthropic-version": "2026-10-21", "content-type": "application/json"}
-    request = urllib.request.Request(f"{url}/v1/messages", data=json.dumps(HELLO).encode(), headers=headers)
-    with urllib.request.urlopen(request) as response:
-        return response.read().decode()
 
 
 async def said(client: anthropic.AsyncAnthropic) -> anthropic.types.Message:
@@ -162,69 +140,3 @@ async def test_a_request_without_the_version_of_the_api_is_refused() -> None:
     async with AnthropicServer(reply(text("Hi."))) as server, client_of(server) as client:
         with pytest.raises(anthropic.BadRequestError, match="anthropic-version"):
             await said(client.with_options(default_headers=cast("dict[str, str]", omitted)))
-
-
-async def test_the_server_runs_as_a_process(tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps([{"text": "Hi."}, {"text": "Wait.", "fault": {"kind": "stall", "events": 2}}]))
-    program = ("-m", "tests.servers.anthropic_server", "--script", str(script))
-    process = await asyncio.create_subprocess_exec(sys.executable, *program, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    url = f"http://127.0.0.1:{int(await process.stdout.readline())}"
-
-    assert "message_stop" in await asyncio.to_thread(post, url)
-    first = json.loads(await process.stdout.readline())
-    assert (first["request"], first["path"], first["body"]) == (1, "/v1/messages", HELLO)
-
-    stalled = asyncio.create_task(asyncio.to_thread(post, url))
-    await process.stdout.readline()
-    assert json.loads(await process.stdout.readline()) == {"stalled": 2}
-
-    process.terminate()
-    await process.wait()
-    with pytest.raises(Exception, match=r"IncompleteRead|reset|closed"):
-        await stalled
-
-
-def test_a_script_file_spells_what_the_words_spell() -> None:
-    script: list[object] = [
-        {"text": "Hi."},
-        {
-            "content": [
-                {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
-                {"type": "text", "text": "Looking."},
-                {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}},
-                {"type": "tool_use", "id": "toolu_x", "name": "list_files", "input": {}},
-            ],
-            "fault": {"kind": "reset", "events": 3},
-        },
-        {"text": "Cut", "stop_reason": "max_tokens", "pace_ms": 20},
-        {"status": 429, "error_type": "rate_limit_error", "message": "slow", "headers": {"retry-after": "2"}},
-    ]
-    assert answers_from_json(script) == [
-        reply(text("Hi.")),
-        reply(
-            thinking("Hm.", signature="sig"),
-            text("Looking."),
-            tool_use("read_file", path="a.py"),
-            tool_use("list_files").with_id("toolu_x"),
-            fault.drop_after(events=3),
-        ),
-        reply(text("Cut"), stop_reason="max_tokens").paced(0.02),
-        fault.status(429, "rate_limit_error", "slow", retry_after="2"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        {"text": "Hi."},
-        [{}],
-        [{"content": [{"type": "image"}]}],
-        [{"text": "Hi.", "fault": {"kind": "explode", "events": 1}}],
-        [{"text": "Hi.", "fault": {"kind": "reset"}}],
-    ],
-)
-def test_a_script_file_that_makes_no_sense_is_refused(script: object) -> None:
-    with pytest.raises(ValueError, match=r"script|answer|fault"):
-        answers_from_json(script)

@@ -17,7 +17,7 @@ from desktop_agent.core.changes.workspace_files import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system import file_writes
-from desktop_agent.core.system.file_writes import ExchangeUnsupportedError, exchange, rename_to_free
+from desktop_agent.core.system.file_writes import ExchangeUnsupportedError, exchange, rename_to_free, write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from desktop_agent.core.undo.refusals import Direction
 from tests.core.undo.on_record import draft_of
@@ -92,50 +92,35 @@ def test_undo_and_redo_bring_back_the_exact_bytes(
     assert (path.read_bytes() if path.exists() else None) == after
 
 
-def test_permissions_that_the_person_set_since_are_kept(ledger: Ledger, root: Path) -> None:
-    (root / "a").write_bytes(b"old")
-    change = record(ledger, root, "a", state(b"new", 0o644))
-    ledger.apply([change])
-    (root / "a").chmod(0o600)
-    assert [outcome.state for outcome in undo(ledger, change)] == ["merged"]
-    assert read_state(root / "a") == state(b"old", 0o600)
+WAS, MADE, THEIRS = state(b"old"), state(b"new"), state(b"the user's words")
+SINCE: dict[str, tuple[FileState, FileState, FileState | None, str, FileState | None]] = {
+    "a mode is set": (WAS, MADE, state(b"new", 0o600), "merged", state(b"old", 0o600)),
+    "a mode that both set": (WAS, state(b"old", 0o755), state(b"old", 0o700), "conflict", state(b"old", 0o700)),
+    "other words": (WAS, MADE, THEIRS, "conflict", THEIRS),
+    "it is deleted": (WAS, MADE, None, "conflict", None),
+    "it is put back": (WAS, MADE, WAS, "unchanged", WAS),
+}
 
 
-def test_permissions_that_both_changed_are_left_alone_and_reported(ledger: Ledger, root: Path) -> None:
-    (root / "a").write_bytes(b"x")
-    (root / "a").chmod(0o644)
-    change = record(ledger, root, "a", state(b"x", 0o755))
-    assert change.kind == "mode_changed"
-    ledger.apply([change])
-    (root / "a").chmod(0o700)
-    assert [outcome.state for outcome in undo(ledger, change)] == ["conflict"]
-    assert read_state(root / "a") == state(b"x", 0o700)
-
-
-@pytest.mark.parametrize("since", [b"the user's words", None])
-def test_a_file_the_person_changed_since_is_not_overwritten_but_reported(
-    ledger: Ledger, root: Path, since: bytes | None
+@pytest.mark.parametrize(("before", "after", "since", "outcome", "left"), SINCE.values(), ids=SINCE)
+def test_what_the_person_did_to_a_file_since_is_kept_or_reported(
+    ledger: Ledger,
+    root: Path,
+    before: FileState,
+    after: FileState,
+    since: FileState | None,
+    outcome: str,
+    left: FileState | None,
 ) -> None:
     """Z-75."""
-    (root / "a").write_bytes(b"old")
-    change = record(ledger, root, "a", state(b"new"))
+    write_state(root / "a", before)
+    change = record(ledger, root, "a", after)
     ledger.apply([change])
-    if since is None:
-        (root / "a").unlink()
-    else:
-        (root / "a").write_bytes(since)
-    [outcome] = undo(ledger, change)
-    assert (outcome.state, outcome.is_done) == ("conflict", False)
-    assert outcome.reason
-    assert ((root / "a").read_bytes() if since is not None else None) == since
-
-
-def test_a_file_the_person_already_put_back_counts_as_undone(ledger: Ledger, root: Path) -> None:
-    (root / "a").write_bytes(b"old")
-    change = record(ledger, root, "a", state(b"new", 0o644))
-    ledger.apply([change])
-    (root / "a").write_bytes(b"old")
-    assert [outcome.state for outcome in undo(ledger, change)] == ["unchanged"]
+    write_state(root / "a", since)
+    [undone] = undo(ledger, change)
+    assert undone.state == outcome
+    assert undone.is_done or undone.reason
+    assert read_state(root / "a") == left
 
 
 def test_a_folder_where_the_file_was_is_a_conflict_not_a_loss(ledger: Ledger, root: Path) -> None:

@@ -30,7 +30,7 @@ from tests.servers.dialects.chat import CHAT, OPENROUTER
 from tests.servers.dialects.dialect import Dialect
 from tests.servers.dialects.local import LLAMA_CPP, LM_STUDIO, LOADING, OLLAMA, LocalDialect
 from tests.servers.dialects.responses import RESPONSES
-from tests.servers.model_server import ModelServer
+from tests.servers.model_server import Exchange, ModelServer
 from tests.servers.rude_server import RudeServer
 from tests.servers.script import Whole
 
@@ -342,11 +342,11 @@ async def test_all_places_are_asked_at_once() -> None:
     """One that never answers keeps no other waiting: its answer comes only after the others were found."""
     has_listed = asyncio.Event()
 
-    def note(event: JsonObject) -> None:
-        if event.get("path") == "/v1/models":
+    def note(exchange: Exchange) -> None:
+        if exchange.path == "/v1/models":
             has_listed.set()
 
-    server = ModelServer(dialect=OLLAMA, asks_for_key=False, is_checking=False, on_event=note)
+    server = ModelServer(dialect=OLLAMA, asks_for_key=False, is_checking=False, on_request=note)
     async with RudeServer(None) as silent, server:
         places = [Place(provider="llamacpp", address=f"{silent.url}/v1"), Place(provider="ollama", address=server.url)]
         looking = asyncio.ensure_future(look_for_servers(places, limit_s=600.0))

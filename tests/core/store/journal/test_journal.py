@@ -31,15 +31,6 @@ def test_each_record_is_one_line_that_starts_with_its_version_number_time_and_ty
     assert (line["v"], line["seq"], line["type"]) == (1, 1, "session_renamed")
 
 
-def test_a_line_that_is_not_json_is_reported_with_its_number_and_skipped(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, records(1, 2, 3))
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + b"{half\n" + b'["no object"]\n' + lines[2])
-    events, damages = read_journal(path, blobs)
-    assert events == records(1, 3)
-    assert [damage.line for damage in damages] == [2, 3]
-
-
 def test_records_of_a_later_version_and_unknown_kinds_survive(path: Path, blobs: Blobs) -> None:
     path.parent.mkdir()
     later = {"v": 2, "seq": 1, "type": "session_renamed", "name": "new shape"}

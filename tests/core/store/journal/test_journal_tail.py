@@ -235,13 +235,6 @@ def test_counts_and_costs_that_cannot_be_are_not_read(usage: bytes) -> None:
     assert reported_in(b'{"type":"usage_reported","turn":1,"usage":' + usage + b"}") is None
 
 
-def test_a_line_in_another_order_says_the_same() -> None:
-    fields = encode_event(ev.TurnStarted(turn=12, model=MODEL).stamped(1, AT))
-    line = json.dumps(dict(reversed(fields.items()))).encode()
-    assert HEAD.match(line) is None
-    assert head_of(line) == head_of(encode_line(fields))
-
-
 def test_of_a_line_that_is_too_long_only_its_place_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_scan, "_LIMIT", 8)
     path = tmp_path / "journal.jsonl"
