@@ -155,11 +155,7 @@ def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
     readable, _, _ = select.select([holder.stdout], [], [], _PATIENCE_S)
     if not readable or holder.stdout.read(1) != b"\n":
         return None
-    try:
-        groups = Path(f"/proc/{holder.pid}/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    name = next((line[3:] for line in groups if line.startswith("0::")), "/")
+    name = _group_of(holder.pid) or "/"
     return top / name[1:] if name.endswith(".scope") else None
 
 
@@ -198,10 +194,7 @@ class CommandGroup:
         return f"echo $$ > {shlex.quote(str(self._folder / 'cgroup.procs'))}"
 
     def members(self) -> set[int]:
-        try:
-            return set(map(int, (self._folder / "cgroup.procs").read_bytes().split()))
-        except OSError:  # it is removed
-            return set()
+        return set(map(int, _read(self._folder / "cgroup.procs").split()))
 
     def kill(self) -> None:
         _write(self._folder / "cgroup.kill", "1")
@@ -226,11 +219,8 @@ class CommandGroup:
         return True
 
     def _was_out_of_memory(self) -> bool:
-        try:
-            events = (self._folder / "memory.events").read_bytes().split()
-        except OSError:  # no limit on memory
-            return False
-        return int(events[events.index(b"oom_kill") + 1]) > 0
+        events = _read(self._folder / "memory.events").split()
+        return b"oom_kill" in events and int(events[events.index(b"oom_kill") + 1]) > 0
 
 
 class CommandGroups:
@@ -246,19 +236,17 @@ class CommandGroups:
         if places is None:
             return None
         name = f"{_NAME}{os.getpid()}-{mark}"
-        if scope := Scope.start(places.top):
+        top, own = places
+        if scope := Scope.start(top):
             if folder := _made_in(scope.folder, name):
                 return cls(folder, scope)
             scope.close()
-        folder = _made_in(places.own, name)
+        folder = _made_in(own, name)
         return None if folder is None else cls(folder, None)
 
     @property
     def controllers(self) -> frozenset[str]:
-        try:
-            return frozenset((self.folder / "cgroup.subtree_control").read_text().split()) & frozenset(_CONTROLLERS)
-        except OSError:
-            return frozenset()
+        return frozenset(_read(self.folder / "cgroup.subtree_control").decode().split()) & frozenset(_CONTROLLERS)
 
     def make(self, name: str, limits: CommandLimits) -> CommandGroup | None:
         """Return a new cgroup with those of `limits` that the kernel can enforce; None when it cannot be created."""
@@ -287,27 +275,21 @@ class CommandGroups:
             self._scope.close()
 
 
-class _Places(Struct, frozen=True):
-    top: Path
-    """Where the kernel mounts the cgroups of version 2."""
-    own: Path
-    """The cgroup of this process."""
-
-
-def _places() -> _Places | None:
-    try:
-        groups = Path("/proc/self/cgroup").read_text().splitlines()
-        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    except OSError:
-        return None
-    own = next((line[3:] for line in groups if line.startswith("0::")), None)
-    for mount in mounts:
+def _places() -> tuple[Path, Path] | None:
+    """Return where the kernel mounts the cgroups of version 2, and the cgroup of this process."""
+    own = _group_of("self")
+    for mount in os.fsdecode(_read(Path("/proc/self/mountinfo"))).splitlines():
         fields, _, rest = mount.partition(" - ")
         if own is not None and rest.startswith("cgroup2 "):
             shown, top = fields.split()[3:5]
             if Path(own).is_relative_to(shown):  # else it is outside what we are shown
-                return _Places(Path(top), Path(top) / Path(own).relative_to(shown))
+                return Path(top), Path(top) / Path(own).relative_to(shown)
     return None
+
+
+def _group_of(pid: int | str) -> str | None:
+    groups = os.fsdecode(_read(Path(f"/proc/{pid}/cgroup"))).splitlines()
+    return next((line[3:] for line in groups if line.startswith("0::")), None)
 
 
 def _made_in(parent: Path, name: str) -> Path | None:
@@ -374,6 +356,14 @@ def _wait_until_empty(folder: Path) -> None:
             events.seek(0)
             if b"populated 0" in events.read() or not changed.poll(_PATIENCE_MS):
                 return
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a kernel file; nothing without it: its cgroup is removed, or lacks the controller."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _write(path: Path, text: str) -> None:
