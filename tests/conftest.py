@@ -88,6 +88,15 @@ def _is_in_sample(item: pytest.Item) -> bool:
     return marker is None or crc32(item.name.encode()) % marker.args[0] == 0
 
 
+def pytest_sessionfinish() -> None:
+    """Empty the clipboard: off the screen, what a test has copied would outlive Python, and end it by a signal."""
+    if "PySide6.QtWidgets" in sys.modules:
+        from PySide6.QtWidgets import QApplication
+
+        if QApplication.instance() is not None:
+            QApplication.clipboard().clear()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown() -> Generator[None, object, object]:
     """Destroy the widgets that a test has let go of: Qt keeps them until an event loop runs, and restyles them all."""

@@ -1,7 +1,5 @@
 """The screen of a terminal as a widget: keys, selection, pasting, scrolling and what is read aloud."""
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QGuiApplication, QInputMethodEvent, QKeyEvent, QMouseEvent, QWheelEvent
@@ -65,7 +63,7 @@ def test_the_window_keeps_its_shortcuts_with_more_than_ctrl_and_a_letter() -> No
 
 
 @pytest.fixture
-def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
+def panel(theme: Theme, qtbot: QtBot) -> TerminalPanel:
     panel = TerminalPanel(theme)
     qtbot.addWidget(panel)
     panel.resize(800, 300)
@@ -73,8 +71,7 @@ def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
     panel.show_state("", "")
     panel.show()
     panel.view.setFocus()
-    yield panel
-    QGuiApplication.clipboard().clear()
+    return panel
 
 
 @pytest.fixture
