@@ -38,6 +38,13 @@ def test_it_opens_at_the_model_that_answers_with_the_keyboard_in_the_search(desk
     assert desk.current.startswith("Claude Sonnet 5, Anthropic")
     assert "Answers now" in desk.current
     assert desk.field.accessibleDescription() == desk.current, "what a reader of the screen hears"
+    desk.type("qwen")
+    desk.press(Qt.Key.Key_Escape)
+    desk.open()
+    assert desk.field.text() == "", "opened again, it begins anew"
+    assert desk.current.startswith("Claude Sonnet 5")
+    assert desk.picker.favourites == ()
+    assert SONNET not in desk.picker.recent
 
 
 def test_typing_and_enter_choose_a_model_and_the_keyboard_is_back_in_the_message(desk: Desk) -> None:
@@ -197,14 +204,3 @@ def test_without_a_mode_to_choose_for_it_stays_closed(desk: Desk) -> None:
     desk.button.setEnabled(False)
     desk.picker.open()
     assert desk.window.findChild(QLineEdit, "modelSearch") is None
-
-
-def test_opened_again_it_begins_anew(desk: Desk) -> None:
-    desk.open()
-    desk.type("qwen")
-    desk.press(Qt.Key.Key_Escape)
-    desk.open()
-    assert desk.field.text() == ""
-    assert desk.current.startswith("Claude Sonnet 5")
-    assert desk.picker.favourites == ()
-    assert SONNET not in desk.picker.recent

@@ -16,7 +16,8 @@ WAYS = {
 }
 
 
-def test_the_demo_is_one_click_away(desk: Desk) -> None:
+def test_every_way_is_offered_and_the_demo_is_one_click_away(desk: Desk) -> None:
+    assert desk.cards == ["Try the demo", *WAYS]
     desk.click("demoButton")
     assert "demo" in desk.asked
     assert not desk.dialog.isVisible()
@@ -25,10 +26,6 @@ def test_the_demo_is_one_click_away(desk: Desk) -> None:
 def test_enter_starts_the_demo(desk: Desk) -> None:
     QTest.keyClick(desk.card("Try the demo"), Qt.Key.Key_Return)
     assert "demo" in desk.asked
-
-
-def test_every_way_is_offered(desk: Desk) -> None:
-    assert desk.cards == ["Try the demo", *WAYS]
 
 
 @pytest.mark.parametrize("title", WAYS)
@@ -60,7 +57,8 @@ def test_a_double_click_on_a_card_is_enough(desk: Desk) -> None:
     assert desk.focus == "apiKeyEdit"
 
 
-def test_choosing_a_folder_leaves_the_dialog_open(desk: Desk) -> None:
+def test_choosing_a_folder_leaves_the_dialog_open_and_shows_it_shortened_in_the_middle(desk: Desk) -> None:
+    assert desk.folder.text() == "No folder chosen yet"
     desk.click("chooseFolderButton")
     assert desk.asked == ["folder"]
     assert desk.dialog.isVisible()
@@ -68,18 +66,11 @@ def test_choosing_a_folder_leaves_the_dialog_open(desk: Desk) -> None:
     desk.dialog.set_folder(folder)
     assert desk.folder.text() == "Folder: ~/code/pagination"
     assert str(folder) in desk.folder.toolTip()
-
-
-def test_a_long_folder_is_shortened_in_the_middle(desk: Desk) -> None:
     folder = Path("/srv") / "/".join(["very-long-name"] * 8) / "project"
     desk.dialog.set_folder(folder)
     assert "…" in desk.folder.text()
     assert desk.folder.text().endswith("project")
     assert str(folder) in desk.folder.toolTip()
-
-
-def test_without_a_folder_it_says_so(desk: Desk) -> None:
-    assert desk.folder.text() == "No folder chosen yet"
 
 
 def test_escape_closes_the_first_step_and_asks_for_nothing(desk: Desk) -> None:

@@ -23,23 +23,6 @@ def shown(model: SessionListModel) -> list[object]:
     return [model.index(row).data() for row in range(model.rowCount())]
 
 
-def test_the_latest_come_first_and_those_of_other_folders_last(
-    make_session: "MakeSession", qtmodeltester: ModelTester
-) -> None:
-    model = a_model()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    sessions = [
-        make_session("a", "older", ago=timedelta(days=2)),
-        make_session("b", "elsewhere", workspace="/home/ada/website"),
-        make_session("c", "newer", ago=timedelta(days=1)),
-    ]
-    model.show(sessions, HERE)
-    assert shown(model) == ["newer", "older", "Other folders", "elsewhere"]
-    assert model.row_at(3).folder == "website"
-    model.show(sessions, "/home/ada/website")
-    assert shown(model) == ["elsewhere", "Other folders", "newer", "older"]
-
-
 def test_a_row_that_moves_stays_the_same_row(make_session: "MakeSession", qtmodeltester: ModelTester) -> None:
     model = a_model()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type

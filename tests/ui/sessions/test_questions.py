@@ -3,22 +3,22 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
+from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
+from tests.parts import part
 
 if TYPE_CHECKING:
     from tests.ui.sessions.conftest import MakeSession
 
 
-def test_enter_does_not_delete(qtbot: QtBot, make_session: "MakeSession") -> None:
+def test_enter_does_not_delete_and_the_named_button_does(qtbot: QtBot, make_session: "MakeSession") -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     question = DeleteQuestion([make_session("a", "<b>Fix</b> it\u202e")], 2_000_000, parent)
-    told: list[bool] = []
-    question.confirmed.connect(lambda: told.append(True))
+    told = QSignalSpy(question.confirmed)
     assert "<b>Fix</b> it" in question.text()
     assert "\u202e" not in question.text()
     assert question.textFormat() == Qt.TextFormat.PlainText
@@ -26,18 +26,10 @@ def test_enter_does_not_delete(qtbot: QtBot, make_session: "MakeSession") -> Non
     assert "undo history" in question.informativeText()
     question.open()
     QTest.keyClick(question, Qt.Key.Key_Return)
-    assert told == []
-
-
-def test_the_named_button_deletes(qtbot: QtBot, make_session: "MakeSession") -> None:
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    question = DeleteQuestion([make_session("a")], 0, parent)
+    assert told.count() == 0
     question.open()
-    button = question.findChild(QPushButton, "deleteSessionButton")
-    assert button is not None
-    with qtbot.waitSignal(question.confirmed):
-        button.click()
+    part(question, QPushButton, "deleteSessionButton").click()
+    assert told.count() == 1
 
 
 def test_a_conversation_that_is_here_can_be_opened_or_imported_again(qtbot: QtBot) -> None:

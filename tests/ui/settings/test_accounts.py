@@ -6,8 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.settings.sections import ModelSettings, Settings
@@ -80,29 +79,21 @@ def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk)
     assert desk.saved == [(ANTHROPIC, SECRET)]
 
 
-def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
-    assert not desk.button("checkKeyButton").isEnabled()
+def test_a_check_shows_that_it_runs_and_what_came_of_it_and_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
+    check, remove = desk.button("checkKeyButton"), desk.button("removeKeyButton")
+    assert not check.isEnabled()
     desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
+    check.setFocus()
     desk.click("checkKeyButton")
     assert desk.checks == [(ANTHROPIC, "")]
     desk.dialog.key.show_busy("Checking the key…")
     assert "Checking the key…" in desk.visible_texts()
-    assert not desk.button("checkKeyButton").isEnabled()
-    desk.dialog.key.show_result("The key works.", is_good=True)
-    assert "The key works." in desk.visible_texts()
-    assert desk.button("checkKeyButton").isEnabled()
-
-
-def test_a_check_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
-    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
-    check = desk.button("checkKeyButton")
-    check.setFocus()
-    desk.click("checkKeyButton")
-    desk.dialog.key.show_busy("Checking the key…")
+    assert not check.isEnabled()
     assert desk.field.hasFocus()
     desk.dialog.key.show_result("The key works.", is_good=True)
+    assert "The key works." in desk.visible_texts()
+    assert check.isEnabled()
     assert check.hasFocus()
-    remove = desk.button("removeKeyButton")
     remove.click()
     assert desk.button("keepKeyButton").hasFocus()
     desk.click("keepKeyButton")
@@ -126,11 +117,6 @@ def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: De
 
 CHATGPT = Account(provider="openai", name="chatgpt", kind="oauth")
 PAGE = "https://auth.example/authorize?state=1"
-
-
-@pytest.fixture
-def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
-    return Desk(qapp, qtbot)
 
 
 def at(desk: Desk, provider: str, account: str = "") -> None:

@@ -60,21 +60,18 @@ def view(state: str = "idle", **more: Any) -> ServerView:
     return ServerView(definition=GIT, status=status, tools=TOOLS, log="hello\nworld")
 
 
-def test_without_a_server_it_says_what_one_is_and_what_to_do(page: Page) -> None:
+def test_without_a_server_it_says_what_one_is_and_one_that_runs_says_who_it_is_and_what_its_tools_cost(
+    page: Page,
+) -> None:
     page.show()
     assert any("An MCP server is" in text for text in page.desk.visible_texts())
     assert page.desk.button("addServerButton").isVisible()
-    page.show(view())
-    assert not any("An MCP server is" in text for text in page.desk.visible_texts())
-
-
-def test_a_server_that_runs_says_who_it_is_and_what_its_tools_cost(page: Page) -> None:
     page.show(view("ready"), problems=("config.toml:9: no command",))
     texts = page.desk.visible_texts()
+    assert not any("An MCP server is" in text for text in texts)
     assert {"git", "uvx mcp-server-git", "Running", "config.toml:9: no command"} <= set(texts)
-    assert (
-        "mcp-git 1.2 · protocol 2025-11-25 (with a handshake) · 1 of 2 tools, about 120 tokens in each request" in texts
-    )
+    who = "mcp-git 1.2 · protocol 2025-11-25 (with a handshake) · 1 of 2 tools, about 120 tokens in each request"
+    assert who in texts
 
 
 def test_a_card_says_what_of_its_server_is_not_used_and_which_tools_cannot_be(page: Page) -> None:
@@ -104,8 +101,9 @@ def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
 
 def test_tools_and_the_log_unfold_and_stay_so_while_the_server_changes(page: Page) -> None:
     page.show(view())
-    assert "git_status" not in page.desk.visible_texts()
+    assert not page.desk.dialog.findChildren(ToolRow), "they are made only when they are unfolded"
     page.unfold("serverToolsButton")
+    assert len(page.desk.dialog.findChildren(ToolRow)) == len(TOOLS)
     page.unfold("serverLogButton")
     page.show(view("ready"))
     texts = page.desk.visible_texts()
@@ -267,13 +265,6 @@ def test_tools_that_change_keep_the_rows_of_those_that_stay_in_the_servers_order
     assert kept.hasFocus()
     page.show(replace(view(), tools=()))
     assert not any(row.isVisible() for row in page.desk.dialog.findChildren(ToolRow))
-
-
-def test_rows_of_tools_are_made_only_when_they_are_unfolded(page: Page) -> None:
-    page.show(view())
-    assert not page.desk.dialog.findChildren(ToolRow)
-    page.unfold("serverToolsButton")
-    assert len(page.desk.dialog.findChildren(ToolRow)) == len(TOOLS)
 
 
 def called(*calls: LastCall) -> ServerView:

@@ -172,18 +172,15 @@ def test_reading_is_shown_and_can_be_stopped(seen: Seen) -> None:
     assert not seen.label("usageState").isVisible()  # what is there already stays in sight
 
 
-def test_an_empty_period_says_so_and_what_to_do(seen: Seen) -> None:
+def test_an_empty_period_says_so_and_what_to_do_and_what_went_wrong_is_said(seen: Seen) -> None:
     seen.window.show_figures(empty())
     state = seen.label("usageState")
     assert state.isVisible()
     assert state.text() == "Nothing is recorded in the last 30 days. Choose a longer period to see more."
     assert not seen.button("usageStopButton").isVisible()
     assert not seen.button("usageCopyButton").isEnabled()
-
-
-def test_what_went_wrong_is_said(seen: Seen) -> None:
     seen.window.show_problem("The sessions could not be listed. Check the permissions of the data folder.")
-    assert "permissions" in seen.label("usageState").text()
+    assert "permissions" in state.text()
 
 
 @pytest.mark.parametrize("width", [1000, 640])
