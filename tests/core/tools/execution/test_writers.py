@@ -156,36 +156,22 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_what_a_server_writes_after_its_call_is_its_own(party: Party, change: str) -> None:
-    server, idle = await party.server(), await party.server("other", "other call")
+@pytest.mark.parametrize("maker", [SERVER, JOB, None], ids=["a server", "a background command", "the user"])
+async def test_what_is_written_beside_idle_programs_is_its_writers(
+    party: Party, maker: Maker | None, change: str
+) -> None:
+    programs = {SERVER: await party.server(), OTHER: await party.server("other", "other call"), JOB: await party.job()}
     party.looked()
-    await server.does(CHANGES[change])
-    await idle.rests()
+    if maker is not None:
+        await programs[maker].does(CHANGES[change])
+    else:
+        editor = await asyncio.create_subprocess_exec("/bin/sh", "-c", CHANGES[change], cwd=party.root)
+        await editor.wait()
+    for program in programs.values():
+        await program.rests()
     found = party.look()
     assert found
-    assert set(found.values()) == {SERVER}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-async def test_what_the_user_writes_beside_idle_programs_is_the_users(party: Party, change: str) -> None:
-    await party.server()
-    await party.server("other", "other call")
-    await party.job()
-    party.looked()
-    editor = await asyncio.create_subprocess_exec("/bin/sh", "-c", CHANGES[change], cwd=party.root)
-    await editor.wait()
-    found = party.look()
-    assert found
-    assert set(found.values()) == {None}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-async def test_what_a_background_command_writes_is_its_own_beside_an_idle_server(party: Party, change: str) -> None:
-    job, server = await party.job(), await party.server()
-    party.looked()
-    await job.does(CHANGES[change])
-    await server.rests()
-    assert set(party.look().values()) == {JOB}
+    assert set(found.values()) == {maker}
 
 
 async def test_a_server_and_the_user_are_told_apart_by_the_times_of_their_files(party: Party) -> None:

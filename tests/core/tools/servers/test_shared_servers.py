@@ -7,11 +7,9 @@ import psutil
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
-from tests.core.tools.servers.conftest import PatientClock
 from tests.harness import MODEL, Ground, Open, Receiver
 
 
@@ -39,28 +37,18 @@ class Application:
         return [each.status.pid for each in connections if each.status.pid is not None]
 
 
-async def echo(s: Open, text: str) -> str:
-    await s.begin()
-    result = (await s.rx.expect(ev.ToolCallFinished)).result.content
-    await s.rx.expect(ev.TurnEnded)
-    assert result == text
-    return result
-
-
-async def close(s: Open) -> None:
-    s.submit(ops.Shutdown())
-    await s.task
+async def echo(s: Open, text: str) -> None:
+    await s.turn()
+    assert s.rx.all(ev.ToolCallFinished)[-1].result.content == text
 
 
 def saying(*texts: str) -> list[Reply]:
-    calls: list[list[Reply]] = [[[Call("program__echo", {"text": text})], [Say("ok")]] for text in texts]
-    return [reply for call in calls for reply in call]
+    return [reply for text in texts for reply in ([Call("program__echo", {"text": text})], [Say("ok")])]
 
 
 async def test_closing_one_session_leaves_the_others_server_running_and_the_last_one_leaves_nothing(
     ground: Ground,
 ) -> None:
-    ground.clock = PatientClock()
     application = Application(ground)
     one = await application.open(saying("one"))
     await echo(one, "one")
@@ -68,12 +56,12 @@ async def test_closing_one_session_leaves_the_others_server_running_and_the_last
     await echo(two, "two")
     (pid,) = application.pids
 
-    await close(one)
+    await one.close()
 
     assert psutil.pid_exists(pid)
     await echo(two, "still two")
     assert application.pids == [pid]
-    await close(two)
+    await two.close()
     assert not psutil.pid_exists(pid)
     assert application.pids == []
     assert psutil.Process().children(recursive=True) == []
