@@ -76,7 +76,7 @@ class ContentPreviews(Controller):
             if not place.is_relative_to(root):
                 return None  # that is said when the message is sent
             with open_regular(place) as file:
-                size = os.fstat(file.fileno()).st_size  # of what was opened: the name may lead elsewhere by now
+                size = os.fstat(file.fileno()).st_size  # of the opened file: the name may lead elsewhere by now
                 return (file.read(_MOST_READ_BYTES) if size <= _MOST_READ_BYTES else b""), size
         except (OSError, UsageError, StorageError):
             return None
@@ -115,7 +115,7 @@ class Pasting(Controller):
             kind, data, suffix = content()
             return PastedContents.of(self._bench.paths).keep(data, kind, suffix, SystemClock().now())
 
-        async with self._keeping:  # what is pasted at once comes in this order, each by a name of its own
+        async with self._keeping:  # files pasted together keep this order, and each gets its own name
             self._panels.composer.mentions.insert_pasted(await asyncio.to_thread(kept))
 
 

@@ -82,7 +82,7 @@ async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float 
                 wished(_wishes(values))
                 namespace, key, (_type, value) = (await told.get()).body
                 values[namespace, key] = value
-    except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
+    except Exception as error:  # noqa: BLE001 - another program on the bus may answer anything
         _log.info("The desktop tells no wishes: %s", type(error).__name__)
 
 
@@ -136,7 +136,7 @@ class DesktopNotifications:
                     if self._router is None:
                         await self._connect()
                     return await self._show(notification)
-            except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
+            except Exception as error:  # noqa: BLE001 - another program on the bus may answer anything
                 _log.info("The desktop shows no notification: %s", type(error).__name__)
                 await self.aclose()
                 return False

@@ -251,7 +251,7 @@ class MentionFinding(Controller):
         try:
             values = await server.complete(part.template, part.name, part.value, dict(part.others))
         except ServerError:
-            return ()  # the user types on; whether it can be fetched is said when the message is sent
+            return ()  # the user types on; sending the message says whether it can be fetched
         return completed(typed.source, part, values)
 
 

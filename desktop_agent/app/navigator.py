@@ -268,7 +268,7 @@ class Navigator(Controller):
                 if self._viewing.is_viewing(handle):
                     self._viewing.leave()
                 return False
-            # Since the window's first sight, before any folder was entered.
+            # Shown since the window first appeared, before any folder was entered.
             is_shown = self.workspace is None and handle is self._panels.session.handle
             self._enter_workspace(Path(handle.transcript.session.workspace))
             self.session_opened.emit(handle)
@@ -292,7 +292,7 @@ class Navigator(Controller):
         except AgentError:
             shown = self._panels.session.handle
             if self.workspace is None and shown is not None and shown.transcript.session.session_id == session_id:
-                self._drafts.enter(ours)  # it was shown first and stays in sight, with what was written to it
+                self._drafts.enter(ours)  # it was shown first and stays visible, with what was written into it
             raise
         await self._drafts.fetch(ours)
         self._drafts.adopt(theirs, ours)

@@ -138,7 +138,7 @@ class PaletteOpening(Controller):
         assert self._sources is not None
         if query.text:
             self._questions.ask(query)
-        else:  # what is only listed is there at once, without an empty list before
+        else:  # entries that are only listed appear at once, not after an empty list
             self._questions.drop()
             self._palette.show_rows(query, rows_for(query, self._sources))
 
@@ -165,7 +165,7 @@ class PaletteOpening(Controller):
             case "file":
                 self._open_file(entry.key)
             case "command":
-                # Put it before what is written there; the user sends it.
+                # Put it before the text in the field; the user sends it.
                 composer = self._panels.composer
                 composer.set_text(f"/{entry.key} {composer.text()}")
                 composer.setFocus()

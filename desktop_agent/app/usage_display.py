@@ -50,7 +50,7 @@ class UsageDisplay(Controller):
         reader = self._reader = self._reader or await self._make_reader()
         if (window := self._window) is None:
             self._window = window = self._make_window()
-            await asyncio.sleep(0)  # to build it was enough for one turn of the loop
+            await asyncio.sleep(0)  # building the window was enough for one turn of the loop
         if self._window is window:
             window.show()
             window.raise_()

@@ -232,7 +232,7 @@ class WindowController(Controller):
         handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
         # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
-        # been made is not known here yet: what it tells first is listed.
+        # been made is not known here yet: its first event lists it.
         if session_id := handle.transcript.session.session_id:
             self._launch(self._listed.refresh_session(session_id))
 

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     environ: Mapping[str, str] = os.environ
     if argv is None:
         _open_standard_streams()
-        gc.disable()  # until what is asked for is imported: with the collector on, that would be gone over all the time
+        gc.disable()  # until the command is imported: the collector would go over all new modules again and again
         environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.

@@ -242,7 +242,7 @@ def show_diff(args: argparse.Namespace, console: Console) -> None:
     rows = agents_rows(matching(session.transcript, selection_of(args)))
     patch = patch_of([row.change for row in rows], session.blobs.of_file)
     if console.is_json:
-        # Bytes that are no UTF-8 come as lone surrogates, so that the very patch can be made of it again.
+        # Bytes that are not UTF-8 become lone surrogates, so that exactly this patch can be restored.
         console.result({"patch": patch.decode("utf-8", "surrogateescape"), "files": [row.path for row in rows]}, "")
     else:
         console.write_bytes(patch)

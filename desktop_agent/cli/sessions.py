@@ -43,7 +43,7 @@ def list_sessions(args: argparse.Namespace, console: Console) -> None:
     if args.workspace is not None:
         folder = real_path(args.workspace.expanduser())
         summaries = [item for item in summaries if item.workspace == str(folder)]
-        if not summaries and not folder.is_dir():  # one that was removed may have sessions all the same
+        if not summaries and not folder.is_dir():  # a workspace that was removed may still have sessions
             raise UsageError(f"There is no folder {folder}, and no session of one.")
     summaries.sort(key=attrgetter("is_pinned"), reverse=True)  # the others keep their order
     rows = [

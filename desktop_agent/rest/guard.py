@@ -112,7 +112,7 @@ class GuardedSocket(socket.socket):
                 return
             with suppress(OSError):  # it has just been closed
                 if self._shows_token(connection):
-                    continue  # and stops counting: its request is read in the next turns
+                    continue  # and stops being counted: its request is read in the next turns of the loop
                 connection.shutdown(socket.SHUT_RDWR)
             return
 

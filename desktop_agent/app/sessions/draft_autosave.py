@@ -105,7 +105,7 @@ class DraftAutosave(Controller):
         if prompts:
             self._pause.start()  # until then what was typed is on disk, and the session writes it down before that
         else:
-            self._save_soon()  # the journal has it: after a kill it would be in the conversation and in the field
+            self._save_soon()  # the journal has it: kept, it would be in the conversation and in the field after a kill
 
     def give_back(self, key: DraftKey) -> None:
         """Return prompts that the session did not accept to the draft."""

@@ -129,7 +129,7 @@ class AccountActions(Controller):
                     status = KeyStatus(source="run")
                 case None if account.kind == "none":
                     status = KeyStatus()
-                case None:  # whether one could be kept is worth trying only now
+                case None:  # only now is it worth trying whether a key could be kept
                     report = await in_daemon_thread(keys.probe)
                     status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:

@@ -18,7 +18,7 @@ from desktop_agent.ui.window.main_window import LAYOUT_NAME
 def close_data_folders(paths: AppPaths) -> None:
     """Deny other users access to the folders, and to the layout file that Qt is about to write. Blocks."""
     close_to_others(paths.roots)
-    with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
+    with suppress(OSError):  # Qt keeps the mode of an existing file, but makes new files readable for all users
         make_private_folder(paths.config)
         make_private_file(paths.config / LAYOUT_NAME)
 

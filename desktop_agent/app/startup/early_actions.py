@@ -145,7 +145,7 @@ class EarlyActions(QObject):
                 self._session.prompts.give_back([draft])
 
     def _keep_message(self, sent: str) -> None:
-        if self._composer.text() == sent:  # else it is an example, above something that the user was writing
+        if self._composer.text() == sent:  # else it is an example, put above what the user was writing
             self._message = sent
             self._say(self._left if self._is_something_chosen else self._waits)
 

@@ -88,7 +88,7 @@ def _read(paths: AppPaths, arguments: WindowArguments) -> FirstSight:
         return FirstSight(summaries)
     journal = catalog.journal_path(session_id)
     end = None if is_locked(journal.parent) else read_last_page(journal, blobs, yield_gil=Yielder())
-    # What reads markdown and what shows entries: to import them is not for the window's thread.
+    # The markdown parser and the entry widgets: too slow to import in the window's thread.
     parser()
     import_module("desktop_agent.ui.chat.transcript.factory")
     is_whole = end is not None and Path(end.session.workspace).is_absolute()

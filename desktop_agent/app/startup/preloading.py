@@ -73,7 +73,7 @@ def load_core(
     # They show the entries and the changes of that session, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
-    import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
+    import_module("pygit2")  # blocks the window's thread for two frames: better now than when a session opens
     import_module("jeepney.io.asyncio")  # likewise
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)

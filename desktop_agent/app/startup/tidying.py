@@ -53,7 +53,7 @@ def _collected(blobs: Blobs, sessions: Path, stamp: Path, now: datetime, is_stop
         age_s = now.timestamp() - stamp.stat().st_mtime
         if 0 <= age_s < _INTERVAL.total_seconds():  # a time to come is that of a clock that was wrong
             return None
-    # Said before it is done: what fails today must not be tried at each start.
+    # Noted before it is done: what fails today must not be tried again at each start.
     make_private_folder(stamp.parent)
     stamp.touch(PRIVATE_FILE)
     os.utime(stamp, (now.timestamp(), now.timestamp()))

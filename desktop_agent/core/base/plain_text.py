@@ -33,7 +33,7 @@ such as no-break spaces; these make it read as different text.
 """
 
 SHAPING = (
-    # What emoji of one colour and of many have behind them, and the blank between words of Chinese and Japanese.
+    # The selectors behind emoji (one colour or many), and the blank between words of Chinese and Japanese.
     r"(?<=[\u203c\u2049\u2100-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])\ufe0f"
     r"|(?<=[\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f])\u3000"
 )

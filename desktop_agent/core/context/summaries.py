@@ -94,7 +94,7 @@ _MAX_EXTRACTED_CHARS = 400
 _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
 """How many possible beginnings of a JSON object are tried in an answer before it counts as something else."""
-# These meet lines without white space around them, and never go over a sign twice: the answer may be hostile.
+# These get stripped lines, and never go over a character twice: the answer may be hostile.
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 _HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
 _OBJECT = re.compile(r"\{")

@@ -396,7 +396,7 @@ class ContextManager:
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
         compaction, guidance = self.history.fold.compaction, self.history.fold.guidance
-        # The parts come to what the whole is said to take: what was reported is nearer to the truth than the estimate.
+        # The parts are scaled to the reported total, which is nearer to the truth than the estimate.
         ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
         found = await asyncio.to_thread(sections, request, guidance, compaction, self._system(), ratio)
         window = self.window(model)
@@ -452,7 +452,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         fits = tokens + context_manager.max_tokens() <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
-            # What the user took back by hand is not done again before it must be.
+            # A compaction that the user took back is not made again before it is necessary.
             is_wanted = not (context_manager.history.fold.is_compaction_undone or self._has_failed)
             if urgency == "needed" or is_wanted:
                 if await self._compact(tokens, urgency):

@@ -102,7 +102,7 @@ class LinesOnDemand(Sequence[str]):
             return tuple(map(self.__getitem__, wanted))
         first = bisect_right(self._firsts, wanted.start) - 1
         last = bisect_right(self._firsts, wanted.stop - 1) - 1
-        # What is in one or two pieces is looked at again soon; more would push everything else out.
+        # The lines of one or two pieces are looked at again soon; more pieces would push everything else out.
         taken = self._piece if last - first < 2 else self._split
         parts = (
             taken(number)[max(0, wanted.start - self._firsts[number]) : wanted.stop - self._firsts[number]]

@@ -50,7 +50,7 @@ class HunkColumns:
     def __init__(self, diff: FileDiff) -> None:
         self.named = review_hunks(diff)
         if self.named and self.named[0].hunk.old_start < MIN_FOLDED_LINES:
-            # It takes the few lines before it. Between others there is more, else they would be one.
+            # It takes the few lines before it. Between two hunks there are more, else they would be one.
             key, hunk = self.named[0]
             self.named[0] = ReviewHunk(key, hunk._replace(old_start=0, new_start=0))
         self._surplus = diff.landmarks.surplus if diff.landmarks else surplus_of(self.named)

@@ -1,4 +1,4 @@
-"""Conversations of other programs, and of ours from elsewhere, as sessions that can be read, searched and gone on with.
+"""Conversations of other programs, and of ours from elsewhere, as sessions that can be read, searched and continued.
 
     import_conversation(file, home, plan) -> Imported
 
@@ -192,7 +192,7 @@ def _workspace(plan: ImportPlan, named: str) -> _Place:
 
 
 def _local_folder(named: str) -> Path | None:
-    # To look at a folder of another machine would tell that machine who we are.
+    # Looking at a folder of another machine would tell that machine who the user is.
     if not named or named.startswith(("\\\\", "//")):
         return None
     try:

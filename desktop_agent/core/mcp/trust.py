@@ -58,7 +58,7 @@ def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[st
     """Return two definitions in lines for display. If the definitions differ, so do the texts."""
     old, new = _text(before, named) if before is not None else "", _text(after, named)
     if before is not None and old == new and not is_same_definition(before, after):
-        # One has a character, and the other the name that it is shown by.
+        # One contains the character itself, the other the name that is shown for it.
         return _text(before, json.dumps), _text(after, json.dumps)
     return old, new
 

@@ -261,7 +261,7 @@ def _decide_command(command: _Command) -> Verdict:
     rule = matching_rule(call, context)
     named = _named_later(command, forbidden)
     if named is not None and (rule is None or rule.effect != "allow" or not rule.is_exact):
-        # A pattern does not say what the words behind it start; only a yes to the very line does.
+        # A pattern does not say what the words behind it start; only allowing the exact line does.
         return replace(_asked(command, question, named.note), cause=named.cause, rule_patterns=())
     if rule is not None and rule.effect == "ask":
         return _asked(command, question, _asked_by(rule))

@@ -214,7 +214,7 @@ class Evaluations:
             read = token["value"] or token["braced"]
             if name := token["name"]:
                 if re.match(r"\s*=(?!=)", text[position:]):
-                    # An assignment yields a number whatever the expression, but only after that has been evaluated.
+                    # An assignment always yields a number, but only after its expression has been evaluated.
                     self.assign(name, start + len(text), is_number=_PLAIN_NAME.fullmatch(name) is not None)
                 else:
                     read = name

@@ -66,7 +66,7 @@ class _Thinking(GrowingText):
         """Return the thinking text, under the name of its field, and the details in the form in which they go back."""
         blocks: list[AssistantBlock] = []
         if shown := self.so_far:
-            # What has details goes back as these; the text would say it twice.
+            # Reasoning with details is sent back as those; its text would say it twice.
             blocks.append(ThinkingBlock(thinking=shown, signature=DETAILS if self._details else self._field))
         if self._details:
             blocks.append(OpaqueBlock(payload=kept_payload({DETAILS: self._details}, "a detail of the thinking")))

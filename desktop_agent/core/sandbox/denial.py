@@ -119,7 +119,7 @@ _NETWORK = (
     r"|name or service not known|nodename nor servname provided|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|\bENETUNREACH\b"
     r"|failed to establish a new connection|temporary failure resolving|unable to resolve host address"
     r"|dial (?:tcp|udp)\b.*(?:unreachable|no such host|misbehaving|operation not permitted)"
-    r"|connection refused|\bECONNREFUSED\b"  # a server of the machine, which the sandbox's own loopback does not have
+    r"|connection refused|\bECONNREFUSED\b"  # a server on this machine, which the sandbox's own loopback cannot reach
     r"|failed to lookup address information|dns error: failed|no route to host"
     r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket"
 )

@@ -243,7 +243,7 @@ class EventFold:
         begun_ns = self._now_ns()
         attributes = {**_labels(event.model), otel.TURN: event.turn, otel.PURPOSE: event.purpose}
         name = f"{otel.REQUEST_SPAN} {event.model.model}"
-        # A title is made after the turn that it is for, and so is under nothing.
+        # A title is made after the turn that it is for, so its span has no parent.
         under = (self._compaction if event.purpose == "summary" else None) or self._turn
         span = self._start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
         self._requests[event.request_id] = (span, begun_ns)

@@ -105,7 +105,7 @@ class Access(Struct, frozen=True, eq=False):
 
     def definition(self, tool: AnyTool) -> ToolDefinition:
         definition = replace(tool.definition(), description=self.description(tool))
-        # What may not run here may not run there: that is offered only in the place of what is.
+        # A tool that may not run here may not run at the provider: its own is offered only in the place of ours.
         may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 

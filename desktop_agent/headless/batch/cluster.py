@@ -185,7 +185,7 @@ class ClusterWorkers:
             raise
         except KilledWorker as error:
             raise WorkerLostError(f"workers of the cluster died: {error}") from error
-        except Exception as error:  # whatever a worker raised: it has not our module, or is broken
+        except Exception as error:  # whatever a worker raised: it lacks our module, or is broken
             raise AgentError(
                 f"The cluster cannot run the batch: {type(error).__name__}: {error}", hint=_INSTALL
             ) from error

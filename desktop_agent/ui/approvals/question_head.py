@@ -233,7 +233,7 @@ class IconNote(QFrame):
         colours, name, words = self._theme.colours, self.objectName(), ""
         match self._ground:
             case "none":
-                if self.styleSheet():  # an empty sheet in place of an empty one costs a style of its own
+                if self.styleSheet():  # replacing an empty style sheet by an empty one still creates a style
                     self.setStyleSheet("")
                 return
             case "warning":

@@ -237,7 +237,7 @@ class RuleEditor(QWidget):
         self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
-        self.preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
+        self.preview.setVisible(bool(context.past.subjects))  # nothing can be said about the very first question
         self._refresh = Throttle(self._judge, self, TYPING_MS)
         self._refresh.pause()  # until it is in sight
         self._lay_out()

@@ -56,7 +56,7 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
         return CardPicture(QImage(), size, FORMATS[found], "damaged")
     if image.height() > image.width() and size.width() > size.height():
         size.transpose()  # a photograph that says which way is up
-    # What the window's painter takes as it is: no conversion is left for its thread.
+    # The painter's own format, so that the window's thread need not convert it.
     return CardPicture(image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied), size, FORMATS[found])
 
 

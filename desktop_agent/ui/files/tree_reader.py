@@ -71,7 +71,7 @@ class PathWatch(QObject):
         self._settle.stop()
         self._changed.clear()
         if self._watcher is not None:
-            self._watcher.blockSignals(True)  # it may have news already, which come before its end does
+            self._watcher.blockSignals(True)  # it may have reported changes already, which arrive before its end
             self._watcher.deleteLater()
             self._watcher = None
 

@@ -124,7 +124,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         everything = self.tr("Search actions, settings, commands, sessions and files")
         self._field.setPlaceholderText(self.tr("Go to a file by parts of its path") if base == "file" else everything)
         self._model.show(())
-        self._on_text()  # before it is shown: what is only listed is there at once, and the palette as high as that
+        self._on_text()  # before it is shown: entries that are only listed are there at once, and it gets their height
         self.open_popup()
         self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select what is in it
 

@@ -77,7 +77,7 @@ class ChangedFile(NamedTuple):
             return "renamed"
         if first.before is None:
             return "created"
-        # What took the place of another file by a rename made that one another.
+        # A file that was renamed onto another one changed that one.
         return last.kind if first is last and last.kind != "renamed" else "modified"
 
     @property
@@ -88,7 +88,7 @@ class ChangedFile(NamedTuple):
         if self.is_only_renamed:
             return 0, 0
         in_force = [record for record in self.standing if not record.is_undone] or self.standing
-        # What a rename takes away at the one path it brings at the other.
+        # A rename removes at one path what it adds at the other.
         changes = [record.change for record in in_force if not (self.moved_from and record.change.moved_to)]
         return sum(change.added for change in changes), sum(change.removed for change in changes)
 

@@ -149,7 +149,7 @@ class FileBar(QWidget):
         }
         shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
         shown[self._note] = bool(self._note.toolTip())
-        # What goes goes first: for a moment both would want room, and the panel would grow for good.
+        # Hide first, then show: both at once would need room, and the panel would stay wider.
         for widget in sorted(shown, key=shown.__getitem__):
             widget.setVisible(shown[widget])
 

@@ -201,7 +201,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
             return self._failed(request, failure)
         except ServerError as failure:
             if isinstance(failure, SignInNeededError) and not failure.scopes:
-                self.end(failure)  # what needs no more than it has goes on
+                self.end(failure)  # if only more permissions are wanted, the connection goes on
             return self._failed(request, failure)
 
     async def aclose(self) -> None:
@@ -328,7 +328,7 @@ async def reaching(
     address: Address, secrets: Mapping[str, str], access: TokenAccess
 ) -> AsyncGenerator[tuple[HttpLink, Transport]]:
     """Prepare the transport to a server; nothing is sent yet. Raises `ServerError` for an unusable address."""
-    logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # that it failed is said by us
+    logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # failures are reported by us
     shown = address_of(address.url)
     if shown is None:
         raise no_address()

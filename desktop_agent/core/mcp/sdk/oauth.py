@@ -128,7 +128,7 @@ class _Remembered(TokenStorage):
     async def get_tokens(self) -> OAuthToken | None:
         if not self._request.challenge:
             return None
-        # No token, so that none is sent, but the scopes that go with those which the server wants besides.
+        # No token, so none is sent; but the scopes, to be asked for together with those that the server wants.
         return OAuthToken(access_token="", scope=" ".join(sorted(self._request.granted)) or None)
 
     async def set_tokens(self, tokens: OAuthToken) -> None: ...

@@ -102,7 +102,7 @@ class AccountsFile:
             raise UsageError(f"The account cannot be used: {reason}.")
 
         usual = usual_account(account.provider)
-        values: dict[str, object | None] = {  # what is None is as usual, and left out in the file
+        values: dict[str, object | None] = {  # None means the default, and is left out of the file
             "provider": account.provider or None,
             "name": account.name or None,
             "address": account.address or None,

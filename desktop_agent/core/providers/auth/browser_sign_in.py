@@ -74,7 +74,7 @@ REPLAYED = RedirectPage(410, "Gone", "Already used", "This answer was taken alre
 MISDIRECTED = RedirectPage(421, "Misdirected Request", "Nothing here", "This request was meant for another address.")
 TOO_LONG = RedirectPage(431, "Request Header Fields Too Large", "Not understood", "The request is too long.")
 
-# The address of the page has the code in it: it is not to be kept, nor told to anybody, nor framed.
+# The page's address contains the code: it must not be cached, sent as a referrer, or framed.
 _HEADERS = (
     "Content-Type: text/html; charset=utf-8",
     "Cache-Control: no-store",

@@ -171,7 +171,7 @@ class Renewal(ABC):
     async def renewed(self, tokens: Tokens) -> Tokens:
         """Exchange the refresh token, which is used up by this. Raises like a `TokenSource`, and `SignedOutError`."""
 
-    def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow what they are for
+    def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow all that is needed
         """Raise `CredentialsError` when the tokens lack the rights that they are needed for."""
 
     def signed_out(self, detail: str) -> SignedOutError:

@@ -270,7 +270,7 @@ class ChildProcess:
 
     async def _end_what_is_left(self) -> tuple[dict[int, str], dict[int, str]]:
         scope: Scope = "tree"
-        has_exited = self.has_exited  # else it left nothing running: what is met is the command itself
+        has_exited = self.has_exited  # else it left nothing running: only the command itself is found
         if has_exited and self._pipes.drained.done() and self._keeps_detached:
             if not self._tree.has_group():
                 return {}, {}

@@ -78,7 +78,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 for call in batch:
                     group.create_task(self._run_one(call, outcomes), name=f"call {call.block.id}")
         except ExceptionGroup as failures:
-            # Calls answer for themselves; what comes out is the journal refusing, and one of those says it all.
+            # Calls handle their own errors; only the journal's refusals arrive here, and one of them is enough.
             raise failures.exceptions[0] from failures
 
     def _resolve(self, call: ActiveCall) -> ActiveCall:

@@ -368,7 +368,7 @@ class MentionPopup(ListPopup):
         self._place_above(x, width, at.y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._is_pointed_at = True  # one that only happens to be there when the list opens points at nothing
+        self._is_pointed_at = True  # a mouse that happens to be there when the list opens points at nothing
         super().mouseMoveEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:

@@ -191,7 +191,7 @@ def _discard(row: EntryRow) -> None:
     """Let go of a row's widget. Not at once: it may be the one whose click led here."""
     widget, row.widget = row.widget, None
     if widget is not None:
-        widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
+        widget.column.release_all()  # else a reference cycle would keep it until the garbage collector runs
         discard(widget)
 
 

@@ -113,7 +113,7 @@ def _read(content: bytes, format_name: str, size: QSize, longest: int) -> QImage
     is_large = image.width() * image.height() > _MAX_CONVERTED_PIXELS
     if image.isNull() or is_large or image.format() == QImage.Format.Format_RGB32:
         return image
-    # What the window's painter takes as it is: no conversion is left for its thread.
+    # The painter's own format, so that the window's thread need not convert it.
     return image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
 
 
