@@ -38,8 +38,12 @@ def search(args: argparse.Namespace, console: Console) -> None:
             console.say(f"warning: {error.title} {error.hint}")
     hits = bench.search.ask(query, args.limit)
     titles = {item.id: item.title for item in bench.catalog.summaries()} if hits else {}
-    document: JsonObject = {"hits": [_hit_document(hit, titles.get(hit.session_id, "")) for hit in hits]}
-    console.result(document, _hits_text(hits, titles) or "Nothing was found.")
+    documents = [
+        asdict(hit)
+        | {"at": hit.at.isoformat(), "marks": [*map(list, hit.marks)], "title": titles.get(hit.session_id, "")}
+        for hit in hits
+    ]
+    console.result({"hits": documents}, _hits_text(hits, titles) or "Nothing was found.")
 
 
 def _hits_text(hits: list[SearchHit], titles: dict[str, str]) -> str:
@@ -53,11 +57,6 @@ def _hits_text(hits: list[SearchHit], titles: dict[str, str]) -> str:
         lines.append(f"  {hit.at.astimezone():%Y-%m-%d %H:%M}  turn {hit.turn}  {about}")
         lines.append(f"    {hit.snippet}")
     return "\n".join(lines).lstrip("\n")
-
-
-def _hit_document(hit: SearchHit, title: str) -> JsonObject:
-    marks = [list(mark) for mark in hit.marks]
-    return {**asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
 
 
 _MAX_NAMED = 20

@@ -13,7 +13,6 @@ from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.models.account import Account, named
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import JsonObject
@@ -167,17 +166,11 @@ def with_server(args: argparse.Namespace, console: Console) -> None:
     paths = AppPaths.from_environment()
     definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
     sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())
-    action = _sign_in if args.action == "sign-in" else _sign_out
-    asyncio.run(run_cancellable(action(definition, sign_ins, console)))  # noqa: TID251 - entry point
-
-
-async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> None:
-    await sign_ins.sign_in(definition, TerminalBrowser(console, os.environ))
-    text = f"You are signed in with {definition.name}. `desktop-agent mcp test {definition.name}` says what it offers."
-    console.result({"name": definition.name, "signed_in": True}, text)
-
-
-async def _sign_out(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> None:
-    await sign_ins.sign_out(definition)
-    text = f"You are signed out of {definition.name} on this machine."
-    console.result({"name": definition.name, "signed_in": False}, text)
+    is_sign_in, name = args.action == "sign-in", definition.name
+    if is_sign_in:
+        work = sign_ins.sign_in(definition, TerminalBrowser(console, os.environ))
+        text = f"You are signed in with {name}. `desktop-agent mcp test {name}` says what it offers."
+    else:
+        work, text = sign_ins.sign_out(definition), f"You are signed out of {name} on this machine."
+    asyncio.run(run_cancellable(work))  # noqa: TID251 - entry point
+    console.result({"name": name, "signed_in": is_sign_in}, text)

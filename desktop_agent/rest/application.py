@@ -91,7 +91,9 @@ _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 
 def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
     endpoints = tuple(endpoints)
-    kinds = _kinds_of(endpoints)
+    stated = (kind for endpoint in endpoints for kind in (endpoint.body, endpoint.kind))
+    own = (kind for kind in stated if kind is not None and kind not in _UNIONS)
+    kinds = dict.fromkeys((*_OPS, *_EVENTS, *_DECISIONS, FailureAnswer, *own))
     _, components = schema_components(kinds, schema_hook=_foreign, ref_template=_REF)
     schemas = cast("dict[str, JsonObject]", components)
     for kind in _OPS:
@@ -116,15 +118,6 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-def _kinds_of(endpoints: Iterable[Endpoint]) -> list[type[Struct]]:
-    kinds: dict[type[Struct], None] = dict.fromkeys((*_OPS, *_EVENTS, *_DECISIONS, FailureAnswer))
-    for endpoint in endpoints:
-        for kind in (endpoint.body, endpoint.kind):
-            if kind is not None and kind not in _UNIONS:
-                kinds[kind] = None
-    return list(kinds)
 
 
 def _operation(endpoint: Endpoint) -> JsonObject:
