@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.context.summaries import from_headings, summary_text
-from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
+from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Flaw, Pin, SectionKind
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -36,7 +36,7 @@ from desktop_agent.ui.widgets.layouts import (
     vbox,
 )
 from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, set_up_list
-from desktop_agent.ui.wording.phrases import cache_miss_words
+from desktop_agent.ui.wording.phrases import cache_miss_words, flaw_words
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 COLOURS: dict[SectionKind, str] = {
@@ -337,6 +337,8 @@ class ContextInspector(QDialog):
         self._use = make_label(role="secondary", object_name="contextUse")
         self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
         self._missed.hide()
+        self._mended = make_label(role="secondary", object_name="contextMended", wraps=True, is_plain=True)
+        self._mended.hide()
         self._bar = ContextBar(theme)
         self._list = SectionList(theme)
         self._list.section_chosen.connect(self._show_section)
@@ -389,6 +391,11 @@ class ContextInspector(QDialog):
 
     def show_cache_miss(self, missed: CacheMiss | None) -> None:
         show_text(self._missed, cache_miss_words(missed) if missed is not None else "")
+
+    def show_mended(self, flaws: Sequence[Flaw]) -> None:
+        """Show which flaws of the model's answers were mended."""
+        listed = ", ".join(map(flaw_words, flaws))
+        show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
 
     def show_part(self, kind: str) -> None:
         """Show the part of this kind; `pins` focuses the field that adds a pin."""
@@ -450,7 +457,7 @@ class ContextInspector(QDialog):
     def _lay_out(self) -> None:
         title = make_label(self.windowTitle(), role="title")
         margins = (Space.XL, Space.L, Space.XL, Space.M)
-        head = vbox(title, self._use, self._bar, self._missed, margins=margins, spacing=Space.S)
+        head = vbox(title, self._use, self._bar, self._missed, self._mended, margins=margins, spacing=Space.S)
         buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
         part = vbox(
             self._name,

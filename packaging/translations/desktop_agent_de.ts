@@ -1904,6 +1904,10 @@
         <translation>Vor allem behalten … (optional)</translation>
     </message>
     <message>
+        <source>Mended in the model&apos;s answers: {0}</source>
+        <translation>In den Antworten des Modells berichtigt: {0}</translation>
+    </message>
+    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>Es wurde nichts gespeichert: Schreiben Sie jeden Punkt als Zeile „- …“ unter eine der Überschriften.</translation>
     </message>
@@ -2915,6 +2919,10 @@
         <translation>Im Web nach „{0}“ suchen?</translation>
     </message>
     <message>
+        <source>Send the message again in other words, or choose another model.</source>
+        <translation>Senden Sie die Nachricht mit anderen Worten noch einmal, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
         <source>Send the message again.</source>
         <translation>Senden Sie die Nachricht erneut.</translation>
     </message>
@@ -3139,6 +3147,10 @@
         <translation>Der Zwischenspeicher ist nicht nutzbar. Alles läuft weiter, aber Änderungen zu finden kostet mehr Zeit und Arbeitsspeicher.</translation>
     </message>
     <message>
+        <source>The call names no tool, so it was not run. Make the call again, with the name of the tool.</source>
+        <translation>The call names no tool, so it was not run. Make the call again, with the name of the tool.</translation>
+    </message>
+    <message>
         <source>The collection was stopped.</source>
         <translation>Das Einsammeln wurde angehalten.</translation>
     </message>
@@ -3321,6 +3333,10 @@
     <message>
         <source>The message has {0} attachments, so it was not sent.</source>
         <translation>Die Nachricht bringt {0} Dinge mit, daher wurde sie nicht gesendet.</translation>
+    </message>
+    <message>
+        <source>The model answered with nothing, twice.</source>
+        <translation>Das Modell hat zweimal nichts geantwortet.</translation>
     </message>
     <message>
         <source>The model could not be asked for a summary ({0})</source>
@@ -5220,6 +5236,53 @@
     <message>
         <source>{0} of {1}+</source>
         <translation>{0} von {1}+</translation>
+    </message>
+</context>
+<context>
+    <name>Flaw</name>
+    <message>
+        <source>a whole message in a stream</source>
+        <translation>eine ganze Nachricht in einem Datenstrom</translation>
+    </message>
+    <message>
+        <source>an ID that changed within a call</source>
+        <translation>eine Kennung, die sich innerhalb eines Aufrufs änderte</translation>
+    </message>
+    <message>
+        <source>an answer that was not streamed</source>
+        <translation>eine Antwort, die nicht als Datenstrom kam</translation>
+    </message>
+    <message>
+        <source>arguments that were encoded twice</source>
+        <translation>doppelt kodierte Argumente</translation>
+    </message>
+    <message>
+        <source>bytes that are not UTF-8</source>
+        <translation>Bytes, die kein UTF-8 sind</translation>
+    </message>
+    <message>
+        <source>calls with another reason for the end of an answer</source>
+        <translation>Aufrufe mit einem anderen Grund für das Ende der Antwort</translation>
+    </message>
+    <message>
+        <source>calls written as text</source>
+        <translation>als Text geschriebene Aufrufe</translation>
+    </message>
+    <message>
+        <source>line breaks in arguments that were not escaped</source>
+        <translation>nicht maskierte Zeilenumbrüche in Argumenten</translation>
+    </message>
+    <message>
+        <source>no reason for the end of an answer</source>
+        <translation>kein Grund für das Ende einer Antwort</translation>
+    </message>
+    <message>
+        <source>several calls with the number of one</source>
+        <translation>mehrere Aufrufe unter derselben Nummer</translation>
+    </message>
+    <message>
+        <source>thoughts written into the answer</source>
+        <translation>in die Antwort geschriebene Gedanken</translation>
     </message>
 </context>
 <context>
@@ -9159,6 +9222,10 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>Calls written as text</source>
+        <translation>Als Text geschriebene Aufrufe</translation>
+    </message>
+    <message>
         <source>One conversation</source>
         <translation>Eine Unterhaltung</translation>
     </message>
@@ -9265,6 +9332,10 @@
     <message>
         <source>Size of the interface</source>
         <translation>Größe der Bedienoberfläche</translation>
+    </message>
+    <message>
+        <source>Some local models write a tool call into their answer. It counts as a call if there is no other.</source>
+        <translation>Manche lokalen Modelle schreiben einen Werkzeugaufruf in ihre Antwort. Er zählt als Aufruf, wenn es keinen anderen gibt.</translation>
     </message>
     <message>
         <source>Sound of notifications</source>

@@ -1894,6 +1894,10 @@
         <translation>优先保留…（可选）</translation>
     </message>
     <message>
+        <source>Mended in the model&apos;s answers: {0}</source>
+        <translation>已修正模型回答中的问题：{0}</translation>
+    </message>
+    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>未保存任何内容：请将每一点写成“- …”的一行，放在某个标题下。</translation>
     </message>
@@ -2904,6 +2908,10 @@
         <translation>在网络上搜索“{0}”？</translation>
     </message>
     <message>
+        <source>Send the message again in other words, or choose another model.</source>
+        <translation>请换一种说法重新发送消息，或选择其他模型。</translation>
+    </message>
+    <message>
         <source>Send the message again.</source>
         <translation>请重新发送消息。</translation>
     </message>
@@ -3128,6 +3136,10 @@
         <translation>缓存无法使用。一切照常进行，但查找更改需要更多时间和内存。</translation>
     </message>
     <message>
+        <source>The call names no tool, so it was not run. Make the call again, with the name of the tool.</source>
+        <translation>The call names no tool, so it was not run. Make the call again, with the name of the tool.</translation>
+    </message>
+    <message>
         <source>The collection was stopped.</source>
         <translation>收集已停止。</translation>
     </message>
@@ -3310,6 +3322,10 @@
     <message>
         <source>The message has {0} attachments, so it was not sent.</source>
         <translation>消息附带 {0} 项内容，因此未发送。</translation>
+    </message>
+    <message>
+        <source>The model answered with nothing, twice.</source>
+        <translation>模型两次都没有给出任何回答。</translation>
     </message>
     <message>
         <source>The model could not be asked for a summary ({0})</source>
@@ -5201,6 +5217,53 @@
     <message>
         <source>{0} of {1}+</source>
         <translation>{0}/{1}+</translation>
+    </message>
+</context>
+<context>
+    <name>Flaw</name>
+    <message>
+        <source>a whole message in a stream</source>
+        <translation>流中出现了完整消息</translation>
+    </message>
+    <message>
+        <source>an ID that changed within a call</source>
+        <translation>同一调用中 ID 发生变化</translation>
+    </message>
+    <message>
+        <source>an answer that was not streamed</source>
+        <translation>未以流方式返回的回答</translation>
+    </message>
+    <message>
+        <source>arguments that were encoded twice</source>
+        <translation>参数被编码了两次</translation>
+    </message>
+    <message>
+        <source>bytes that are not UTF-8</source>
+        <translation>非 UTF-8 字节</translation>
+    </message>
+    <message>
+        <source>calls with another reason for the end of an answer</source>
+        <translation>含有调用但结束原因不同的回答</translation>
+    </message>
+    <message>
+        <source>calls written as text</source>
+        <translation>以文本形式写出的调用</translation>
+    </message>
+    <message>
+        <source>line breaks in arguments that were not escaped</source>
+        <translation>参数中未转义的换行</translation>
+    </message>
+    <message>
+        <source>no reason for the end of an answer</source>
+        <translation>回答没有结束原因</translation>
+    </message>
+    <message>
+        <source>several calls with the number of one</source>
+        <translation>多个调用使用同一编号</translation>
+    </message>
+    <message>
+        <source>thoughts written into the answer</source>
+        <translation>写进回答中的思考</translation>
     </message>
 </context>
 <context>
@@ -9120,6 +9183,10 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>Calls written as text</source>
+        <translation>以文本形式写出的调用</translation>
+    </message>
+    <message>
         <source>One conversation</source>
         <translation>一次对话</translation>
     </message>
@@ -9226,6 +9293,10 @@
     <message>
         <source>Size of the interface</source>
         <translation>界面字号</translation>
+    </message>
+    <message>
+        <source>Some local models write a tool call into their answer. It counts as a call if there is no other.</source>
+        <translation>有些本地模型会把工具调用写进回答。如果没有其他调用，它就算作调用。</translation>
     </message>
     <message>
         <source>Sound of notifications</source>

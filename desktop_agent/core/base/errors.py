@@ -45,6 +45,7 @@ ProviderFault = Literal[
     "billing",
     "configuration",
     "unacceptable",
+    "no_answer",
 ]
 """What went wrong between the application and the model. The turn retries only faults that can be temporary."""
 

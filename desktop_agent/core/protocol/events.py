@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.model import (
     FileChange,
     FileOutcome,
     Finite,
+    Flaw,
     FolderIdentity,
     GuidanceFile,
     HostedCall,
@@ -231,6 +232,8 @@ class MessageDone(DurableEvent, frozen=True, kw_only=True):
     model: ModelRef
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
+    mended: tuple[Flaw, ...] = ()
+    """Flaws of the answer that were mended; each is named once in a session."""
 
 
 class UsageReported(DurableEvent, frozen=True, kw_only=True):

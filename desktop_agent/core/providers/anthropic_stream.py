@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
-from desktop_agent.core.protocol.events import HostedCallReported, TextDelta, ThinkingDelta
+from desktop_agent.core.protocol.events import HostedCallReported, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,
@@ -38,6 +38,7 @@ from desktop_agent.core.providers.faults import ErrorEventError, Refusal, Refuse
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.strict_json import parse_arguments, repaired
 from desktop_agent.core.providers.wire_format import (
+    GrowingAnswer,
     GrowingCall,
     GrowingPart,
     GrowingText,
@@ -52,6 +53,7 @@ from desktop_agent.core.providers.wire_format import (
     required_object,
     required_text,
     required_token,
+    thinking_in,
 )
 
 _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
@@ -240,11 +242,10 @@ class _Text(GrowingPart):
     """Text with the pages that it cites. Other citations are ignored: we send no documents."""
 
     _name: ClassVar = "text"
-    _shown_as: ClassVar[type[TextDelta | ThinkingDelta]] = TextDelta
 
-    def __init__(self, fields: JsonObject) -> None:
+    def __init__(self, fields: JsonObject, text: GrowingText | None = None) -> None:
         self._first = optional_text(fields, self._name)
-        self._text = GrowingText(self._shown_as)
+        self._text = text or GrowingAnswer()
         self._citations = [cited for each in objects_in(fields, "citations") if (cited := citation_in(each))]
 
     def begin(self) -> Iterable[StreamPiece]:
@@ -261,15 +262,16 @@ class _Text(GrowingPart):
         return self._text.end()
 
     def result(self) -> Sequence[AssistantBlock]:
-        return [TextBlock(text=self._text.so_far, citations=tuple(self._citations))]
+        thoughts, text = self._text.split()
+        self.mended = ["thoughts_in_text"] if thoughts else ()
+        return [*thinking_in(thoughts), TextBlock(text=text, citations=tuple(self._citations))]
 
 
 class _Thinking(_Text):
     _name = "thinking"
-    _shown_as = ThinkingDelta
 
     def __init__(self, fields: JsonObject) -> None:
-        super().__init__(fields)
+        super().__init__(fields, GrowingText(ThinkingDelta))
         self._signature = repaired(optional_text(fields, "signature"))
 
     def add(self, event: JsonObject) -> Iterable[StreamPiece]:
@@ -379,9 +381,24 @@ class AnthropicReader(MessageReader):
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
         if self._stop_reason is None:
-            raise broken_off("the message ended without a reason")
-        reason = cast("StopReason", self._stop_reason if self._stop_reason in _STOP_REASONS else "other")
-        return self._completion((block for part in self._blocks.closed() for block in part.result()), reason)
+            self.mend("no_stop_reason")
+        stop = self._stop_reason or "end_turn"
+        reason = cast("StopReason", stop if stop in _STOP_REASONS else "other")
+        return self._completion(self._results(self._blocks.closed()), reason)
+
+    def _is_answer(self, document: JsonObject) -> bool:
+        return document.get("type") in ("message", "error")
+
+    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
+        if document.get("type") == "error":
+            yield document
+            return
+        yield {"type": "message_start", "message": document}
+        for index, block in enumerate(objects_in(document, "content")):
+            yield {"type": "content_block_start", "index": index, "content_block": block}
+            yield {"type": "content_block_stop", "index": index}
+        yield {"type": "message_delta", "delta": document}
+        yield {"type": "message_stop"}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         match required_text(event, "type"):

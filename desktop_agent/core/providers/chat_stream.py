@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.events import ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Citation,
+    Flaw,
     HostedCall,
     JsonObject,
     OpaqueBlock,
@@ -30,13 +31,15 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.faults import ErrorEventError, broken_off
 from desktop_agent.core.providers.openai import cost_in, read_usage, reported_error, searches_in
 from desktop_agent.core.providers.provider import Completion, StreamPiece
-from desktop_agent.core.providers.strict_json import repaired, weight_of
+from desktop_agent.core.providers.strict_json import parse_arguments, repaired, weight_of, with_joined_pairs
 from desktop_agent.core.providers.wire_format import (
+    GrowingAnswer,
     GrowingCall,
     GrowingText,
     MessageReader,
     kept_payload,
     message_id_in,
+    thinking_in,
 )
 from desktop_agent.core.system.network.connections import MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
@@ -100,34 +103,33 @@ class _Calls:
     def __init__(self) -> None:
         self.all: list[_Call] = []
         """The calls in the order in which they began."""
+        self.mended: list[Flaw] = []
         self._by_place: dict[int, _Call] = {}
 
     def add(self, fields: JsonObject) -> Iterable[StreamPiece]:
-        call = self._call_of(fields)
-        arguments = object_in(fields, "function").get("arguments")
+        function = object_in(fields, "function")
+        call = self._call_of(fields, repaired(text_in(function, "name")))
+        arguments = function.get("arguments")
         if isinstance(arguments, dict):  # decoded already, by some servers
             arguments = json.dumps(arguments)
         if isinstance(arguments, str):
             call.append(arguments)
-        return call.begin()
+        return call.begin() if call.name else ()
 
-    def _call_of(self, fields: JsonObject) -> "_Call":
+    def _call_of(self, fields: JsonObject, name: str) -> "_Call":
         index, call_id = fields.get("index"), repaired(text_in(fields, "id"))
         place = index if isinstance(index, int) and not isinstance(index, bool) else None
         last = self.all[-1] if self.all else None
         known = self._by_place.get(place) if place is not None else last
-        is_new = known is None or (bool(call_id) and call_id != known.given_id and bool(known.given_id))
-        if known is not None and not is_new:
+        if len(call_id) > MAX_NAME_CHARS:
+            raise oversized(f"an id has {len(call_id):,} characters")
+        if len(name) > MAX_NAME_CHARS:
+            raise oversized(f"a name has {len(name):,} characters")
+        if known is not None and not self._is_next(known, call_id, name):
+            known.name = known.name or name
             return known
         if len(self.all) >= MAX_CALLS:
             raise oversized(f"more than {MAX_CALLS} calls")
-        if len(call_id) > MAX_NAME_CHARS:
-            raise oversized(f"an id has {len(call_id):,} characters")
-        name = repaired(text_in(object_in(fields, "function"), "name"))
-        if not name:
-            raise broken_off("malformed event: a call without a name")
-        if len(name) > MAX_NAME_CHARS:
-            raise oversized(f"a name has {len(name):,} characters")
         call = _Call(call_id or f"call_{len(self.all)}", name)
         call.given_id = call_id
         self.all.append(call)
@@ -135,16 +137,35 @@ class _Calls:
             self._by_place[place] = call
         return call
 
+    def _is_next(self, known: "_Call", call_id: str, name: str) -> bool:
+        """Whether a piece begins another call than the one that its index stands for."""
+        is_other = bool(call_id) and bool(known.given_id) and call_id != known.given_id
+        if is_other and not name:
+            self.mended.append("changing_call_id")
+            return False
+        # Some servers repeat the name with every piece, others leave out IDs: a whole object has ended a call.
+        if name and known.name and not (call_id and call_id == known.given_id) and (is_other or known.is_whole()):
+            if not is_other:
+                self.mended.append("calls_at_one_index")
+            return True
+        return False
+
 
 class _Call(GrowingCall):
     given_id = ""
     """The server's id; empty when it gave none. The turn makes ids unique."""
+
+    def is_whole(self) -> bool:
+        """Whether the arguments so far are a whole object. They are only read if they look like one."""
+        last = next((part for part in reversed(self._parts) if part.strip()), "")
+        return last.rstrip().endswith("}") and not parse_arguments(with_joined_pairs("".join(self._parts))).rejected
 
 
 _DONE = "[DONE]"
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     "stop": "end_turn",
+    "end_turn": "end_turn",
     "tool_calls": "tool_use",
     "function_call": "tool_use",
     "length": "max_tokens",
@@ -158,7 +179,7 @@ class ChatReader(MessageReader):
         super().__init__()
         self._reports_cost = reports_cost
         self._finish_reason = ""
-        self._text = GrowingText()
+        self._text = GrowingAnswer()
         self._has_refused = False
         self._thinking = _Thinking()
         self._calls = _Calls()
@@ -173,8 +194,10 @@ class ChatReader(MessageReader):
         return tuple(self._end())
 
     def completion(self) -> Completion:
-        if not self._finish_reason:
+        if not self._finish_reason and not self.is_whole:
             raise broken_off("the stream ended before the message did")
+        if not self._finish_reason:
+            self.mend("no_stop_reason")
         if self._finish_reason == "error":
             raise broken_off("the model's server broke off the answer")
         content: list[AssistantBlock] = self._thinking.result()
@@ -182,10 +205,22 @@ class ChatReader(MessageReader):
         if cited:  # tells of the search, and does not go back
             pages = tuple(WebPage(url=each.url, title=each.title) for each in cited)
             content.append(OpaqueBlock(payload={}, call=HostedCall(id=f"search_{self._message_id}", pages=pages)))
-        if text := self._text.so_far:
+        thoughts, text = self._text.split()
+        if thoughts:
+            self.mend("thoughts_in_text")
+            content += thinking_in(thoughts)
+        if text:
             content.append(TextBlock(text=text, citations=cited))
-        content += [block for call in self._calls.all for block in call.result()]
+        content += self._results(self._calls.all)
+        for flaw in self._calls.mended:
+            self.mend(flaw)
         return self._completion(content, self._stop_reason())
+
+    def _is_answer(self, document: JsonObject) -> bool:
+        return "error" in document or bool(objects_in(document, "choices"))
+
+    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
+        yield document
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         if error := event.get("error"):
@@ -203,6 +238,11 @@ class ChatReader(MessageReader):
 
     def _take_choice(self, choice: JsonObject) -> Iterator[StreamPiece]:
         delta = object_in(choice, "delta")
+        if not delta and (delta := object_in(choice, "message")):
+            if self._text.received or self._calls.all or self._thinking.so_far:
+                delta = {}  # said already, in pieces
+            else:
+                self.mend("whole_message")
         self._chars += weight_of(delta)
         if self._chars > MAX_CHARS:
             raise oversized(f"more than {MAX_CHARS:,} characters")
@@ -234,7 +274,7 @@ class ChatReader(MessageReader):
 
     def _stop_reason(self) -> StopReason:
         """Return the stop reason: some servers say `stop` after calls, and `tool_calls` without any."""
-        reason = _STOP_REASONS.get(self._finish_reason, "other")
+        reason = _STOP_REASONS.get(self._finish_reason or "stop", "other")
         if reason in ("end_turn", "tool_use"):
             return "tool_use" if self._calls.all else "refusal" if self._has_refused else "end_turn"
         return reason

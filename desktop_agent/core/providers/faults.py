@@ -221,7 +221,9 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
             return "The model's service is overloaded.", "Try again in a few minutes, or choose another model."
         case "server":
             return "The model's service had an internal error.", "Try again in a minute."
-        case "network" | "stream" | "configuration" | "unacceptable":  # no status or type of an API means these
+        case (
+            "network" | "stream" | "configuration" | "unacceptable" | "no_answer"
+        ):  # no status or type of an API means these
             return "The model's address could not be reached.", f"Check the network and the address {call.address}."
         case _:
             assert_never(fault)

@@ -34,7 +34,7 @@ from desktop_agent.core.providers.faults import (
     retry_after_s,
 )
 from desktop_agent.core.providers.provider import Completion, StreamPiece
-from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
+from desktop_agent.core.providers.wire_format import EncodedPictures, MessageReader, WireFormat
 from desktop_agent.core.system.network.connections import oversized, proxy_for
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ MAX_EVENT_BYTES = 2 * 2**20
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Yield the data of each event, including an unfinished last one.
 
-    Raises `ProviderError` for an event beyond `MAX_EVENT_BYTES`, and `UnicodeDecodeError`.
+    Bytes that are not UTF-8 become lone surrogates, which no text and no argument keeps. Raises `ProviderError` for an
+    event beyond `MAX_EVENT_BYTES`.
     """
     line, data, size = bytearray(), list[str](), 0
     is_first, is_after_return = True, False
@@ -76,7 +77,7 @@ async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 def _data_in(line: bytes) -> Sequence[str]:
     name, _, value = line.partition(b":")
-    return [value.removeprefix(b" ").decode()] if name == b"data" else []
+    return [value.removeprefix(b" ").decode(errors="surrogateescape")] if name == b"data" else []
 
 
 def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
@@ -155,13 +156,8 @@ class HttpProvider:
                 async with connection.stream(self._wire.answers_path, body, headers) as response:
                     has_started = True
                     content_type = response.headers.get("content-type", "")
-                    events = event_data(response.aiter_raw())
-                    async for data in events:
-                        for piece in reader.add(data):
-                            yield piece
-                        if reader.is_whole:
-                            await _drain(events, connection.failures)
-                            break
+                    async for piece in answer_pieces(reader, response.aiter_raw(), connection.failures):
+                        yield piece
             except ErrorEventError as error:
                 raise explain_refusal(error.refusal, self._call(request.model)) from None
             except RefusedError as error:
@@ -306,6 +302,46 @@ class HttpProvider:
 
         proxy, silence_s = proxy_for(self._address), self._endpoint.silence_s
         return ApiConnection(self._address, self._wire.headers, proxy=proxy, silence_s=silence_s)
+
+
+async def answer_pieces(
+    reader: MessageReader, body: AsyncIterator[bytes], failures: tuple[type[Exception], ...] = ()
+) -> AsyncGenerator[StreamPiece]:
+    """Yield the pieces of an answer to show, from the body of a response; `reader` has the message afterwards.
+
+    A `failure` after the end of the message is no failure of it.
+    """
+    beginning = _Beginning()
+    events = event_data(beginning.watch(body))
+    async for data in events:
+        beginning.end()
+        for piece in reader.add(data):
+            yield piece
+        if reader.is_whole:
+            await _drain(events, failures)
+            break
+    for piece in reader.add_whole(bytes(beginning.content)):
+        yield piece
+
+
+class _Beginning:
+    """The bytes of a response up to its first event. A long response without events is not kept."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self._is_over = False
+
+    def end(self) -> None:
+        self._is_over = True
+        self.content.clear()
+
+    async def watch(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in body:
+            if not self._is_over:
+                self.content += piece
+            if len(self.content) > MAX_EVENT_BYTES:
+                self.end()
+            yield piece
 
 
 async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:

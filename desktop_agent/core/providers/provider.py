@@ -20,6 +20,7 @@ from desktop_agent.core.protocol.events import EventLog, RequestPurpose
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,
+    Flaw,
     ModelRef,
     ModelRequest,
     StopReason,
@@ -40,6 +41,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     """As reported by the provider: `None` does not mean that the cache was used."""
     refused_effort: str = ""
     """The effort level that was refused, if this is the model's first answer without it."""
+    mended: tuple[Flaw, ...] = ()
     type: Literal["completion"] = "completion"
 
     @property

@@ -30,6 +30,7 @@ from desktop_agent.core.providers.openai import read_usage, reported_error
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import (
+    GrowingAnswer,
     GrowingCall,
     GrowingPart,
     GrowingText,
@@ -42,6 +43,7 @@ from desktop_agent.core.providers.wire_format import (
     required_name,
     required_object,
     required_text,
+    thinking_in,
 )
 
 CACHE_KEY = "prompt_cache_key"
@@ -133,14 +135,14 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
     """Emit the text that no piece has brought. If the two differ, the text already shown stands."""
-    whole, so_far = repaired(whole), text.so_far
+    whole, so_far = repaired(whole), text.received
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 
 
 class _Message(GrowingPart):
     def __init__(self) -> None:
         self.has_refused = False
-        self._text = GrowingText()
+        self._text = GrowingAnswer()
         self._phase: object = None
         self._citations: tuple[Citation, ...] = ()
 
@@ -158,10 +160,12 @@ class _Message(GrowingPart):
         return _rest(self._text, "".join(text_in(part, "text") + text_in(part, "refusal") for part in parts))
 
     def result(self) -> Sequence[AssistantBlock]:
-        text = TextBlock(text=self._text.so_far, citations=self._citations)
+        thoughts, said = self._text.split()
+        self.mended = ["thoughts_in_text"] if thoughts else ()
+        text = [*thinking_in(thoughts), TextBlock(text=said, citations=self._citations)]
         if not isinstance(self._phase, str):
-            return [text]
-        return [OpaqueBlock(payload={"type": "message", PHASE: repaired(self._phase)}), text]
+            return text
+        return [OpaqueBlock(payload={"type": "message", PHASE: repaired(self._phase)}), *text]
 
 
 class _Reasoning(GrowingPart):
@@ -245,10 +249,21 @@ class ResponsesReader(MessageReader):
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
         items = self._items.closed()
-        content: list[AssistantBlock] = [block for item in items for block in item.result()]
+        content = list(self._results(items))
         self._usage = replace(self._usage, web_searches=sum(map(_searches, content)))
         has_refused = any(isinstance(item, _Message) and item.has_refused for item in items)
         return self._completion(content, self._stop_reason(content, has_refused=has_refused))
+
+    def _is_answer(self, document: JsonObject) -> bool:
+        return document.get("object") == "response" or "error" in document
+
+    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
+        if error := document.get("error"):
+            yield {"type": "error", "error": error}
+        yield {"type": "response.created", "response": document}
+        for index, item in enumerate(objects_in(document, "output")):
+            yield {"type": "response.output_item.done", _INDEX: index, "item": item}
+        yield {"type": "response.completed", "response": document}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         match required_text(event, "type"):

@@ -7,17 +7,24 @@ raises.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple, NoReturn, cast
 
 from desktop_agent.core.base.plain_text import is_encodable
 from desktop_agent.core.protocol.codec import is_deeper_than, parts_of
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.model import Flaw, JsonObject
 
 
 def repaired(text: str) -> str:
     """Return `text` with surrogate pairs joined, and lone surrogates replaced by U+FFFD."""
     return text if is_encodable(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def with_joined_pairs(text: str) -> str:
+    """Return `text` with surrogate pairs joined. Lone surrogates stay, so that they are noticed."""
+    whole = "utf-16-le"
+    return text if is_encodable(text) else text.encode(whole, "surrogatepass").decode(whole, "surrogatepass")
 
 
 def repaired_json(value: object) -> object:
@@ -63,16 +70,39 @@ class Arguments(NamedTuple):
 
     value: JsonObject
     rejected: str = ""
+    mended: Flaw | None = None
 
 
 def parse_arguments(text: str) -> Arguments:
-    if not text.strip():
+    if text.strip() in ("", "null"):
         return Arguments({})
     try:
         return Arguments(read_object(text))
     except ValueError as flaw:
+        for mended, read in _MENDING.items():
+            with suppress(ValueError, RecursionError):
+                return Arguments(read_object(read(text)), mended=mended)
         rejected = f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments."
         return Arguments({}, rejected)
+
+
+def _with_escapes(text: str) -> str:
+    """Return JSON in which raw control characters, which only strings can have, are escaped. Raises `ValueError`."""
+    return json.dumps(json.loads(text, strict=False, parse_constant=_refuse_constant, parse_float=_finite))
+
+
+def _decoded_once(text: str) -> str:
+    """Return the text of which `text` is the JSON string. Raises `ValueError`."""
+    value: object = json.loads(text)
+    if not isinstance(value, str):
+        raise ValueError("are not a string")  # noqa: TRY004 - as any other text that is not what it should be
+    return value
+
+
+_MENDING: Mapping[Flaw, Callable[[str], str]] = {
+    "control_characters": _with_escapes,
+    "encoded_twice": _decoded_once,
+}
 
 
 def read_object(text: str) -> JsonObject:

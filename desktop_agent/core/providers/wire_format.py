@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from secrets import token_hex
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 from msgspec.structs import replace
 
@@ -26,9 +26,11 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
     CacheMiss,
+    Flaw,
     JsonObject,
     ModelRequest,
     StopReason,
+    ThinkingBlock,
     ToolDefinition,
     ToolUseBlock,
     Usage,
@@ -42,6 +44,7 @@ from desktop_agent.core.providers.strict_json import (
     repaired,
     repaired_json,
     weight_of,
+    with_joined_pairs,
 )
 from desktop_agent.core.system.network.connections import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
@@ -378,11 +381,35 @@ class MessageReader(ABC):
         self._usage = Usage()
         self._explanation = ""
         self._cache_miss: CacheMiss | None = None
+        self._mended: dict[Flaw, None] = {}
 
     def add(self, data: str) -> Sequence[StreamPiece]:
         """Take the data of one event; return the pieces to show. Raises `ErrorEventError` for a reported error."""
         event = decode_event(data)
+        if not is_encodable(data):
+            self.mend("not_utf8")
         return tuple(self._take(event)) if event is not None else ()
+
+    def add_whole(self, body: bytes) -> Sequence[StreamPiece]:
+        """Take the body of a response without events: an answer, if it is a JSON document of this format."""
+        text = body.decode(errors="surrogateescape").strip()
+        document = decode_event(text) if text.startswith("{") and text.endswith("}") else None
+        if document is None or not self._is_answer(document):
+            return ()
+        self.mend("whole_answer")
+        return tuple(piece for event in self._events_of(document) for piece in self._take(event))
+
+    def mend(self, flaw: Flaw) -> None:
+        """Note that the answer had a flaw that could only mean one thing."""
+        self._mended[flaw] = None
+
+    @abstractmethod
+    def _is_answer(self, document: JsonObject) -> bool:
+        """Whether a JSON document is an answer in this format, or a reported error."""
+
+    @abstractmethod
+    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
+        """Yield the events in which an answer would have been streamed."""
 
     @abstractmethod
     def completion(self) -> Completion:
@@ -391,19 +418,33 @@ class MessageReader(ABC):
     @abstractmethod
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]: ...
 
+    def _results(self, parts: "Iterable[GrowingPart]") -> Iterator[AssistantBlock]:
+        for part in parts:
+            yield from part.result()
+            for flaw in part.mended:
+                self.mend(flaw)
+
     def _completion(self, content: Iterable[AssistantBlock], reason: StopReason) -> Completion:
+        blocks = tuple(content)
+        if reason == "end_turn" and any(isinstance(block, ToolUseBlock) for block in blocks):
+            self.mend("other_stop_reason")
+            reason = "tool_use"
         return Completion(
             message_id=self._message_id,
-            content=tuple(runnable_only_if_asked(block, reason) for block in content),
+            content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
             stop_reason=reason,
             usage=self._usage,
             explanation=self._explanation,
             cache_miss=self._cache_miss,
+            mended=tuple(self._mended),
         )
 
 
 class GrowingPart(ABC):
     """A part of an answer between its start and its end. Its methods yield the pieces to show."""
+
+    mended: Sequence[Flaw] = ()
+    """Only after `result`."""
 
     def begin(self) -> Iterable[StreamPiece]:
         """Show the content of the start event."""
@@ -432,7 +473,16 @@ class GrowingText:
 
     @property
     def so_far(self) -> str:
+        """The text that was shown."""
         return "".join(self._parts)
+
+    @property
+    def received(self) -> str:
+        return self.so_far
+
+    def split(self) -> tuple[str, str]:
+        """Return the thoughts that were in the text, and the rest of it. Only after `end`."""
+        return "", self.so_far
 
     def add(self, text: str) -> Iterator[StreamPiece]:
         yield from self.show(self._joiner.add(text))
@@ -445,6 +495,80 @@ class GrowingText:
         if text:
             self._parts.append(text)
             yield self._shown_as(text=text)
+
+
+def thinking_in(thoughts: str) -> list[ThinkingBlock]:
+    """Return the thoughts of a model that wrote them into its text. They are shown, and do not go back."""
+    return [ThinkingBlock(thinking=thoughts, signature="")] if thoughts else []
+
+
+_THOUGHTS = re.compile(r"\s*<(think|thinking)>")
+_THOUGHTS_BEGIN = tuple(f"<{name}>"[:size] for name in ("think", "thinking") for size in range(1, len(name) + 2))
+_LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
+_FENCE = "```"
+
+
+class GrowingAnswer(GrowingText):
+    """The text of an answer. Thoughts that a model wrote into it, in `<think>` tags at its beginning, are told apart.
+
+    Templates of local models often write the opening tag themselves, so that only the closing one arrives. By then the
+    thoughts were shown as text; in the message they are thoughts.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._received: list[str] = []
+        self._held: str = ""
+        """What may be the beginning of a tag."""
+        self._tag: str = ""
+        """The tag that ends the thoughts, while they last."""
+        self._thoughts: list[str] = []
+        self._state: Literal["undecided", "thoughts", "after thoughts", "text"] = "undecided"
+
+    @property
+    def received(self) -> str:
+        return "".join(self._received)
+
+    def split(self) -> tuple[str, str]:
+        thoughts, text = "".join(self._thoughts), self.so_far
+        if not self._tag and (found := _LONE_END.search(text)) and text[: found.start()].count(_FENCE) % 2 == 0:
+            thoughts, text = text[: found.start()], text[found.end() :].lstrip("\r\n")
+        return thoughts.strip(), text
+
+    def end(self) -> Iterator[StreamPiece]:
+        yield from super().end()
+        held, self._held = self._held, ""
+        yield from self._think(held) if self._state == "thoughts" else super().show(held)
+
+    def show(self, text: str) -> Iterator[StreamPiece]:
+        self._received.append(text)
+        if self._state == "undecided":
+            text, self._held = self._held + text, ""
+            if found := _THOUGHTS.match(text):
+                self._state, self._tag = "thoughts", f"</{found[1]}>"
+                text = text[found.end() :]
+            elif not text.strip() or text.lstrip() in _THOUGHTS_BEGIN:
+                self._held, text = text, ""
+            else:
+                self._state = "text"
+        if self._state == "thoughts":
+            thoughts, is_ended, text = (self._held + text).partition(self._tag)
+            self._held = "" if is_ended else _beginning_of(self._tag, thoughts)
+            yield from self._think(thoughts.removesuffix(self._held))
+            self._state = "after thoughts" if is_ended else "thoughts"
+        if self._state == "after thoughts" and (text := text.lstrip("\r\n")):
+            self._state = "text"
+        yield from super().show(text)
+
+    def _think(self, text: str) -> Iterator[StreamPiece]:
+        if text:
+            self._thoughts.append(text)
+            yield ThinkingDelta(text=text)
+
+
+def _beginning_of(tag: str, text: str) -> str:
+    """Return the end of `text` that may be the beginning of `tag`."""
+    return next((tag[:size] for size in range(len(tag) - 1, 0, -1) if text.endswith(tag[:size])), "")
 
 
 class GrowingCall(GrowingPart):
@@ -472,8 +596,14 @@ class GrowingCall(GrowingPart):
         self._size += len(text)
 
     def result(self) -> Sequence[AssistantBlock]:
-        arguments, rejected = parse_arguments(repaired("".join(self._parts)))
-        return [ToolUseBlock(id=self.id, name=self.name, arguments=arguments, rejected=rejected)]
+        arguments, rejected, mended = parse_arguments(with_joined_pairs("".join(self._parts)))
+        self.mended = [mended] if mended is not None else ()
+        if not self.name:
+            arguments, rejected = {}, _NO_NAME
+        return [ToolUseBlock(id=self.id, name=self.name or "unnamed", arguments=arguments, rejected=rejected)]
+
+
+_NO_NAME = "The call names no tool, so it was not run. Make the call again, with the name of the tool."
 
 
 def kept_payload(payload: JsonObject, what: str) -> JsonObject:

@@ -6,6 +6,7 @@ promised an answer gets one.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from desktop_agent.core.context_window.context_manager import NoRoomError, TurnR
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
+    Flaw,
     ModelRef,
     ModelRequest,
     StopReason,
@@ -26,6 +28,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.provider import Completion, Provider, reported
+from desktop_agent.core.providers.text_calls import CAN_WRITE_CALLS, with_text_calls
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.switching import OVERLOAD, refused_effort_notice, take_over, with_failed_fallback
@@ -41,6 +44,16 @@ MAX_CUT_OFF = 3
 
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
 """The faults with which an address refuses a conversation for its length, among other reasons."""
+
+
+_SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use"})
+"""The reasons to stop after which nobody would say why an answer is empty."""
+
+_logger = logging.getLogger(__name__)
+
+
+def _has_something(completion: Completion) -> bool:
+    return bool(completion.text.strip()) or any(isinstance(block, ToolUseBlock) for block in completion.content)
 
 
 class OpenCalls(Struct, frozen=True, kw_only=True):
@@ -157,7 +170,7 @@ class Turn:
         attempt = 1
         while True:
             try:
-                completion = await self._stream(request, self.usual)
+                completion = await self._answer(request, self.usual)
             except ProviderError as error:
                 self.failure = error
                 if error.fault in _TOO_LONG and self.usual.make_room(is_certain=False):
@@ -191,11 +204,27 @@ class Turn:
     async def _ask_fallback(self, error: ProviderError) -> Completion:
         instead, request = await take_over(self.parts, self.provider_of, self.number, self.usual, error)
         try:
-            completion = await self._stream(request, instead)
+            completion = await self._answer(request, instead)
         except ProviderError as obstacle:
             raise with_failed_fallback(error, instead.model.model, obstacle) from obstacle
         self._is_overloaded = True
         return await self._record(completion, instead)
+
+    async def _answer(self, request: ModelRequest, by: TurnRequests) -> Completion:
+        """Get an answer that says something: one with nothing in it, or only thoughts, is asked for once more."""
+        for _ in range(2):
+            completion = await self._stream(request, by)
+            if self.parts.settings.current.model.text_calls and by.model.provider in CAN_WRITE_CALLS:
+                completion = with_text_calls(completion, request.tools)
+            if completion.stop_reason not in _SAYS_NOTHING_MORE or _has_something(completion):
+                return completion
+            _logger.info("%s answered with nothing", by.model.model)
+            await self._record_usage(completion, by)
+        raise ProviderError(
+            "The model answered with nothing, twice.",
+            fault="no_answer",
+            hint="Send the message again in other words, or choose another model.",
+        )
 
     async def _stream(self, request: ModelRequest, by: TurnRequests) -> Completion:
         turn = self.number
@@ -221,17 +250,24 @@ class Turn:
 
     async def _record(self, completion: Completion, by: TurnRequests) -> Completion:
         self.failure = None
-        missed = by.answered(completion.usage, completion.cache_miss)
         used = self.parts.state.transcript.paged.call_ids  # with those that are claimed for this answer
         content = tuple(self._trusted(block, completion, used) for block in completion.content)
-        await self._record_message(content, completion.stop_reason, completion.message_id, by.model)
+        known = self.parts.state.transcript.turns.mended
+        mended: tuple[Flaw, ...] = tuple(flaw for flaw in completion.mended if flaw not in known)
+        if mended:
+            _logger.info("mended in an answer of %s: %s", by.model.model, "; ".join(mended))
+        await self._record_message(content, completion.stop_reason, completion.message_id, by.model, mended)
+        await self._record_usage(completion, by)
+        if completion.refused_effort:
+            await self.parts.recorder.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
+        return replace(completion, content=content)
+
+    async def _record_usage(self, completion: Completion, by: TurnRequests) -> None:
+        missed = by.answered(completion.usage, completion.cache_miss)
         await self.parts.recorder.record(
             ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
         )
         await self.parts.spending.warn_of_unknown_price(self.number, completion.usage, by.model)
-        if completion.refused_effort:
-            await self.parts.recorder.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
-        return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
         """Mark a call that must not run, and replace the id of a call if it was used before."""
@@ -243,10 +279,22 @@ class Turn:
         return replace(block, id=claim_id(block.id, used))
 
     async def _record_message(
-        self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str, model: ModelRef
+        self,
+        content: tuple[AssistantBlock, ...],
+        stop: StopReason,
+        message_id: str,
+        model: ModelRef,
+        mended: tuple[Flaw, ...] = (),
     ) -> None:
         await self.parts.recorder.record(
-            ev.MessageDone(turn=self.number, message_id=message_id, model=model, content=content, stop_reason=stop)
+            ev.MessageDone(
+                turn=self.number,
+                message_id=message_id,
+                model=model,
+                content=content,
+                stop_reason=stop,
+                mended=mended,
+            )
         )
 
     async def _notify(self, code: str, title: str, hint: str, detail: str = "") -> None:

@@ -285,6 +285,11 @@ class ModelSettings(Section, frozen=True, kw_only=True):
         effect="next session",
         variables={vendor.id: vendor.address_variable for vendor in VENDORS if vendor.address_variable},
     )
+    text_calls: bool = setting(
+        True,
+        title="Calls written as text",
+        text="Some local models write a tool call into their answer. It counts as a call if there is no other.",
+    )
     max_tokens: int = setting(
         16_000,
         title="Longest answer",

@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     CacheMiss,
     ContextUse,
+    Flaw,
     FolderIdentity,
     GuidanceFile,
     Job,
@@ -223,6 +224,8 @@ class TurnState(Fold):
     turn_usage: Usage = field(default_factory=Usage)
     cache_miss: CacheMiss | None = None
     """The last cache miss of the last turn."""
+    mended: list[Flaw] = field(default_factory=list[Flaw])
+    """Flaws that were mended in the answers of this session."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn: the steering ones first, then the others, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
@@ -262,6 +265,7 @@ class TurnState(Fold):
                 self._stop_steering()
             case ev.MessageDone() | ev.Compacted():
                 self.activity = ""
+                self.mended += event.mended if isinstance(event, ev.MessageDone) else ()
             case ev.ToolProgress(message=message):
                 self.activity = message
             case ev.ToolCallStarted(call=call):

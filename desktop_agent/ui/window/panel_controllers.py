@@ -269,6 +269,7 @@ class ContextController(PanelController):
                 is_working = transcript.turns.is_running or bool(transcript.turns.activity)
                 self._inspector.show_report(report, tuple(transcript.context.pins.values()), is_working=is_working)
                 self._inspector.show_cache_miss(transcript.turns.cache_miss)
+                self._inspector.show_mended(transcript.turns.mended)
             case (
                 ev.ContextMeasured()
                 | ev.Compacted()

@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, SandboxMode
+from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, Flaw, SandboxMode
 from desktop_agent.ui.widgets.context_meter import counted
 
 _POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
@@ -86,6 +86,27 @@ def _why(reason: CacheMissReason) -> str:
 
 def _cache_text(text: str) -> str:
     return QCoreApplication.translate("CacheMiss", text)
+
+
+def flaw_words(flaw: Flaw) -> str:
+    words: dict[Flaw, str] = {
+        "calls_at_one_index": _flaw_text("several calls with the number of one"),
+        "calls_in_text": _flaw_text("calls written as text"),
+        "changing_call_id": _flaw_text("an ID that changed within a call"),
+        "control_characters": _flaw_text("line breaks in arguments that were not escaped"),
+        "encoded_twice": _flaw_text("arguments that were encoded twice"),
+        "no_stop_reason": _flaw_text("no reason for the end of an answer"),
+        "not_utf8": _flaw_text("bytes that are not UTF-8"),
+        "other_stop_reason": _flaw_text("calls with another reason for the end of an answer"),
+        "thoughts_in_text": _flaw_text("thoughts written into the answer"),
+        "whole_answer": _flaw_text("an answer that was not streamed"),
+        "whole_message": _flaw_text("a whole message in a stream"),
+    }
+    return words[flaw]
+
+
+def _flaw_text(text: str) -> str:
+    return QCoreApplication.translate("Flaw", text)
 
 
 def local_now() -> datetime:

@@ -82,6 +82,7 @@ from desktop_agent.core.protocol.model.messages import (
     ModelRequest as ModelRequest,
     OpaqueBlock as OpaqueBlock,
     RedactedThinkingBlock as RedactedThinkingBlock,
+    Flaw as Flaw,
     StopReason as StopReason,
     TextBlock as TextBlock,
     ThinkingBlock as ThinkingBlock,

@@ -249,6 +249,22 @@ StopReason = Literal[
 """Why the model stopped. Tools run only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
 
 
+Flaw = Literal[
+    "calls_at_one_index",
+    "calls_in_text",
+    "changing_call_id",
+    "control_characters",
+    "encoded_twice",
+    "no_stop_reason",
+    "not_utf8",
+    "other_stop_reason",
+    "thoughts_in_text",
+    "whole_answer",
+    "whole_message",
+]
+"""What was not as its format wants it in an answer, and could only mean one thing: it was mended."""
+
+
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
     """The answer to one tool call, as the model reads it."""
 

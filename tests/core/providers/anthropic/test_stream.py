@@ -216,11 +216,10 @@ def without(kind: str) -> list[JsonObject]:
     [
         without("content_block_stop"),
         without("content_block_start"),
-        without("message_delta"),
         [*WHOLE[:1], *WHOLE[1:3], *WHOLE[1:]],
         [*WHOLE[:-1], *WHOLE[2:3], *WHOLE[-1:]],
     ],
-    ids=["a block stays open", "a delta without a block", "no reason to stop", "a block twice", "a delta too late"],
+    ids=["a block stays open", "a delta without a block", "a block twice", "a delta too late"],
 )
 def test_events_in_the_wrong_order_are_no_message(events: list[JsonObject]) -> None:
     with pytest.raises(ProviderError) as caught:
@@ -228,9 +227,13 @@ def test_events_in_the_wrong_order_are_no_message(events: list[JsonObject]) -> N
     assert caught.value.fault == "stream"
 
 
-def test_a_message_that_stops_without_a_reason_is_none() -> None:
-    with pytest.raises(ProviderError, match="broke off"):
-        built(events_of(reply(text("Hi."), stop_reason=None)))
+@pytest.mark.parametrize("events", [without("message_delta"), events_of(reply(text("Hi."), stop_reason=None))])
+def test_a_whole_message_without_a_reason_to_stop_is_taken(events: list[JsonObject]) -> None:
+    completion = built(events)[-1]
+    assert isinstance(completion, Completion)
+    has_calls = any(isinstance(block, ToolUseBlock) for block in completion.content)
+    assert completion.stop_reason == ("tool_use" if has_calls else "end_turn")
+    assert completion.mended[0] == "no_stop_reason"
 
 
 @pytest.mark.parametrize("data", ["{", "[1]", "null", '"text"', "{}", '{"type": 3}', "[" * 100_000, "NaN"])
