@@ -58,7 +58,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """All four; their contents are private to the owner."""
+        """The application's four folders; their contents are private to the owner."""
         return (self.config, self.data, self.cache, self.logs)
 
     @property

@@ -135,7 +135,7 @@ class DiffOutline(NamedTuple):
     old_pieces: Pieces | None
     new_pieces: Pieces | None
     edits: bytes
-    """The edits, four numbers each."""
+    """The edits, packed: four numbers each."""
     converted: bytes
     """Indexes of the edits that change only line endings."""
     hunks: bytes

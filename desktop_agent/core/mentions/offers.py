@@ -22,7 +22,7 @@ LONGEST_URI = 4_096
 _LONGEST_NAME = 120
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.+")
 VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
-"""A part of a template that is still to be filled in."""
+"""A part of a resource's address template that is still to be filled in, such as `{name}`."""
 
 
 def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:

@@ -66,7 +66,7 @@ _LOGGERS = (
     "opentelemetry.sdk.trace",
     "urllib3.connectionpool",
 )
-"""A filter does not apply to the loggers below its own, so each is named."""
+"""The loggers of the exporters. Each is named, because a filter does not apply to the loggers below its own."""
 
 
 TIMEOUT_S = 5.0

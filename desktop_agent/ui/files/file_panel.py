@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vb
 
 
 class DoneBar(QFrame):
-    """Hidden until something was done. It stays until the next action, or until it is closed."""
+    """Says what was last done to files, with a button to undo it. Hidden until then, and once it is closed."""
 
     undo_requested = Signal(object)  # the ids of the changes
 

@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Theme
 _CHUNK_CHARS = 24_000
 """How much text an editor can insert and paint within a frame."""
 _LINES_AROUND = 200
-"""More than a screen: with this many lines below it, a line can be shown in its final position."""
+"""More lines than a screen shows: with so many below it, any line can be shown in its final position."""
 
 
 class FileEditor(QPlainTextEdit):

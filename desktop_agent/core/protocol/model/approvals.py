@@ -38,7 +38,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     format: FieldFormat = ""
     """The format of a `text` field."""
     least: float | None = None
-    """The smallest number, the fewest characters or the fewest choices."""
+    """The minimum: of the number, of the text's length, or of how many options are chosen."""
     most: float | None = None
 
 

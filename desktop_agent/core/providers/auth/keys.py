@@ -42,7 +42,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How long to wait, in seconds."""
 
     quiet_s: float = 2.0
-    """How long before the user is told what is being waited for."""
+    """How long a wait may last before the user is told what it is for."""
     answer_s: float = 5.0
     """How long to wait for a keyring that does not prompt the user."""
     user_s: float = 60.0

@@ -40,7 +40,7 @@ def _is_trusted(path: Path, workspace: Path | None) -> bool:
 
 
 ShellKind = Literal["bash", "sh", ""]
-"""Empty if there is neither: then the meaning of a command line is unknown."""
+"""The kind of shell. Empty if there is neither: then the meaning of a command line is unknown."""
 
 PLACES: tuple[str, ...] = (
     "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin",
