@@ -69,7 +69,7 @@ def call_tool(args: argparse.Namespace, console: Console) -> int:
             approval=args.approval,
             sandbox=args.sandbox,
         )
-        call = SingleCall(paths, live, options, environ=args.environ)
+        call = SingleCall(paths, live, options, args.environ)
         report = asyncio.run(run_to_end(call))  # noqa: TID251 - entry point
     is_error = report.result.is_error
     console.result(report.as_json(), "" if is_error else report.result.content)

@@ -4,8 +4,7 @@ The call takes the way of every call: a scripted model makes it, as its only mes
 policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,11 +17,9 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
-from desktop_agent.core.providers.provider import Provider, ProviderSource
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
@@ -67,20 +64,15 @@ class CallReport(Struct, frozen=True, kw_only=True):
 class SingleCall:
     """One call. Call `run` once."""
 
-    def __init__(
-        self,
-        paths: AppPaths,
-        settings: Settings | LiveSettings,
-        options: CallOptions,
-        tools: Sequence[AnyTool] | None = None,
-        *,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
+    def __init__(self, paths: AppPaths, live: LiveSettings, options: CallOptions, environ: Mapping[str, str]) -> None:
+        async def scripted(_model: ModelRef) -> Provider:
+            return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
+
         self._options = options
         self._result: ToolResult | None = None
         self._changes: tuple[FileChange, ...] = ()
         self._run = HeadlessRun(
-            Workbench(paths, settings, environ=environ, provider_source=_only_this(options), tools=tools),
+            Workbench(paths, live, environ=environ, provider_source=scripted),
             RunOptions(
                 prompts=(f"tools call {options.tool}",),
                 workspace=options.workspace,
@@ -116,10 +108,3 @@ class SingleCall:
                 self._changes += changes
             case _:
                 pass
-
-
-def _only_this(options: CallOptions) -> ProviderSource:
-    async def source(_model: ModelRef) -> Provider:
-        return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
-
-    return source

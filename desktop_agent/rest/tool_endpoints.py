@@ -97,7 +97,7 @@ class ToolEndpoints:
             approval=body.approval,
             sandbox=body.sandbox,
         )
-        call = SingleCall(self._bench.paths, self._bench.live, options, environ=self._bench.environ)
+        call = SingleCall(self._bench.paths, self._bench.live, options, self._bench.environ)
         self._calls.add(call)
         try:
             report = await call.run()
