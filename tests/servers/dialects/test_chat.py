@@ -1,6 +1,8 @@
 """OpenAI's client reads what the server says in Chat Completions and in Responses."""
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import openai
@@ -19,10 +21,26 @@ from openai.types.responses import (
 from tests.servers import fault
 from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
 from tests.servers.dialects.dialect import Ask, Dialect
-from tests.servers.dialects.official_client import asking, body_of
 from tests.servers.dialects.responses import RESPONSES, ResponsesDialect
-from tests.servers.script import Refusal, redacted_thinking, reply, text, thinking, tool_use
+from tests.servers.model_server import ModelServer
+from tests.servers.script import Answer, Refusal, redacted_thinking, reply, text, thinking, tool_use
 from tests.servers.staging import body
+
+
+@asynccontextmanager
+async def asking(*answers: Answer, dialect: Dialect) -> AsyncGenerator[openai.AsyncOpenAI]:
+    async with (
+        ModelServer(*answers, dialect=dialect) as server,
+        openai.AsyncOpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
+        yield client
+        assert server.violations == []
+
+
+def body_of(error: openai.APIError) -> dict[str, object]:
+    assert isinstance(error.body, dict)
+    return cast("dict[str, object]", error.body)
+
 
 LOOKING = reply(
     thinking("Let me see.", signature="sig"),
