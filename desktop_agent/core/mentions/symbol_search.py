@@ -41,9 +41,9 @@ def name_typed(typed: TypedMention) -> str:
     return typed.target if typed.source or len(typed.target) >= _SHORTEST else ""
 
 
-async def search_symbols(name: str, ground: SearchGround, found: Batch, *, path: str = "./") -> bool:
+async def search_symbols(name: str, ground: SearchGround, found: Batch) -> bool:
     """Pass the symbols whose name contains `name` to `found`; return whether these are all. Raises `ToolError`."""
-    command = await asyncio.to_thread(_command, name, ground, path)
+    command = await asyncio.to_thread(_command, name, ground)
     lines: list[bytes] = []
     came = asyncio.Event()
     count = looked_at = 0
@@ -76,7 +76,7 @@ async def search_symbols(name: str, ground: SearchGround, found: Batch, *, path:
     return not is_enough and not searching.result().is_stopped
 
 
-def _command(name: str, ground: SearchGround, path: str) -> Command:
+def _command(name: str, ground: SearchGround) -> Command:
     options = [
         "--null",
         "--line-number",
@@ -91,7 +91,7 @@ def _command(name: str, ground: SearchGround, path: str) -> Command:
         "--type=code",
         *(f"--regexp={pattern}" for pattern in likely_lines(name)),
         "--",
-        path,
+        "./",
     ]
     return prepare(options, folder=ground.boundary.root, context=ground)
 
@@ -118,9 +118,9 @@ def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
     return [symbol for symbol in symbols if wanted in symbol.name.casefold()]
 
 
-def symbol_offers(symbols: Sequence[FoundSymbol], name: str, limit: int = MOST_OFFERED) -> tuple[MentionOffer, ...]:
+def symbol_offers(symbols: Sequence[FoundSymbol], name: str) -> tuple[MentionOffer, ...]:
     """Return the best of symbols with `name` in theirs: exact matches, then beginnings, then those of a word."""
-    best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:limit]
+    best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:MOST_OFFERED]
     return tuple(_offers_of(best, name, _ambiguous(symbols)))
 
 

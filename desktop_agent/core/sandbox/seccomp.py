@@ -209,9 +209,9 @@ def build_filter(
     return program.code()
 
 
-def listener_call(machine: str | None = None) -> int:
-    """Return the number of seccomp(2), for a machine that `build_filter` supports."""
-    return _MACHINES[machine or platform.machine()].seccomp
+def listener_call() -> int:
+    """Return the number of seccomp(2), on a machine that `build_filter` supports."""
+    return _MACHINES[platform.machine()].seccomp
 
 
 def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:

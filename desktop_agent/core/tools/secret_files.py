@@ -43,11 +43,11 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_PROGRAMS) -> tuple[Path, ...]:
-    """Find secrets and special files beside installed programs, among at most `most` entries. Blocks."""
+def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Find secrets and special files beside installed programs, among `MOST_BESIDE_PROGRAMS` entries. Blocks."""
     return tuple(
         root / path
-        for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=most)
+        for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=MOST_BESIDE_PROGRAMS)
         if not entry.is_dir(follow_symlinks=False)
         and (sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()))
     )

@@ -38,15 +38,12 @@ T = TypeVar("T")
 USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """How long to wait, in seconds."""
-
-    quiet_s: float = 2.0
-    """How long a wait may last before the user is told what it is for."""
-    answer_s: float = 5.0
-    """How long to wait for a keyring that does not prompt the user."""
-    user_s: float = 60.0
-    """How long to wait for a keyring that prompts the user, or might."""
+_QUIET_S = 2.0
+"""How long a wait may last before the user is told what it is for."""
+_ANSWER_S = 5.0
+"""How long to wait for a keyring that does not prompt the user."""
+_USER_S = 60.0
+"""How long to wait for a keyring that prompts the user, or might."""
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:
@@ -115,13 +112,11 @@ class SystemKeyStore:
         *,
         tell: Callable[[str], None] = lambda _: None,
         over: Callable[[], None] = lambda: None,
-        limits: Limits | None = None,
     ) -> None:
         """`tell` is called with the reason when a call waits long, then `over`, both on the call's thread."""
         self._chosen = backend
         self._tell = tell
         self._over = over
-        self._limits = limits or Limits()
         self._has_given_up = threading.Event()
         self._stuck: Future[Any] | None = None
         self._for_now: dict[str, str] = {}
@@ -215,7 +210,7 @@ class SystemKeyStore:
             if not is_asking.is_set():
                 raise _no_answer()
             raise CredentialsError(
-                f"The keyring was not unlocked within {self._limits.user_s:.0f} seconds.",
+                f"The keyring was not unlocked within {_USER_S:.0f} seconds.",
                 hint=f"Unlock it and try again. {USE_ENVIRONMENT}",
             )
         return call.result()
@@ -226,9 +221,9 @@ class SystemKeyStore:
         with ExitStack() as end:
             while not call.done() and not self._has_given_up.is_set():
                 waited = time.monotonic() - begun
-                if waited >= (self._limits.user_s if is_asking.is_set() else self._limits.answer_s):
+                if waited >= (_USER_S if is_asking.is_set() else _ANSWER_S):
                     break
-                if not has_said and waited >= self._limits.quiet_s:
+                if not has_said and waited >= _QUIET_S:
                     has_said = True
                     self._tell(self._words(is_asking=is_asking.is_set()))
                     end.callback(self._over)
@@ -237,8 +232,8 @@ class SystemKeyStore:
 
     def _words(self, *, is_asking: bool) -> str:
         if is_asking:
-            return f"Waiting for the keyring: it may ask you to unlock it. At most {self._limits.user_s:.0f} seconds."
-        return f"Waiting for the keyring to answer. At most {self._limits.answer_s:.0f} seconds."
+            return f"Waiting for the keyring: it may ask you to unlock it. At most {_USER_S:.0f} seconds."
+        return f"Waiting for the keyring to answer. At most {_ANSWER_S:.0f} seconds."
 
     def _backend(self) -> "KeyringBackend":
         if self._chosen is None:

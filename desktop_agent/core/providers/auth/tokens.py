@@ -124,19 +124,11 @@ class RefusedGrantError(Exception):
 class TokenEndpoint:
     """The token endpoint of one service. Every request makes a connection of its own: there is one an hour."""
 
-    def __init__(
-        self,
-        service: str,
-        address: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
+    def __init__(self, service: str, address: str, *, headers: Mapping[str, str] | None = None) -> None:
         """`service` is its display name."""
         self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
-        self._environ = environ
 
     async def post(self, fields: Mapping[str, str], *, as_json: bool = False) -> bytes:
         """Return the answer to a form, or to JSON. Raises `RefusedGrantError` and `ProviderError`."""
@@ -150,7 +142,7 @@ class TokenEndpoint:
         await asyncio.to_thread(import_module, _CONNECTION)  # the import and the certificates take a moment
         from desktop_agent.core.providers.http_connection import FAILURES, network_error, token_client
 
-        proxy = proxy_for(self._address, self._environ)
+        proxy = proxy_for(self._address, os.environ)
         async with await asyncio.to_thread(token_client, proxy, self._headers, ANSWER_S) as client:
             request = client.build_request("POST", self._address, data=data, json=json)
             try:

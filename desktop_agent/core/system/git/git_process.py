@@ -394,9 +394,9 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
     return await asyncio.to_thread(_parse_list, answer[0]), answer[1]
 
 
-async def read_git(repository: Repository, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
+async def read_git(repository: Repository, *arguments: str) -> bytes | NoStatus:
     """Return what a read-only git command printed, or why there is no answer; truncated output counts as none."""
-    answer = await run_git(repository, *arguments, limit_bytes=limit_bytes)
+    answer = await run_git(repository, *arguments, limit_bytes=LIST_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
         return answer
     return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")
