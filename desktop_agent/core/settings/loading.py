@@ -25,6 +25,7 @@ from desktop_agent.core.settings.values import (
     closest_key,
     declared_settings,
     hides_safety,
+    is_safety_section,
     replaced,
     safety_keys,
     shown_value,
@@ -288,7 +289,7 @@ class FoundValues:
         meant = closest_key(key)
         kind, place = ("setting", f"[{section}] knows") if section else ("section", "known are")
         guess = f"did you mean {meant}? " if meant else ""
-        is_fault = touches_safety(meant) if meant else False
+        is_fault = is_safety_section(section) or (bool(meant) and touches_safety(meant))
         if isinstance(value, dict) and hides_safety(cast("dict[str, object]", value)):
             for name in cast("dict[str, object]", value):
                 if touches_safety(hidden := closest_key(f"{key}.{name}") or key):

@@ -313,6 +313,12 @@ def touches_safety(key: str) -> bool:
     return any(known == key or known.startswith(f"{key}.") for known in safety_keys())
 
 
+def is_safety_section(section: str) -> bool:
+    """Whether safety depends on every setting of a section: then an unknown one may be a misspelt one of them."""
+    inside = [key for key in declared_settings() if key.rpartition(".")[0] == section]
+    return bool(inside) and safety_keys().issuperset(inside)
+
+
 def closest_key(key: str) -> str:
     """Return the known key that was probably meant, preferably one that safety depends on; empty if there is none."""
     section, _, name = key.rpartition(".")

@@ -458,3 +458,21 @@ async def test_tables_of_a_project_count_once_the_user_trusts_it(tmp_path: Path)
 
     assert before == [{"name": "time"}, {"name": "git"}]
     assert [(table.value, table.is_project) for table in settings.loaded.tables][2:] == [({"name": "theirs"}, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fault"),
+    [
+        ("[execution]\nzzz = 1", True),
+        ("[tools.limits]\nzzz = 1", True),
+        ("[spending]\nzzz = 1", True),
+        ("[model]\nzzz = 1", False),
+        ("[zzz]\nzzz = 1", False),
+    ],
+)
+def test_an_unknown_setting_stops_everything_where_all_of_its_section_is_for_safety(
+    tmp_path: Path, text: str, *, is_fault: bool
+) -> None:
+    (problem,) = load_settings(settings_file(tmp_path, text), {}).problems
+    assert "unknown s" in problem.message
+    assert problem.is_fault is is_fault
