@@ -81,18 +81,6 @@ async def test_what_the_user_gave_up_for_an_undo_is_back_after_redo(ground: Grou
         assert (ground.read("a.txt"), stage.undone()) == (mine, before)
 
 
-async def test_a_key_that_has_nothing_to_do_says_so(ground: Ground, theme: Theme) -> None:
-    async with staged(ground, theme, ONE_TURN) as stage:
-        await begin(stage)
-        stage.actions.redo_turn.trigger()
-        notice = await stage.s.rx.expect(ev.Notice)
-        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to redo.")
-        await stage.trigger(stage.actions.undo_turn)
-        stage.actions.undo_turn.trigger()
-        notice = await stage.s.rx.expect(ev.Notice)
-        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to undo.")
-
-
 async def test_a_redo_merges_with_what_was_written_since_and_asks_where_it_clashes(
     ground: Ground, theme: Theme
 ) -> None:
@@ -200,14 +188,23 @@ async def test_a_hunk_that_was_kept_in_the_review_of_its_turn_is_kept_in_that_of
         assert "1 change in a.txt" in stage.asked_with("undoKeptButton").window().property("text")
 
 
-async def test_the_keys_undo_and_redo_one_step_after_another(ground: Ground, theme: Theme) -> None:
+async def test_the_keys_undo_and_redo_one_step_after_another_and_say_when_there_is_none(
+    ground: Ground, theme: Theme
+) -> None:
     async with staged(ground, theme, ONE_TURN) as stage:
         await begin(stage)
+        stage.actions.redo_turn.trigger()
+        notice = await stage.s.rx.expect(ev.Notice)
+        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to redo.")
         for _ in range(3):
             await stage.trigger(stage.actions.undo_turn)
             assert ground.read("a.txt") == "".join(LINES)
             await stage.trigger(stage.actions.redo_turn)
             assert ground.read("a.txt") == text_with(**DONE)
+        await stage.trigger(stage.actions.undo_turn)
+        stage.actions.undo_turn.trigger()
+        notice = await stage.s.rx.expect(ev.Notice)
+        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to undo.")
 
 
 async def test_names_that_are_no_text_are_undone_and_redone_by_hunk_and_by_turn(ground: Ground, theme: Theme) -> None:

@@ -158,16 +158,6 @@ def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
 # --- what is clicked meanwhile ------------------------------------------------------------------------------------
 
 
-def test_a_click_on_another_session_waits(begin: Begin, machinery: Machinery) -> None:
-    async def journey(user: Driver) -> None:
-        await see_first_sight(user)
-        await click_on_other(user)
-        await load(user, machinery)
-        await user.until_true(lambda: shown_id(user) == OTHER_ID, "it is shown")
-
-    begin(journey)
-
-
 def test_a_new_session_waits_and_what_was_sent_before_is_not_lost(
     begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
 ) -> None:
