@@ -29,6 +29,7 @@ from desktop_agent.core.protocol.model import JsonObject, TextBlock
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Step, Think, in_order
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from tests.e2e.kill_lab import live
 from tests.harness import MODEL, Ground, Receiver
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -117,20 +118,11 @@ def conversation(session_id: SessionId, workspace: str) -> Iterator[ev.KnownEven
         yield ev.TurnEnded(turn=turn, reason="completed", requests=1, duration_s=1.0)
 
 
-def start(ground: Ground, told: Path, *, is_writing_only: bool) -> int:
-    """Fork a child; return its process id."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        witness = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        tell = partial(os.write, witness)
-        if is_writing_only:
-            write_journals(ground, tell)
-        asyncio.run(write_on(ground, tell))  # noqa: TID251 - the entry point of the forked process
-    except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
-        print(repr(error), file=sys.stderr, flush=True)
-    os._exit(1)
+async def one_life(ground: Ground, told: Path, *, is_writing_only: bool) -> None:
+    tell = partial(os.write, os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    if is_writing_only:
+        write_journals(ground, tell)
+    await write_on(ground, tell)
 
 
 def wait_for_a_word(told: Path) -> None:
@@ -146,7 +138,7 @@ def main() -> None:
         ground = Ground(folder / f"{number:04}")
         ground.write("a.txt", "a\n" * 2000)
         is_writing_only = number % 2 == 1
-        child = start(ground, folder / f"{number:04}" / "told", is_writing_only=is_writing_only)
+        child = live(partial(one_life, ground, folder / f"{number:04}" / "told", is_writing_only=is_writing_only))
         if number % 8:  # the others may be killed before they said a word
             wait_for_a_word(folder / f"{number:04}" / "told")
         longest_s = LONGEST_WRITING_S if is_writing_only else LONGEST_LIFE_S

@@ -103,6 +103,15 @@ def prepare(folder: Path) -> Ground:
     return ground
 
 
+async def run_lab(module: str, folder: Path, kills: int, seed: int) -> list[dict[str, float]]:
+    """Run a laboratory to its end and return what it says."""
+    command = [sys.executable, "-m", module, str(folder), str(kills), str(seed)]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return [json.loads(line) for line in output.splitlines()]
+
+
 def live(life: Callable[[], Coroutine[object, object, None]]) -> int:
     """Fork a child that lives this life; return its process id."""
     child = os.fork()

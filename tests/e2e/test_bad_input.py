@@ -365,17 +365,13 @@ def test_a_damaged_line_in_the_middle_is_told_and_the_rest_goes_on(program: Prog
 # -- the model --
 
 
-def test_the_details_of_a_refusal_are_told(program: Program, workspace: Path) -> None:
-    with serve(fault.status(400, "invalid_request_error", "max_tokens: 0 is too small")) as server:
-        ran = program.prompt(workspace, server.url)
-    assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
-    assert "max_tokens: 0 is too small" in one_message(ran)
-    assert program.prompts() == ["my precious words"]
-
-
 @pytest.mark.parametrize(
     ("answer", "says"),
-    [(fault.unauthorized(), ("key", "Settings")), (fault.not_found("claude-nope"), ("model",))],
+    [
+        (fault.unauthorized(), ("key", "Settings")),
+        (fault.not_found("claude-nope"), ("model",)),
+        (fault.status(400, "invalid_request_error", "max_tokens: 0 is too small"), ("max_tokens: 0 is too small",)),
+    ],
 )
 def test_a_refusal_is_told_with_the_way_out_and_the_session_goes_on(
     program: Program, workspace: Path, answer: Any, says: tuple[str, ...]

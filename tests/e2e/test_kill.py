@@ -1,8 +1,6 @@
 """Kill the process at random moments of a turn: nothing is lost, nothing is half written, everything can go on."""
 
-import asyncio
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Say, ScriptedProvider, in_order
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.transcript import Transcript
-from tests.e2e.kill_lab import PERSONS_LINE, prepare
+from tests.e2e.kill_lab import PERSONS_LINE, prepare, run_lab
 from tests.harness import Ground, Open, check_conversation
 from tests.trees import Tree, tree_of
 
@@ -27,7 +25,7 @@ async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(
     tmp_path: Path, seed: int, *, is_nightly: bool
 ) -> None:
     kills = NIGHTLY_KILLS if is_nightly else KILLS
-    trials = await run_lab(tmp_path / "lab", seed, kills)
+    trials = (await run_lab("tests.e2e.kill_lab", tmp_path / "lab", kills, seed))[1:]
     assert len(trials) == kills
     stages: dict[str, int] = {}
     for number in range(kills):
@@ -36,20 +34,10 @@ async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(
     print(f"killed at: {json.dumps(stages, sort_keys=True)}")
 
 
-async def run_lab(folder: Path, seed: int, kills: int) -> list[dict[str, float]]:
-    """Run the laboratory to its end and return what it says of each trial."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(kills), str(seed), stdout=asyncio.subprocess.PIPE
-    )
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    return [json.loads(line) for line in output.splitlines()][1:]
-
-
 async def judge(folder: Path) -> str:
     """Open what is left of one life, check every promise, and return the type of its last record."""
     before = before_it_all(folder)
-    ground = reopen(folder)
+    ground = Ground(folder)
     bench = ground.bench(ScriptedProvider(in_order([])))
     ids = bench.catalog.ids()
     events, damages = read_journal(bench.catalog.journal_path(ids[0]), bench.blobs) if ids else ([], [])
@@ -65,16 +53,6 @@ async def judge(folder: Path) -> str:
         await check_undo_and_redo(ground, s, before)
     assert no_litter(ground)
     return events[-1].type
-
-
-def reopen(folder: Path) -> Ground:
-    ground = Ground.__new__(Ground)
-    fresh = Ground(folder.with_name(f"{folder.name}-judge"))
-    for name, value in vars(fresh).items():
-        setattr(ground, name, value)
-    ground.paths = type(fresh.paths)(folder / "config", folder / "data", folder / "cache", folder / "logs")
-    ground.workspace = folder / "workspace"
-    return ground
 
 
 def before_it_all(folder: Path) -> Tree:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
@@ -23,6 +21,7 @@ from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.verify import verify
 from tests.e2e.journal_kill_lab import TURNS
+from tests.e2e.kill_lab import run_lab
 from tests.harness import Ground
 from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
@@ -63,13 +62,7 @@ async def test_sessions_survive_a_thousand_kills(tmp_path: Path, server: Anthrop
 
 
 async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicServer) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.e2e.journal_kill_lab", str(folder), str(kills), str(seed),
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    trials = [json.loads(line) for line in output.splitlines()]
+    trials = await run_lab("tests.e2e.journal_kill_lab", folder, kills, seed)
     assert [trial["killed"] for trial in trials] == [True] * kills, "a writer never ends by itself"
     tally = Tally()
     for number in range(kills):
@@ -83,12 +76,10 @@ async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicS
 
 async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
     """Check every session of one life, and go on with those that were cut off."""
-    ground = Ground(folder / "judge")
+    ground = Ground(folder)
     # A summary would take the answer that is prepared, so there is room for whatever a life has said.
     ground.settings = with_setting(ground.settings, "compaction.auto", value=False)
     ground.settings = with_setting(ground.settings, "model.context_tokens", 100_000_000)
-    ground.workspace = folder / "workspace"
-    ground.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
     told = last_told(folder / "told")
     catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
     for session_id in catalog.ids():
