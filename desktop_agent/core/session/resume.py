@@ -177,16 +177,7 @@ class _Pager:
         self._page = self._next_page()
 
     def _next_page(self) -> JournalPage:
-        known = self._known
-        transcript = known.state.transcript
-        return JournalPage(
-            start=known.offset,
-            end=known.offset,
-            first_seq=transcript.session.last_seq + 1,
-            first_turn=transcript.turn,
-            entries=0,
-            characters=0,
-        )
+        return JournalPage(start=self._known.offset, end=self._known.offset)
 
 
 _PIECE: Final = 100

@@ -39,7 +39,6 @@ class Modes(Struct):
     cursor_keys: bool = False
     """Whether arrow keys send their application sequences (DECCKM)."""
     brackets_paste: bool = False
-    reports_focus: bool = False
     is_alternate: bool = False
     """Whether the alternate screen is shown: it has no history and is used by full-screen programs."""
 
@@ -416,7 +415,7 @@ def _set_mode(screen: Screen, numbers: Numbers, *, is_on: bool) -> None:
             screen.modes.returns_with_line_feed = is_on
 
 
-_PRIVATE: Final = {1: "cursor_keys", 7: "wraps", 25: "shows_cursor", 1004: "reports_focus", 2004: "brackets_paste"}
+_PRIVATE: Final = {1: "cursor_keys", 7: "wraps", 25: "shows_cursor", 2004: "brackets_paste"}
 
 
 def _set_private(screen: Screen, number: int, *, is_on: bool) -> None:

@@ -237,11 +237,8 @@ class JournalPage(Struct, frozen=True, kw_only=True):
 
     start: int
     end: int
-    first_seq: int
-    first_turn: int
-    """The turn that is running at the beginning of the page, or else the last one before."""
-    entries: int
-    characters: int
+    entries: int = 0
+    characters: int = 0
     calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
     """The tool calls that it shows, each with the name of its tool; empty for a question that is about no call."""
     compactions: tuple[str, ...] = ()

@@ -179,7 +179,7 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
     start = last[0].start if last else 0
     if start:
         _begin(transcript, path, blobs)
-        transcript.paged.add_page(JournalPage(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
+        transcript.paged.add_page(JournalPage(start=0, end=start))
     for event in _events(last):
         transcript.apply(event)
     return transcript

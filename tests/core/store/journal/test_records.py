@@ -40,9 +40,7 @@ def journal(tmp_path: Path, blobs: Blobs) -> Path:
 
 
 def page(start: int, end: int, **fields: int) -> JournalPage:
-    return JournalPage(
-        start=start, end=end, first_seq=1, first_turn=0, entries=2, characters=10, late=tuple(fields.values())
-    )
+    return JournalPage(start=start, end=end, entries=2, characters=10, late=tuple(fields.values()))
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100, 10_000])

@@ -34,7 +34,7 @@ class Session:
         for number in range(pages):
             for event in page_events(number):
                 self.transcript.apply(event)
-            page = JournalPage(start=0, end=1, first_seq=1, first_turn=number, entries=4, characters=0)
+            page = JournalPage(start=0, end=1, entries=4)
             self.transcript.page_out(page)
         for event in page_events(pages):
             self.transcript.apply(event)

@@ -44,7 +44,7 @@ def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel, s
 def test_before_all_of_the_journal_is_read_it_claims_nothing(
     panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
-    unread = JournalPage(start=0, end=9_000, first_seq=1, first_turn=0, entries=0, characters=0)
+    unread = JournalPage(start=0, end=9_000)
     end = session.transcript.copy()
     end.paged.add_page(unread)
     panel.set_transcript(end, asked.submit)
