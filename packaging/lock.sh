@@ -16,6 +16,7 @@ compile() { # OUTPUT WHAT... : --group and --extra of pyproject.toml
     --quiet --custom-compile-command "bash packaging/lock.sh" --output-file "$output" >/dev/null
 }
 
-compile packaging/requirements.txt --group build
-compile packaging/requirements-cluster.txt --group build --extra cluster
+# The tests' lock has all packages of the others, which take their versions from it: what is tested is what runs.
 compile packaging/requirements-test.txt --group build --group test --extra cluster
+compile packaging/requirements.txt --group build --constraint packaging/requirements-test.txt
+compile packaging/requirements-cluster.txt --group build --extra cluster --constraint packaging/requirements-test.txt

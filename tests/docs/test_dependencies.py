@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DOCUMENT = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
@@ -39,3 +41,19 @@ def test_every_line_says_what_for_which_licence_and_which_wheels() -> None:
     tables = DOCUMENT.partition("\n## Wheels\n")[0]
     rows = [line.strip("| ").split(" | ") for line in tables.splitlines() if line.startswith("| `")]
     assert [row[0] for row in rows if len(row) != 4 or not all(cell.strip() for cell in row)] == []
+
+
+def pinned(lock: str) -> dict[str, set[str]]:
+    """The versions of each package in a lock, with what each is for."""
+    found: dict[str, set[str]] = {}
+    text = (ROOT / "packaging" / lock).read_text(encoding="utf-8")
+    for name, version in re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?(==[^\\\n]+?)\s*\\?$", text, re.MULTILINE):
+        found.setdefault(name, set()).add(version)
+    return found
+
+
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-cluster.txt"])
+def test_what_runs_is_what_is_tested(lock: str) -> None:
+    tested = pinned("requirements-test.txt")
+    assert pinned(lock)
+    assert {name: versions for name, versions in pinned(lock).items() if tested.get(name) != versions} == {}
