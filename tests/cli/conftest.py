@@ -1,7 +1,9 @@
 """A recorded session in a real folder, and commands that are run on it."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from tests.command_line import CommandLine, Ran
+from tests.memory_keyring import MemoryKeyring, use_keyring
 
 MODEL = ModelRef(provider="anthropic", model="claude-opus-5-5")
 
@@ -42,11 +45,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> CommandLine:
     return CommandLine(capsys)
 
 
-class Command(CommandLine):
-    """Runs `desktop-agent changes`."""
+Command = Callable[..., Ran]
+"""Runs one command with further words."""
 
-    def __call__(self, *arguments: str | Path) -> Ran:
-        return super().__call__("changes", *arguments)
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    return backend
 
 
 class RecordedSession:
@@ -119,8 +126,8 @@ class RecordedSession:
 
 
 @pytest.fixture
-def changes(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
+def changes(run: CommandLine) -> Command:
+    return partial(run, "changes")
 
 
 @pytest.fixture

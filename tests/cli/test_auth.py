@@ -41,13 +41,6 @@ class Auth(CommandLine):
 
 
 @pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
-    backend = MemoryKeyring()
-    use_keyring(monkeypatch, backend)
-    return backend
-
-
-@pytest.fixture
 def auth(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, backend: MemoryKeyring) -> Auth:
     return Auth(capsys, monkeypatch)
 

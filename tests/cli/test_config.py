@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,12 @@ import pytest
 
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import declared_settings, setting_values
-from tests.command_line import CommandLine, Ran
-
-Config = Callable[..., Ran]
+from tests.cli.conftest import Command
+from tests.command_line import CommandLine
 
 
 @pytest.fixture
-def config(run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+def config(run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs the command in a folder of its own."""
     (tmp_path / "app").mkdir()
     monkeypatch.chdir(tmp_path / "app")
@@ -39,7 +37,7 @@ def project(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_it_shows_can_be_read_as_a_settings_file(config: Config) -> None:
+def test_what_it_shows_can_be_read_as_a_settings_file(config: Command) -> None:
     shown = tomllib.loads(config("show").out)
     told = json.loads(json.dumps(setting_values(Settings())))
     for key, value in told.items():
@@ -51,7 +49,7 @@ def test_what_it_shows_can_be_read_as_a_settings_file(config: Config) -> None:
 
 
 def test_every_value_says_where_it_comes_from(
-    config: Config, file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    config: Command, file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text('[ui]\ntheme = "dark"\n')
     monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
@@ -70,7 +68,7 @@ def test_every_value_says_where_it_comes_from(
     assert "max_turns = 8  # default" in text
 
 
-def test_one_section_can_be_shown(config: Config) -> None:
+def test_one_section_can_be_shown(config: Command) -> None:
     ran = config("show", "tools.limits", "--json")
     assert ran.json["settings"] == {
         "tools": {"limits": {"max_tool_tokens": 4000, "max_stdout_bytes": 131072, "max_lines": 800}}
@@ -80,7 +78,7 @@ def test_one_section_can_be_shown(config: Config) -> None:
     assert "tools.limits" in refused.err
 
 
-def test_one_setting_is_told_plainly_and_with_everything_known_of_it(config: Config) -> None:
+def test_one_setting_is_told_plainly_and_with_everything_known_of_it(config: Command) -> None:
     assert config("get", "execution.approval").out == "on_write\n"
     told = config("get", "execution.approval", "--json").json
     assert told["allowed"] == "one of always, on_write, on_request, never"
@@ -88,7 +86,7 @@ def test_one_setting_is_told_plainly_and_with_everything_known_of_it(config: Con
     assert (told["value"], told["default"], told["holds_from"]) == ("on_write", "on_write", "next session")
 
 
-def test_a_setting_that_is_reset_is_the_default_again_and_its_comments_stay(config: Config, file: Path) -> None:
+def test_a_setting_that_is_reset_is_the_default_again_and_its_comments_stay(config: Command, file: Path) -> None:
     file.write_text('# mine\n[ui]\ntheme = "dark"\nchat_font_px = 15  # for the beamer\n')
     ran = config("reset", "ui.theme")
     assert ran.code == 0
@@ -99,7 +97,7 @@ def test_a_setting_that_is_reset_is_the_default_again_and_its_comments_stay(conf
 @pytest.mark.parametrize(
     ("key", "value", "says"), [("ui.theme", "pink", "system, light, dark"), ("x", "1", "ui.theme")]
 )
-def test_what_cannot_be_set_names_what_can(config: Config, file: Path, key: str, value: str, says: str) -> None:
+def test_what_cannot_be_set_names_what_can(config: Command, file: Path, key: str, value: str, says: str) -> None:
     file.write_text("# mine\n")
     ran = config("set", key, value)
     assert ran.code == 2
@@ -107,14 +105,14 @@ def test_what_cannot_be_set_names_what_can(config: Config, file: Path, key: str,
     assert file.read_text() == "# mine\n"
 
 
-def test_a_variable_that_goes_before_the_file_is_named(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_goes_before_the_file_is_named(config: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
     ran = config("set", "model.name", "of the file")
     assert "ANTHROPIC_MODEL goes before the settings file" in ran.err
     assert 'in force is "of the shell"' in ran.out
 
 
-def test_a_projects_settings_are_shown_before_they_are_trusted(config: Config, project: Path) -> None:
+def test_a_projects_settings_are_shown_before_they_are_trusted(config: Command, project: Path) -> None:
     shown = config("trust", "--dry-run", "--json").json
     assert (shown["answer"], [change["key"] for change in shown["changes"]]) == (None, ["execution.approval"])
     assert "not trusted" in config("get", "execution.approval").err
@@ -125,7 +123,7 @@ def test_a_projects_settings_are_shown_before_they_are_trusted(config: Config, p
     assert (after.out, after.err) == ("always\n", "")
 
 
-def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Config, project: Path) -> None:
+def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Command, project: Path) -> None:
     project.write_text(
         '[[mcp.definitions]]\nname = "a"\ncommand = "sh"\nargs = ["-c", "rm -rf ~"]\n'
         '[[mcp.definitions]]\nname = "b"\nenabled = false\nurl = "https://mcp.example/?x=1"\n'
@@ -139,19 +137,19 @@ def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Con
     assert shown["servers"][0] == {"name": "a", "runs": "sh -c 'rm -rf ~'", "enabled": True}
 
 
-def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Config, project: Path) -> None:
+def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Command, project: Path) -> None:
     assert config("trust", str(project.parent.parent), "--ignore").code == 0
     after = config("get", "execution.approval")
     assert (after.out, after.err) == ("on_write\n", "")
 
 
-def test_without_a_file_there_is_nothing_to_trust(config: Config) -> None:
+def test_without_a_file_there_is_nothing_to_trust(config: Command) -> None:
     ran = config("trust")
     assert ran.code == 2
     assert "nothing to trust" in ran.err
 
 
-def test_a_file_that_cannot_be_read_cannot_be_trusted(config: Config, project: Path) -> None:
+def test_a_file_that_cannot_be_read_cannot_be_trusted(config: Command, project: Path) -> None:
     project.write_text("[execution\n")
     ran = config("trust")
     assert ran.code == 2

@@ -45,13 +45,6 @@ def mcp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return Mcp(capsys)
 
 
-@pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
-    backend = MemoryKeyring()
-    use_keyring(monkeypatch, backend)
-    return backend
-
-
 def test_a_server_is_added_tested_switched_and_removed(mcp: Mcp) -> None:
     mcp.done(*ADD)
     mcp.done("disable", "mine/hang")

@@ -5,29 +5,21 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
-from pathlib import Path
+from functools import partial
 
 import pytest
 
 from desktop_agent.core.base.paths import AppPaths
-from tests.command_line import CommandLine, Ran
-from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.cli.conftest import Command
+from tests.command_line import CommandLine
 from tests.servers.dialects.chat import OPENROUTER
 from tests.servers.threaded import serve
 
 
-class Models(CommandLine):
-    """Runs `desktop-agent models list`."""
-
-    def __call__(self, *arguments: str | Path) -> Ran:
-        return super().__call__("models", "list", *arguments)
-
-
 @pytest.fixture
-def models(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Models:
-    use_keyring(monkeypatch, MemoryKeyring())
+def models(run: CommandLine, backend: object, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
-    return Models(capsys)
+    return partial(run, "models", "list")
 
 
 def own_config(name: str, text: str) -> None:
@@ -36,7 +28,7 @@ def own_config(name: str, text: str) -> None:
     (folder / name).write_text(text)
 
 
-def test_before_a_list_was_fetched_the_few_that_ship_are_listed_with_what_is_known(models: Models) -> None:
+def test_before_a_list_was_fetched_the_few_that_ship_are_listed_with_what_is_known(models: Command) -> None:
     ran = models("--provider", "anthropic")
     assert "claude-sonnet-5-5" in ran.out
     assert "unknown" in ran.out
@@ -44,7 +36,7 @@ def test_before_a_list_was_fetched_the_few_that_ship_are_listed_with_what_is_kno
     assert ran.err == ""
 
 
-def test_a_list_is_fetched_when_told_to_and_stays(models: Models) -> None:
+def test_a_list_is_fetched_when_told_to_and_stays(models: Command) -> None:
     with serve(dialect=OPENROUTER, asks_for_key=False) as server:
         account = f'provider="openrouter"\nname="here"\naddress="{server.url}"\nkind="none"'
         own_config("accounts.toml", f"[[account]]\n{account}\n")
@@ -62,7 +54,7 @@ def test_a_list_is_fetched_when_told_to_and_stays(models: Models) -> None:
     assert len(models("--provider", "openrouter", "--account", "here", "--json").json["models"]) == 2
 
 
-def test_two_processes_may_refresh_at_once(models: Models) -> None:
+def test_two_processes_may_refresh_at_once(models: Command) -> None:
     argv = [sys.executable, "-m", "desktop_agent", "models", "list", "--provider", "ollama", "--refresh", "--json"]
     with serve(dialect=OPENROUTER, asks_for_key=False) as server:
         own_config("config.toml", f'[model]\nprovider = "ollama"\nname = "m"\nbase_url = "{server.url}"\n')
@@ -74,7 +66,7 @@ def test_two_processes_may_refresh_at_once(models: Models) -> None:
     assert [model["name"] for model in models("--provider", "ollama", "--json").json["models"]] == names
 
 
-def test_what_the_user_says_of_a_model_is_shown_and_mistakes_are_named(models: Models) -> None:
+def test_what_the_user_says_of_a_model_is_shown_and_mistakes_are_named(models: Command) -> None:
     own_config("models.toml", '[[model]]\nprovider="ollama"\nname="q"\ncontext_tokens=40960\n[[model]]\nname="r"\n')
     ran = models("--provider", "ollama")
     assert "41k" in ran.out
@@ -83,7 +75,7 @@ def test_what_the_user_says_of_a_model_is_shown_and_mistakes_are_named(models: M
 
 
 @pytest.mark.parametrize("arguments", [("--provider", "nobody"), ("--provider", "demo"), ("--account", "gone")])
-def test_an_unknown_provider_or_account_is_bad_usage(models: Models, arguments: tuple[str, ...]) -> None:
+def test_an_unknown_provider_or_account_is_bad_usage(models: Command, arguments: tuple[str, ...]) -> None:
     ran = models(*arguments)
     assert ran.code != 0
     assert "error:" in ran.err
