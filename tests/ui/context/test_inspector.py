@@ -106,34 +106,26 @@ def test_only_the_summary_can_be_written_and_it_is_saved_as_written(shown: Shown
     assert shown.asked == [ops.EditSummary(summary=Summary(goals=("ship it",), todos=("test it", "and document it")))]
 
 
-def test_what_is_no_summary_is_not_saved_and_the_text_stays(shown: Shown) -> None:
+def test_what_is_no_summary_is_not_saved_and_the_text_stays_also_when_something_happens(shown: Shown) -> None:
     shown.dialog.show_part("summary")
     shown.text.selectAll()
     shown.text.insertPlainText("whatever")
     shown.button("saveSummaryButton").click()
     assert shown.asked == []
+    shown.dialog.show_report(REPORT, PINS, is_working=False)
     assert shown.text.toPlainText() == "whatever"
 
 
-def test_what_the_user_is_writing_stays_when_something_happens(shown: Shown) -> None:
+def test_the_summary_is_taken_back_and_older_turns_are_summarised_unless_the_agent_works(shown: Shown) -> None:
+    undo, compact = shown.button("undoSummaryButton"), shown.button("compactButton")
     shown.dialog.show_part("summary")
-    shown.text.appendPlainText("- mine")
-    shown.dialog.show_report(REPORT, PINS, is_working=False)
-    assert shown.text.toPlainText().endswith("- mine")
-
-
-def test_the_summary_is_taken_back_and_older_turns_are_summarised_on_request(shown: Shown) -> None:
-    shown.dialog.show_part("summary")
-    shown.button("undoSummaryButton").click()
+    undo.click()
     shown.field("compactFocus").setText(" the tests ")
-    shown.button("compactButton").click()
+    compact.click()
     assert shown.asked == [ops.UndoCompaction(), ops.Compact(focus="the tests")]
-
-
-def test_while_the_agent_works_nothing_can_be_summarised(shown: Shown) -> None:
     shown.dialog.show_report(REPORT, PINS, is_working=True)
-    assert not shown.button("compactButton").isEnabled()
-    assert not shown.button("undoSummaryButton").isEnabled()
+    assert not compact.isEnabled()
+    assert not undo.isEnabled()
 
 
 def test_pins_are_added_for_a_while_and_removed(shown: Shown) -> None:

@@ -106,12 +106,10 @@ class TestThinking:
         assert stage.widget(0).height() == height
 
     def test_unfolded_thinking_goes_on(self, stage: Stage) -> None:
-        from desktop_agent.core.protocol.events import ThinkingDelta
-
         conversation = stage.talk()
-        conversation.show(ThinkingDelta(turn=1, text="first "))
+        conversation.show(ev.ThinkingDelta(turn=1, text="first "))
         click(stage.widget(1).findChildren(QWidget)[0])
-        conversation.show(ThinkingDelta(turn=1, text="second"))
+        conversation.show(ev.ThinkingDelta(turn=1, text="second"))
         assert stage.shown_text(1) == "first second"
 
 

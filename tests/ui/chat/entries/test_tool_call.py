@@ -9,6 +9,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from desktop_agent.core.protocol.events import ToolOutputDelta
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
@@ -120,8 +121,6 @@ class TestTheOutput:
     def test_what_runs_shows_its_last_lines_as_they_come(self, stage: Stage) -> None:
         conversation = stage.talk()
         call_id = conversation.start_call("run_terminal_cmd", "make")
-        from desktop_agent.core.protocol.events import ToolOutputDelta
-
         conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
         assert stage.shown_text(1) == "first"
         conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
