@@ -162,10 +162,6 @@ class ScopeChoice(QWidget):
     def makes_rules(self) -> bool:
         return self._can_make_rules and self.scope != "once"
 
-    @property
-    def lacks_rule(self) -> bool:
-        return self.makes_rules and not self.patterns()
-
     def rules(self) -> tuple[Rule, ...]:
         return self._editor.rules() if self._editor is not None and self.makes_rules else ()
 
@@ -338,7 +334,8 @@ class ApprovalDialog(QDialog):
             return self.tr("Only a visible change can be allowed")
         if obstacle := self._question.obstacle:
             return obstacle
-        return self.tr("The rule is not valid yet. Correct it, or allow only once") if self._scope.lacks_rule else ""
+        lacks_rule = self._scope.makes_rules and not self._scope.patterns()
+        return self.tr("The rule is not valid yet. Correct it, or allow only once") if lacks_rule else ""
 
     def _update_answers(self) -> None:
         self._scope.allow_only_once(is_only_once=self._question.edited is not None)

@@ -24,10 +24,6 @@ class FileMark(NamedTuple):
     """Whether the agent changed it, or something below it, in this session."""
     renamed_from: str = ""
 
-    @property
-    def is_ignored(self) -> bool:
-        return self.state == "ignored"
-
 
 class FileMarks:
     """The marks of a whole workspace at one moment. Immutable: a refresh makes another one."""

@@ -62,7 +62,7 @@ class TreeDelegate(FileDelegate[FileTreeModel]):
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self.model.row_at(index.row())
         colour = draw_ground(painter, self.theme, option, self.ring)
-        if row.mark.is_ignored:
+        if row.mark.state == "ignored":
             colour = self.theme.colour("faint")
         rect = QRectF(option.rect).adjusted(Space.S + row.depth * INDENT, 0, -Space.S, 0)
         if row.is_dir:

@@ -326,13 +326,10 @@ class ChangedFileList(FileList):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         set_names(self, "changeList", self.tr("Changed files"))
-        self._can_revert = True
+        self.can_revert = True
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
         self.activated.connect(self._on_activated)
-
-    def set_can_revert(self, can_revert: bool) -> None:
-        self._can_revert = can_revert
 
     def _on_activated(self) -> None:
         self.requested.emit("open")
@@ -344,7 +341,7 @@ class ChangedFileList(FileList):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         is_open = file.mark != "undone" and not file.is_by_user
-        can_revert, can_undo = self._can_revert, is_open and self._can_revert
+        can_revert, can_undo = self.can_revert, is_open and self.can_revert
         actions: tuple[tuple[FileAction, str, bool], ...] = (
             ("open", self.tr("Open file"), file.kind != "deleted"),
             ("call", self.tr("Show the call"), any(record.call_id for record in file.standing)),

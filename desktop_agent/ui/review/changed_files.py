@@ -101,10 +101,6 @@ class ChangedFile(NamedTuple):
         return bool(same)
 
     @property
-    def is_binary(self) -> bool:
-        return any(record.change.is_binary for record in self.standing)
-
-    @property
     def is_by_user(self) -> bool:
         return not self.is_git and all(record.change.author == "person" for record in self.records)
 
@@ -119,7 +115,7 @@ class ChangedFile(NamedTuple):
         image = after or before
         if image is not None and image.kind != "file":
             return image.kind
-        if self.is_binary:
+        if any(record.change.is_binary for record in self.standing):
             return "binary"
         return "mode" if before and after and before.mode != after.mode else ""
 

@@ -23,14 +23,10 @@ class Selection(NamedTuple):
     anchor: CellPosition
     end: CellPosition
 
-    @property
-    def is_empty(self) -> bool:
-        return self.anchor == self.end
-
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
         """Return the selected cells of a row; `None` as the end means all that follow."""
         start, end = sorted(self)
-        if self.is_empty or not start.row <= row <= end.row:
+        if start == end or not start.row <= row <= end.row:
             return None
         return (start.column if row == start.row else 0), (end.column if row == end.row else None)
 

@@ -34,7 +34,7 @@ class PictureButton(DrawnButton):
         self._styles = styles
         self._picture: CardPicture | None = None
         self._caption = self.tr("Loading…")
-        self._room = MAX_WIDTH
+        self.room = MAX_WIDTH
         self.setEnabled(False)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._name()
@@ -59,14 +59,11 @@ class PictureButton(DrawnButton):
         self.updateGeometry()
         self.update()
 
-    def set_room(self, width: int) -> None:
-        self._room = max(1, width)
-
     def _picture_size(self) -> QSize:
         if self._picture is None:
-            return QSize(min(self._room, self._caption_width() + 2 * Space.L), _EMPTY_HEIGHT)
+            return QSize(min(self.room, self._caption_width() + 2 * Space.L), _EMPTY_HEIGHT)
         size = self._picture.size
-        most = QSize(min(MAX_WIDTH, self._room), MAX_HEIGHT)
+        most = QSize(min(MAX_WIDTH, self.room), MAX_HEIGHT)
         if size.width() <= most.width() and size.height() <= most.height():
             return size
         return size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
@@ -75,7 +72,7 @@ class PictureButton(DrawnButton):
         size = self._picture_size()
         if self._picture is None:
             return size
-        return QSize(max(size.width(), min(self._caption_width(), self._room)), size.height() + _CAPTION)
+        return QSize(max(size.width(), min(self._caption_width(), self.room)), size.height() + _CAPTION)
 
     def _caption_width(self) -> int:
         return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
@@ -138,7 +135,7 @@ class PicturesBody(ToolBody):
 
     def place_widgets(self, area: QRect) -> int:
         for button in self._buttons:
-            button.set_room(area.width())
+            button.room = max(1, area.width())
         return super().place_widgets(area)
 
     # -- loading --

@@ -149,7 +149,7 @@ class ToolWidget(LinkedEntry):
             self._question.set_width(width)
             return
         self._line.setGeometry(0, 0, width, self.styles.card_line)
-        self._line.reserve(self._buttons.place(width))
+        self._line.reserved = self._buttons.place(width)
         self.column_origin = self._body.place(width)
         entry, font, room = entry_of(self.row), self.styles.secondary, width - 2 * Space.M
         said = (explained(explanation_of(entry.call)), entry_words.asked(entry)) if self.row.is_unfolded else ()

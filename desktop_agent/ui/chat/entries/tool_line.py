@@ -40,7 +40,7 @@ class ToolLine(FoldLine):
         self._badge = ""
         self._counts = (0, 0)
         self._is_dim = False
-        self._reserved = 0
+        self.reserved = 0
         self._found = ""
 
     def show_call(self, entry: ToolEntry, summary: str, *, is_superseded: bool = False) -> None:
@@ -79,13 +79,10 @@ class ToolLine(FoldLine):
             self._found = found
             self.update()
 
-    def reserve(self, width: int) -> None:
-        self._reserved = width
-
     def paint_content(self, painter: QPainter) -> None:
         middle = self.height() / 2
         self._paint_mark(painter, QPointF(_MARK_AT, middle))
-        right = self.width() - Space.M - self._reserved
+        right = self.width() - Space.M - self.reserved
         if self.is_foldable:
             right = self._paint_right(painter, right, UNFOLDED if self.is_unfolded else FOLDED, "muted")
         right = self._paint_right(painter, right, self._summary, "muted")

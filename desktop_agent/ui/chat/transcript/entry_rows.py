@@ -290,12 +290,8 @@ class ReadingPlace:
         self.is_following = True
         self._anchor = None
 
-    def go_to(self, y: int) -> None:
-        """Anchor at `y` of the whole column, and stop following the end."""
-        self.is_following = False
-        self.take(y)
-
     def take(self, y: int) -> None:
+        """Anchor at `y` of the whole column."""
         row = self.row_at(y)
         if row is None:
             self._anchor = None

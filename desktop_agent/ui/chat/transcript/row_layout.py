@@ -244,7 +244,8 @@ class RowLayout(QObject):
         self.lay_out()
 
     def scroll_to(self, y: int) -> None:
-        self.reading.go_to(y)
+        self.reading.is_following = False
+        self.reading.take(y)
         self.lay_out()
 
     def reveal(self, y: int) -> None:

@@ -122,10 +122,6 @@ class LineLayouts:
         self._kept: dict[tuple[str, int], LaidLine] = {}
         """The most recently used one comes last."""
 
-    @property
-    def char_width(self) -> float:
-        return self._style.char_width
-
     def clear(self) -> None:
         self._kept.clear()
 
