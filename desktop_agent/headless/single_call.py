@@ -4,7 +4,7 @@ The call takes the way of every call: a scripted model makes it, as its only mes
 policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonOb
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
@@ -64,7 +65,14 @@ class CallReport(Struct, frozen=True, kw_only=True):
 class SingleCall:
     """One call. Call `run` once."""
 
-    def __init__(self, paths: AppPaths, live: LiveSettings, options: CallOptions, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        paths: AppPaths,
+        live: LiveSettings,
+        options: CallOptions,
+        environ: Mapping[str, str],
+        tools: Sequence[AnyTool] | None = None,
+    ) -> None:
         async def scripted(_model: ModelRef) -> Provider:
             return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
 
@@ -72,7 +80,7 @@ class SingleCall:
         self._result: ToolResult | None = None
         self._changes: tuple[FileChange, ...] = ()
         self._run = HeadlessRun(
-            Workbench(paths, live, environ=environ, provider_source=scripted),
+            Workbench(paths, live, environ=environ, provider_source=scripted, tools=tools),
             RunOptions(
                 prompts=(f"tools call {options.tool}",),
                 workspace=options.workspace,

@@ -6,6 +6,7 @@ says yes, where that is what it takes. A call that fails leaves every file as it
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.sandbox.find import SandboxSearch
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
@@ -84,7 +86,8 @@ async def by_itself(row: Row, ground: Ground, web: WebServer) -> tuple[ToolResul
         workspace=ground.workspace,
         approval="on_request",
     )
-    report = await SingleCall(ground.paths, ground.settings, options, tools=ground.tools()).run()
+    live = LiveSettings(ground.settings)
+    report = await SingleCall(ground.paths, live, options, os.environ, ground.tools()).run()
     return report.result, report.exit_code
 
 

@@ -30,6 +30,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.providers.scripted import Hang, Say
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store import digest
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -299,7 +300,7 @@ async def test_a_summary_says_how_the_session_is_filed(ground: Ground, catalog: 
 
 async def test_a_call_by_hand_is_listed_when_more_becomes_of_it(ground: Ground, catalog: Catalog) -> None:
     options = CallOptions(tool="list_files", arguments={}, workspace=ground.workspace)
-    session_id = (await SingleCall(ground.paths, ground.settings, options).run()).session_id
+    session_id = (await SingleCall(ground.paths, LiveSettings(ground.settings), options, os.environ).run()).session_id
     (summary,) = catalog.summaries()
     assert (summary.purpose, summary.turns, summary.is_listed) == ("call", 1, False)
     assert fresh(ground).summaries() == [summary], "the cache says the same"
