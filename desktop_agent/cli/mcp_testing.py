@@ -62,6 +62,7 @@ class ServerReport:
                 }
                 for tool, cost in zip(self._tools, self._costs, strict=True)
             ],
+            "left_out": status.left_out,
             "log": self._connection.log.tail(),
             "prompts": [prompt.name for prompt in status.prompts],
             "resources": [resource.uri for resource in status.resources],
@@ -80,13 +81,14 @@ class ServerReport:
         )
 
     def _tool_lines(self, facts: ServerFacts) -> list[str]:
+        status = self._connection.status
         who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
         priced = zip(self._tools, self._costs, strict=True)
         rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in priced]
         return [
-            f"{self._connection.status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
+            f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
             f"{number_of(len(rows), 'tool')}, about {number_of(sum(self._costs), 'token')} in each request.",
-            *filter(None, [self._connection.definition.confinement, unused_line(facts)]),
+            *filter(None, [self._connection.definition.confinement, unused_line(status)]),
             "",
             table([("tool", "tokens", ""), *rows], right=(1,)),
         ]

@@ -111,14 +111,16 @@ class Relisting:
 
 
 async def _all_but_tools(client: "ServerClient", log: ServerLog) -> dict[str, object]:
-    try:
-        prompts = await client.prompts() if client.facts.has_prompts else ()
-        return {"prompts": prompts, **await _resources(client)}
-    except ConnectionLostError:
-        raise
-    except ServerError as error:
-        log.say(f"Its prompts and resources could not be listed: {error}")
-        return {"prompts": (), "resources": (), "templates": ()}
+    offers: dict[str, object] = {"prompts": (), "resources": (), "templates": ()}
+    for name in offers:
+        if client.facts.has_prompts if name == "prompts" else client.facts.has_resources:
+            try:
+                offers[name] = await getattr(client, name)()
+            except ConnectionLostError:
+                raise
+            except ServerError as error:
+                log.say(f"Its {name} could not be listed: {error}")
+    return offers
 
 
 async def _resources(client: "ServerClient") -> dict[str, object]:
@@ -225,7 +227,7 @@ class Connection:
     async def list_resources(self) -> ServerStatus:
         """List the resources and templates again, and return the updated status. Raises `ServerError`."""
         async with self._used() as client:
-            self._change(**await _resources(client))
+            self._change(**await _resources(client), left_out=client.left_out)
             return self.status
 
     async def complete(self, template: str, name: str, value: str, others: Mapping[str, str]) -> tuple[str, ...]:
@@ -304,9 +306,8 @@ class Connection:
                     tools = await client.tools() if client.facts.has_tools else ()
                     offers = {"tools": tools, **await _all_but_tools(client, self.log)}
                     limit.reschedule(None)
-                    self._change(
-                        state="ready", facts=client.facts, pid=client.pid, failures=0, needs_sign_in=False, **offers
-                    )
+                    offers |= {"facts": client.facts, "left_out": client.left_out}
+                    self._change(state="ready", pid=client.pid, failures=0, needs_sign_in=False, **offers)
                     ready.set_result(client)
                     try:
                         problem = await self._attend(client)
@@ -349,7 +350,7 @@ class Connection:
                     limit_s = self.definition.startup_timeout_s
                     with suppress(TimeoutError):
                         async with asyncio.timeout(limit_s):
-                            self._change(tools=await self._relisting.run(client.tools))
+                            self._change(tools=await self._relisting.run(client.tools), left_out=client.left_out)
                             continue
                     if self._running_calls == 0:  # else it may be busy with them
                         return f"It changed its tools and did not list them within {limit_s:g} s."

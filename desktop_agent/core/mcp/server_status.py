@@ -159,6 +159,8 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """The prompts that it listed when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """What it listed otherwise than the protocol wants it, in words; the rest is kept."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0
@@ -168,5 +170,6 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """The last calls, newest at the end."""
 
 
-def unused_line(facts: ServerFacts) -> str:
-    return f"Not used: {', '.join(map(named, facts.unused))}." if facts.unused else ""
+def unused_line(status: ServerStatus) -> str:
+    unused = (*(status.facts.unused if status.facts is not None else ()), *status.left_out)
+    return f"Not used: {', '.join(map(named, unused))}." if unused else ""

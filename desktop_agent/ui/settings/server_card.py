@@ -56,7 +56,7 @@ def facts_line(server: ServerView) -> str:
     who = cut(" ".join(filter(None, (facts.name, facts.version))))
     era = _tr("with a handshake") if facts.era == "handshake" else _tr("without a handshake")
     protocol = _tr("protocol {0} ({1})").format(cut(facts.protocol), era)
-    return " · ".join(filter(None, (who, protocol, tools_line(server), unused_line(facts).removesuffix("."))))
+    return " · ".join(filter(None, (who, protocol, tools_line(server), unused_line(server.status).removesuffix("."))))
 
 
 def tools_line(server: ServerView) -> str:

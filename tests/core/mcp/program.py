@@ -140,9 +140,6 @@ class Program:
                 pass
 
     def list_tools(self, number: object) -> None:
-        if "circling" in self.behaviours:
-            send({"id": number, "result": {"tools": [], "nextCursor": "again"}})
-            return
         if not (self.more and "coy" in self.behaviours):  # it says that its tools changed, and not how
             send({"id": number, "result": {"tools": listed(self.more)}})
         if "restless" in self.behaviours:

@@ -148,7 +148,6 @@ async def test_a_server_whose_tools_change_all_the_time_is_asked_for_them_with_p
             ServerDefinition(name="x", reached_by=Program(command="head", args=("-c", "100000000", "/dev/zero"))),
             "It sent a message of more than 16 MiB.",
         ),
-        (server("circling"), "Its list never ends"),
     ],
 )
 async def test_a_server_that_cannot_be_used_says_why(

@@ -37,7 +37,7 @@ from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.http_transport import HttpLink, TokenAccess, reaching
 from desktop_agent.core.mcp.sdk.process_transport import NOT_READABLE, UNREADABLE, ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.sdk_results import (
-    MOST_TOOLS,
+    Sieve,
     completing,
     embedded,
     listed,
@@ -185,11 +185,19 @@ T = TypeVar("T")
 class ServerClient:
     """A connected server, by the SDK's client. Methods raise `ServerError` with a readable message."""
 
-    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
+    def __init__(
+        self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack, sieve: Sieve
+    ) -> None:
         self.facts = facts
         self._client = client
         self._way = way
         self._asked = asked
+        self._sieve = sieve
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of its listings cannot be used, in words."""
+        return self._sieve.left_out
 
     @property
     def pid(self) -> int | None:
@@ -197,11 +205,12 @@ class ServerClient:
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         with in_words(self._way):
-            return tuple(map(offered_tool, await listed(self._client.list_tools, lambda page: page.tools, MOST_TOOLS)))
+            found = await listed(self._client.list_tools, lambda page: page.tools, "tools", self._sieve)
+            return tuple(map(offered_tool, found))
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         with in_words(self._way):
-            found = await listed(self._client.list_prompts, lambda page: page.prompts)
+            found = await listed(self._client.list_prompts, lambda page: page.prompts, "prompts", self._sieve)
             return tuple(offered(prompt, OfferedPrompt) for prompt in found)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
@@ -210,13 +219,14 @@ class ServerClient:
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         with in_words(self._way):
-            found = await listed(self._client.list_resources, lambda page: page.resources)
+            found = await listed(self._client.list_resources, lambda page: page.resources, "resources", self._sieve)
             return tuple(offered(resource, OfferedResource) for resource in found)
 
     async def templates(self) -> tuple[ResourceTemplate, ...]:
         with in_words(self._way):
             try:
-                found = await listed(self._client.list_resource_templates, lambda page: page.resource_templates)
+                fetch = self._client.list_resource_templates
+                found = await listed(fetch, lambda page: page.resource_templates, "resourceTemplates", self._sieve)
             except MCPError as error:
                 if error.code != mcp_types.METHOD_NOT_FOUND:
                     raise
@@ -367,8 +377,9 @@ async def _agreed(
         return mcp_types.ListRootsResult(roots=[root])
 
     asked = AskedBack(definition.name, definition.fingerprint, surroundings.log)
+    sieve = Sieve()
     client = SdkClient(
-        completing(transport),
+        completing(transport, sieve),
         client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
         message_handler=heard,
         logging_callback=logged,
@@ -379,10 +390,15 @@ async def _agreed(
     )
     with in_words(way):
         async with client:
+            if sieve.unknown_version:
+                raise ServerError(
+                    f"It speaks version {sieve.unknown_version} of the protocol, which is not known here."
+                )
             facts = _facts(client)
+            sieve.version = facts.protocol
             listening = asyncio.create_task(_listen(client, facts, surroundings), name="mcp listening")
             try:
-                yield ServerClient(client, facts, way, asked)
+                yield ServerClient(client, facts, way, asked, sieve)
             finally:
                 listening.cancel()
                 await asyncio.wait({listening})

@@ -1,28 +1,34 @@
 """Converts what a server offers and answers from the SDK's types to ours, within limits, more tolerantly than the SDK.
 
 The version 2026-07-28 asks servers to mark a result as complete, and clients to do without the mark (SEP-2322); the SDK
-refuses a result without it. The SDK also refuses a whole result for one unknown content, which is named here instead.
-And it makes an object of every entry of a list, so long lists are cut first: a message can have 16 MiB, which is room
-for 200,000 entries, and making objects of them blocks the loop for seconds.
+refuses a result without it. The SDK also refuses a whole result for one unknown content, and a whole listing for one
+entry that its types reject; either is named here instead, and the rest is kept. And it makes an object of every entry
+of a list, so long lists are cut first: a message can have 16 MiB, which is room for 200,000 entries, and making objects
+of them blocks the loop for seconds.
 """
 
 import base64
 import binascii
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context
+from functools import lru_cache
 from types import TracebackType
-from typing import Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 import mcp_types
 from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, JSONRPCResponse
+from mcp_types.methods import SERVER_RESULTS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct, convert
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.mcp.server_status import (
     CallReply,
     LinkPart,
@@ -106,10 +112,10 @@ def _media(data: str, media_type: str, uri: str) -> Part:
 
 
 MOST_LISTED: Final = 20_000
-"""How many entries of one page of a listing are kept; `listing` refuses more than it takes, in words."""
+"""How many entries of a listing are kept; the others are left out, in words."""
 
 MOST_TOOLS: Final = 2_000
-"""How many tools of one server are listed. A page keeps one more, so that its reader can refuse the listing."""
+"""How many tools of one server are kept."""
 
 MOST_PARTS: Final = 1_000
 """How many parts of a result, a resource or a prompt are kept; a note at the end says how many were left out."""
@@ -123,6 +129,7 @@ _LISTED: Final = {
     "resources": MOST_LISTED + 1,
     "resourceTemplates": MOST_LISTED + 1,
 }
+"""How many entries a page keeps: one more than a listing, so that its reader knows that there are more."""
 
 
 def cut_long_lists(result: dict[str, object]) -> None:
@@ -177,16 +184,170 @@ def _named(content: object) -> object:
 Message = SessionMessage | Exception
 
 
+_MOST_LEFT_OUT = 30
+_LONGEST_WHY = 200
+_ONLY_SHOWN = frozenset({"title", "description", "icons", "annotations", "_meta", "mimeType", "size", "execution"})
+"""The fields of an offer that it can be used without."""
+_METHODS = {
+    "tools": ("tools/list", mcp_types.ListToolsResult, "tool"),
+    "prompts": ("prompts/list", mcp_types.ListPromptsResult, "prompt"),
+    "resources": ("resources/list", mcp_types.ListResourcesResult, "resource"),
+    "resourceTemplates": ("resources/templates/list", mcp_types.ListResourceTemplatesResult, "template"),
+}
+_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Sieve:
+    """Takes from raw results what the SDK's types would reject, and names it: the rest is kept."""
+
+    def __init__(self) -> None:
+        self.version = LATEST_HANDSHAKE_VERSION
+        """The negotiated version, whose types decide."""
+        self.unknown_version = ""
+        """The version that the server insists on, where that is none of those known here."""
+        self._left_out: dict[str, dict[str, None]] = {name: {} for name in _METHODS}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        said = [words for listing in self._left_out.values() for words in listing]
+        more = len(said) - _MOST_LEFT_OUT
+        return (*said[:_MOST_LEFT_OUT], f"and {more:,} more") if more > 0 else tuple(said)
+
+    def begin(self, listing: str) -> None:
+        self._left_out[listing].clear()
+
+    def say(self, listing: str, words: str) -> None:
+        self._left_out[listing][without_controls(words)[:_LONGEST_WHY]] = None
+
+    def strain(self, result: dict[str, object]) -> None:
+        """Change a raw result in place."""
+        result.setdefault("resultType", "complete")
+        if not isinstance(result.get("_meta"), dict):
+            result.pop("_meta", None)
+        cut_long_lists(result)
+        name_unknown_contents(result)
+        if "protocolVersion" in result or "serverInfo" in result:
+            self._mend_handshake(result)
+        elif "supportedVersions" in result:
+            _mend_capabilities(result)
+            _mend_caching(result)
+        for listing in _METHODS:
+            if listing in result and "content" not in result:
+                self._strain_listing(listing, result)
+
+    def _mend_handshake(self, result: dict[str, object]) -> None:
+        version, info = result.get("protocolVersion"), object_in(result, "serverInfo")
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            result["protocolVersion"] = LATEST_HANDSHAKE_VERSION
+            is_another = isinstance(version, str) and _VERSION.fullmatch(version) is not None
+            self.unknown_version = str(version) if is_another else ""
+        shown = {name: str(info[name]) if isinstance(info.get(name), str | int | float) else "" for name in _NAMED}
+        result["serverInfo"] = shown
+        _mend_capabilities(result)
+
+    def _strain_listing(self, listing: str, result: dict[str, object]) -> None:
+        method, whole, kind = _METHODS[listing]
+        found = result[listing]
+        if not isinstance(found, list):
+            if found is not None:  # a list without entries, as some languages write it
+                self.say(listing, f"its list of {kind}s, which is no list")
+            found = []
+        cursor = result.get("nextCursor")
+        if isinstance(cursor, int) and not isinstance(cursor, bool):
+            result["nextCursor"] = str(cursor)
+        elif not isinstance(cursor, str | None):
+            del result["nextCursor"]
+            self.say(listing, f"the next page of its {kind}s, which cannot be asked for")
+        if self.version in MODERN_PROTOCOL_VERSIONS:
+            _mend_caching(result)
+        page = cast("type[BaseModel]", SERVER_RESULTS.get((method, self.version), whole))
+        models = tuple(model.model_fields[_FIELDS.get(listing, listing)].annotation for model in (page, whole))
+        entries = cast("list[object]", found)
+        for entry in entries:
+            as_object(entry).pop("outputSchema", None)  # the SDK would refuse results that do not fit it
+        wrong = _mistakes(models, entries)
+        for at, mistakes in wrong.items():
+            entry = as_object(entries[at])
+            name = entry.get("name")
+            who = f"the {kind} {name}" if isinstance(name, str) and name else f"{kind} {at + 1}"
+            entries[at] = {field: value for field, value in entry.items() if field not in mistakes}
+            spared = mistakes.keys() <= _ONLY_SHOWN and not _mistakes(models, entries[at : at + 1])
+            for field, why in mistakes.items():
+                self.say(listing, f"{field} of {who}: {why}" if spared else f"{who} ({field}: {why})")
+            if not spared:
+                entries[at] = None
+        result[listing] = [entry for entry in entries if entry is not None]
+
+
+_NAMED = ("name", "version")
+_FIELDS = {"resourceTemplates": "resource_templates"}
+
+
+def _mistakes(models: Sequence[object], entries: list[object]) -> dict[int, dict[str, str]]:
+    """Return what is wrong with entries that one of the types rejects: by position, then by field."""
+    wrong: dict[int, dict[str, str]] = {}
+    for model in models:
+        try:
+            _list_of(model).validate_python(entries, by_name=False)
+        except ValidationError as error:
+            for mistake in error.errors(include_url=False, include_context=False, include_input=False):
+                at, *path = mistake["loc"]
+                field = str(path[0]) if path else "it"
+                wrong.setdefault(cast("int", at), {}).setdefault(field, _in_place(path[1:], mistake["msg"]))
+    return wrong
+
+
+def _in_place(path: Sequence[object], said: str) -> str:
+    where = ".".join(map(str, path))
+    return f"{where}: {said}" if where else said
+
+
+@lru_cache
+def _list_of(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def _mend_capabilities(result: dict[str, object]) -> None:
+    """Keep what says that the server has something; where it says nothing that can be read, it is asked for tools."""
+    can = result.get("capabilities")
+    if not isinstance(can, dict):
+        result["capabilities"] = {"tools": {}}
+    else:
+        said = cast("dict[str, object]", can).items()
+        result["capabilities"] = {name: _flags(name, value) for name, value in said if value not in (None, False)}
+    if not isinstance(result.get("instructions"), str):
+        result.pop("instructions", None)
+
+
+def _flags(name: str, value: object) -> object:
+    flags = as_object(value)
+    try:
+        mcp_types.ServerCapabilities.model_validate({name: flags}, by_name=False)
+    except ValidationError:
+        return {}
+    return flags
+
+
+def _mend_caching(result: dict[str, object]) -> None:
+    if result.get("cacheScope") not in ("private", "public"):
+        result["cacheScope"] = "private"
+    if not isinstance(result.get("ttlMs"), int):
+        result["ttlMs"] = 0
+
+
 @asynccontextmanager
-async def completing(transport: AbstractAsyncContextManager[TransportStreams]) -> AsyncGenerator[TransportStreams]:
-    """Wrap the streams of a transport so that every result says what kind it is."""
+async def completing(
+    transport: AbstractAsyncContextManager[TransportStreams], sieve: Sieve
+) -> AsyncGenerator[TransportStreams]:
+    """Wrap the streams of a transport so that every result passes the sieve."""
     async with transport as (received, sent):
-        yield _Completing(received), sent
+        yield _Completing(received, sieve), sent
 
 
 class _Completing:
-    def __init__(self, inner: ReadStream[Message]) -> None:
+    def __init__(self, inner: ReadStream[Message], sieve: Sieve) -> None:
         self._inner = inner
+        self._sieve = sieve
 
     @property
     def last_context(self) -> Context | None:
@@ -194,7 +355,7 @@ class _Completing:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Message:
-        return _completed(await self._inner.receive())
+        return self._strained(await self._inner.receive())
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -203,7 +364,7 @@ class _Completing:
         return self
 
     async def __anext__(self) -> Message:
-        return _completed(await self._inner.__anext__())
+        return self._strained(await self._inner.__anext__())
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
@@ -214,13 +375,10 @@ class _Completing:
     ) -> bool | None:
         return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
 
-
-def _completed(item: Message) -> Message:
-    if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-        item.message.result.setdefault("resultType", "complete")
-        cut_long_lists(item.message.result)
-        name_unknown_contents(item.message.result)
-    return item
+    def _strained(self, item: Message) -> Message:
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+            self._sieve.strain(item.message.result)
+        return item
 
 
 MOST_PAGES = 2_000
@@ -239,24 +397,41 @@ def offered(found: BaseModel, kind: type[Offer]) -> Offer:
 
 
 async def listed(
-    fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], most: int = MOST_LISTED
+    fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], listing: str, sieve: Sieve
 ) -> list[T]:
-    """Return the items of all pages. Raises `ServerError` if there are too many, or pages go round in a circle."""
-    found: list[T] = []
+    """Return the items of all pages, each once. What a list that does not end well had listed until then is kept."""
+    found: dict[str, T] = {}
     cursors: set[str] = set()
     cursor: str | None = None
+    most, about = _LISTED[listing] - 1, f"the rest of its {_METHODS[listing][2]}s"
+    sieve.begin(listing)
     for _ in range(MOST_PAGES):
-        page = await fetch(cursor=cursor, cache_mode="refresh")
-        found += items(page)
-        if len(found) > most:
-            raise ServerError(f"Its list has more than {most:,} entries.")
+        try:
+            page = await fetch(cursor=cursor, cache_mode="refresh")
+        except MCPError as error:
+            if not cursors or error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
+                raise
+            sieve.say(listing, f"{about}: the next page was refused")
+            break
+        known = len(found)
+        for item in items(page):
+            found.setdefault(getattr(item, _IDENTITY.get(listing, "name")), item)
         cursor = page.next_cursor
-        if cursor is None:
-            return found
-        if cursor in cursors:
-            raise ServerError("Its list never ends: it gives the same next page again.")
+        if len(found) > most:
+            sieve.say(listing, f"{about}: there are more than {most:,}")
+            break
+        if not cursor:  # some languages write the missing one as an empty text
+            break
+        if cursor in cursors or (cursors and items(page) and len(found) == known):
+            sieve.say(listing, f"{about}: its list never ends, it gives the same page again")
+            break
         cursors.add(cursor)
-    raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
+    else:
+        sieve.say(listing, f"{about}: its list has more than {MOST_PAGES:,} pages")
+    return list(found.values())[:most]
+
+
+_IDENTITY = {"resources": "uri", "resourceTemplates": "uri_template"}
 
 
 def said_in(message: mcp_types.PromptMessage) -> str:

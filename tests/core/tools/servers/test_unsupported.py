@@ -98,9 +98,7 @@ async def test_what_a_server_declares_and_is_not_used_is_said(connect: Connect) 
     connection = connect(server("extensions"))
     await connection.tools()
 
-    facts = connection.status.facts
-    assert facts is not None
-    assert unused_line(facts) == "Not used: tasks, io.example/maps⟨U+202E⟩."
+    assert unused_line(connection.status) == "Not used: tasks, io.example/maps⟨U+202E⟩."
 
 
 def test_what_is_not_used_is_bounded() -> None:
