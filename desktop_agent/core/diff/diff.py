@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from desktop_agent.core.diff.text import Text, as_utf8, endings_of, line_count, read_text, without_ending
+from desktop_agent.core.diff.text import (
+    Text,
+    as_utf8,
+    endings_of,
+    legacy_encodings,
+    line_count,
+    read_text,
+    without_ending,
+)
 from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff, FileImage, FileKind
 
 _MODE_TYPES = {
@@ -72,6 +80,10 @@ def describe(old: Version, new: Version) -> Iterator[str]:
         return
     before = old.text if old.image is not None else None
     yield from _encoding_notes(before, new.text)
+    if not new.text.is_valid:
+        legacy = next(iter(legacy_encodings(new.content)), "")
+        known = f"encoding {legacy.upper()}" if legacy else "not all of it is UTF-8"
+        yield f"{known}: bytes that are not UTF-8 are shown by their number"
     yield from _endings_notes(old, new)
     yield from _last_newline_notes(before, new.text)
 
@@ -97,8 +109,6 @@ def _encoding_notes(old: Text | None, new: Text) -> Iterator[str]:
         yield f"encoding {new.encoding.upper()}"
     elif old and old.has_bom != new.has_bom:
         yield "byte order mark added" if new.has_bom else "byte order mark removed"
-    if not new.is_valid:
-        yield "not all of it is UTF-8: other bytes are shown by their number"
 
 
 def _endings_notes(old: Version, new: Version) -> Iterator[str]:

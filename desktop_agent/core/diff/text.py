@@ -1,10 +1,15 @@
 """Decodes a file's bytes for display: encoding, lines and line endings; or finds that they are not text.
 
-The conversion is lossless: encoding `Text.content` again gives the original bytes.
+The conversion is lossless: encoding `Text.content` again gives the original bytes. An encoding that no mark names is
+recognised by the text, if there is enough of it.
 """
 
 import io
+import re
+import unicodedata
+from codecs import lookup
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
@@ -119,3 +124,101 @@ def without_ending(line: str) -> str:
 def _utf16_of(content: bytes) -> Encoding | None:
     encoding = byte_order_mark(content)[1]
     return encoding if encoding == "utf-16-le" or encoding == "utf-16-be" else None
+
+
+_LEGACY_ENCODINGS = [
+    "cp1252", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "koi8-r", "koi8-u", "iso8859-5", "cp866",
+    "mac-roman", "cp437", "cp850", "cp852", "cp1253", "iso8859-7", "cp1254", "cp1255", "cp1256",
+    "cp1257", "cp1258", "cp874", "cp932", "euc_jis_2004", "iso2022_jp_2", "gb18030", "big5hkscs", "cp949",
+]  # fmt: skip
+"""What people's files are written in. More candidates would only make short texts ambiguous."""
+
+_CONFIDENT = 0.06
+"""Below this, the detector is as often wrong as right; a line in some language has 0.08 and more."""
+_LEAST_BYTES = 8
+"""Of fewer bytes beyond ASCII, nothing is ruled out by likelihood."""
+_AS_LIKELY = 0.75
+"""Where it is confident, encodings with less than this share of the best one's confidence are ruled out."""
+_ESCAPED = "iso2022_jp_2"
+_NARROWER = {
+    "gb18030": "gbk",
+    "big5hkscs": "big5",
+    "euc_jis_2004": "euc_jp",
+    "iso2022_jp_2": "iso2022_jp",
+    "cp949": "euc_kr",
+}
+"""What a file is taken for if it is enough: programs that read the narrower encoding do not know the wider one."""
+_MOST_SAMPLED = 64 * 1024
+_CHARACTERS_PER_STRAY = 4
+"""A text with at least this many valid characters for each stray byte is UTF-8, only damaged."""
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_BYTE_BEYOND_ASCII = re.compile(rb"[^\x00-\x7f]")
+_CONTROL = re.compile(r"[\x80-\x84\x86-\x9f]")
+_STRAY = re.compile("[\udc80-\udcff]")
+_WORD = re.compile(r"[^\W\d_]+(?:[^\x00-\x7f\s]+[^\W\d_]+)*")
+_BETWEEN_LATIN = re.compile("[A-Za-z][\u3400-\u9fff\uac00-\ud7a3][A-Za-z]")
+_WITHIN_WORDS = frozenset("\u00ad\u00b7\u2010\u2011\u2013\u2014\u2018\u2019\u2026")
+_NEVER_WITHIN_WORDS = frozenset("\u02c6\u02c7\u02d8\u02d9\u02da\u02db\u02dc\u02dd\xaa\xba\u207f\ufb01\ufb02")
+_ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"})
+
+
+def legacy_encodings(content: bytes) -> tuple[str, ...]:
+    """Return the encodings that a text without a mark which is not UTF-8 can have, the likeliest first.
+
+    Each of them decodes all of `content` exactly, to text that reads well. Empty if it is UTF-8, or none fits. Blocks.
+    """
+    if is_utf8(content) and b"\x1b$" not in content:  # with which Japanese text in ISO 2022 begins
+        return ()
+    from chardet import detect_all  # its models take 0.2 s to load, and most files are UTF-8
+
+    sample = b"\n".join(line for line in content.split(b"\n") if not line.isascii() or b"\x1b$" in line)
+    if len(sample) > _MOST_SAMPLED:
+        sample = sample[:_MOST_SAMPLED].rpartition(b"\n")[0] or sample
+    guesses = detect_all(sample, ignore_threshold=True, include_encodings=_LEGACY_ENCODINGS, compat_names=False)
+    likely = {lookup(each["encoding"] or "").name: each["confidence"] for each in guesses if each["language"]}
+    candidates = (lookup(name).name for name in _LEGACY_ENCODINGS)
+    is_escaped = content.isascii()
+    fitting = [name for name in candidates if (name == _ESCAPED) == is_escaped and _reads_well(sample, name)]
+    best = max((likely.get(name, 0) for name in fitting), default=0)
+    if best >= _CONFIDENT and (is_escaped or len(_BYTE_BEYOND_ASCII.findall(sample)) >= _LEAST_BYTES):
+        fitting = [name for name in fitting if likely.get(name, 0) >= best * _AS_LIKELY]
+    fitting.sort(key=lambda name: -round(likely.get(name, 0), 2))
+    pairs = ((_NARROWER.get(name, name), name) for name in fitting if _is_exact(content, name))
+    return tuple(narrow if _is_exact(content, narrow) else name for narrow, name in pairs)
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether `content` is UTF-8, perhaps with a few stray bytes."""
+    text = content.decode("utf-8", "surrogateescape")
+    stray = len(_STRAY.findall(text))
+    return not stray or len(_BEYOND_ASCII.findall(text)) - stray >= _CHARACTERS_PER_STRAY * stray
+
+
+def _is_exact(content: bytes, encoding: str) -> bool:
+    try:
+        return content.decode(encoding).encode(encoding) == content
+    except UnicodeError:
+        return False
+
+
+def _reads_well(content: bytes, encoding: str) -> bool:
+    """Whether decoding is exact and yields words of one alphabet, without signs or capitals in the middle."""
+    if not _is_exact(content, encoding):
+        return False
+    text = content.decode(encoding)[:_MOST_SAMPLED]
+    words = [word for word in _WORD.findall(text) if not word.isascii()]
+    return not _CONTROL.search(text) and sum(map(_is_odd, words)) * 50 <= len(words)
+
+
+def _is_odd(word: str) -> bool:
+    alphabets = {unicodedata.name(sign, "").partition(" ")[0] for sign in word if sign.isalpha()}
+    if len(alphabets & _ALPHABETS) > 1 or _BETWEEN_LATIN.search(word):
+        return True
+    if alphabets & _ALPHABETS and any(
+        sign in _NEVER_WITHIN_WORDS
+        or not (sign.isalpha() or unicodedata.category(sign)[0] == "M" or sign in _WITHIN_WORDS or sign > "\u2e80")
+        for sign in word
+    ):
+        return True
+    return any(first.islower() and second.isupper() and not second.isascii() for first, second in pairwise(word))

@@ -15,12 +15,13 @@ from desktop_agent.core.tools.files.file_tool import (
     FileEditTool,
     Target,
     edit_target,
+    encoding_note,
     large_file_warning,
     not_found,
     text_of,
 )
 from desktop_agent.core.tools.files.suggest import same_words, similar_shown
-from desktop_agent.core.tools.files.text_files import TextFile, as_seen
+from desktop_agent.core.tools.files.text_files import NotTextError, TextFile, as_seen
 from desktop_agent.core.tools.tool import EditPlan, ToolContext, edit_answer
 
 _MOST_LINES_NAMED = 10
@@ -84,14 +85,17 @@ def _plan_replacement(arguments: EditFileArguments, target: Target, before: File
             "was changed. Use run_terminal_cmd to convert line endings."
         )
     _require_one_place(arguments, target.path, file, file.places(old))
-    result = file.replace(old, new)
+    try:
+        result = file.replace(old, new)
+    except NotTextError as error:
+        raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
     answer: JsonObject = {
         "action": "replace",
         "path": target.path,
         "replacements": len(result.lines),
         "lines": list(result.lines[:_MOST_LINES_NAMED]),
     }
-    answer |= large_file_warning(file.total_lines)
+    answer |= large_file_warning(file.total_lines) | encoding_note(file)
     return _plan(arguments, target, FileState(content=result.content, mode=before.mode), answer)
 
 

@@ -63,7 +63,7 @@ class LineEdit(FileEditTool[LineEditArguments]):
     arguments_type = LineEditArguments
 
     def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
-        target, file = existing_text(arguments.path, context)
+        target, file = existing_text(arguments.path, context, arguments.anchor or "")
         lines = file.lines
         index, note = _found(arguments, target.path, lines)
         added = split_block(arguments.text) if arguments.text else ()

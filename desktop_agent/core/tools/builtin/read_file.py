@@ -16,6 +16,7 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark, file_type
+from desktop_agent.core.diff.text import legacy_encodings
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.files.file_tool import (
     LARGEST_EDITED_BYTES,
@@ -43,7 +44,10 @@ class ReadFileArguments(FileArguments):
     tail_lines: int | None = Field(default=None, gt=0, description="Read the last lines instead of a range.")
     byte_offset: int | None = Field(default=None, ge=0, description="First byte to read, instead of lines.")
     byte_limit: int | None = Field(default=None, gt=0, description="How many bytes to read. Default: to the end.")
-    encoding: TextEncoding = Field(default="utf-8", description="A byte-order mark in the file takes precedence.")
+    encoding: TextEncoding = Field(
+        default="utf-8",
+        description="A byte-order mark in the file takes precedence, and for utf-8 what the text itself tells.",
+    )
     errors: Literal["replace", "strict", "ignore", "backslashreplace"] = Field(
         default="replace", description="What to do with bytes that are not valid in the encoding."
     )
@@ -95,18 +99,24 @@ def _answer(
         text = f"[{arguments.path} is not text: {kind}, {size:,} bytes. Use run_terminal_cmd to look into it.]"
         return text, {"kind": kind, "truncated": False}
     mark, encoding = byte_order_mark(beginning)
+    if not mark:
+        encoding = arguments.encoding
+        if codecs.lookup(encoding).name == "utf-8" and size <= LARGEST_EDITED_BYTES:
+            file.seek(0)
+            encoding = next(iter(legacy_encodings(file.read())), encoding)
     reader = TextReader(
         file=file,
         size_bytes=size,
         start=len(mark),
-        encoding=encoding if mark else arguments.encoding,
+        encoding=encoding,
         errors=arguments.errors,
         is_stopped=stop.is_set,
         most_bytes=context.room(MOST_RETURNED_BYTES),
         most_lines=context.limits.max_lines - 1,
     )
     part = _part(reader, arguments)
-    return part.text, {"lines": part.lines, "truncated": part.is_cut}
+    facts: JsonObject = {"lines": part.lines, "truncated": part.is_cut}
+    return part.text, facts if encoding == arguments.encoding else facts | {"encoding": encoding}
 
 
 def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:

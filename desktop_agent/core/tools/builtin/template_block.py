@@ -44,7 +44,7 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
     arguments_type = TemplateBlockArguments
 
     def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
-        target, file = existing_text(arguments.path, context)
+        target, file = existing_text(arguments.path, context, arguments.anchor)
         lines = file.lines
         first, last, note = _found(arguments, target.path, file)
         added = split_block(arguments.template)

@@ -111,9 +111,9 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
     return Target(place.relative, place.absolute, before)
 
 
-def text_of(target: Target, state: FileState) -> TextFile:
+def text_of(target: Target, state: FileState, quoted: str = "") -> TextFile:
     try:
-        return TextFile(state.content)
+        return TextFile(state.content, quoted=quoted)
     except NotTextError as error:
         raise ToolError(f"{target.path} cannot be edited as text: {error}. Use run_terminal_cmd.") from error
 
@@ -122,6 +122,10 @@ def large_file_warning(total_lines: int) -> JsonObject:
     if total_lines < LARGE_FILE_LINES:
         return {}
     return {"warning": "large file: read it in parts, and keep edits small", "total_lines": total_lines}
+
+
+def encoding_note(file: TextFile) -> JsonObject:
+    return {"encoding": file.encoding} if file.encoding else {}
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
@@ -196,11 +200,11 @@ class FileEditTool(EditTool[F]):
         return arguments.path
 
 
-def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
+def existing_text(path: str, context: ToolContext, quoted: str = "") -> tuple[Target, TextFile]:
     target = edit_target(path, context)
     if target.before is None:
         raise not_found(path, target.absolute, context.boundary)
-    return target, text_of(target, target.before)
+    return target, text_of(target, target.before, quoted)
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
@@ -235,7 +239,7 @@ def splice_plan(
         "line": change.start + 1,
         "lines_changed": lines_changed,
     }
-    answer |= note | large_file_warning(len(lines))
+    answer |= note | large_file_warning(len(lines)) | encoding_note(file)
     return EditPlan(
         writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
         content=edit_answer(answer, arguments),

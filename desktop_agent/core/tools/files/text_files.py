@@ -1,7 +1,8 @@
 """A file's text as the model sees it, whole and in parts, and how edits are turned back into exact bytes.
 
 The model sees LF line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays as
-it was: an edit changes only the bytes of its own region. A line that the edit keeps keeps its ending.
+it was: an edit changes only the bytes of its own region. A line that the edit keeps keeps its ending. New text is
+written in the encoding that the file has; where that cannot be told, only ASCII is.
 
 Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read, and no
 answer exceeds its limits; a cut answer says how to read on. Reading parts blocks.
@@ -22,6 +23,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark
+from desktop_agent.core.diff.text import is_utf8, legacy_encodings
 from desktop_agent.core.system.processes.output import continuation_bytes
 
 _ENDING = re.compile(r"\r?\n")
@@ -59,12 +61,17 @@ class Replacement(Struct, frozen=True):
 
 
 class TextFile:
-    """The text of one file. Bytes that are not UTF-8 survive as surrogates."""
+    """The text of one file. Bytes of an encoding that cannot be told survive as surrogates."""
 
-    def __init__(self, content: bytes) -> None:
-        self._mark, self._encoding = byte_order_mark(content)
+    def __init__(self, content: bytes, *, quoted: str = "") -> None:
+        """`quoted` is what the model quotes of the file: with U+FFFD, it did not see the text in its encoding."""
+        self._mark, marked = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")
+        self._legacy = () if self._mark or "\ufffd" in quoted else legacy_encodings(content)
+        self._encoding = self._legacy[0] if self._legacy else marked
+        if not self._mark and not self._legacy and not is_utf8(content):
+            self._encoding = "ascii"
         try:
             self._raw = content[len(self._mark) :].decode(self._encoding, self._errors)
         except UnicodeDecodeError as error:
@@ -86,6 +93,11 @@ class TextFile:
         return tuple(re.findall(r"[^\n]*\n|[^\n]+", self._raw))
 
     @property
+    def encoding(self) -> str:
+        """The name of an encoding that is not UTF-8; empty for UTF-8, and where it cannot be told."""
+        return "" if self._encoding in ("utf-8", "ascii") else self._encoding
+
+    @property
     def has_mark(self) -> bool:
         """Whether the file begins with a byte-order mark, which is not part of any line."""
         return bool(self._mark)
@@ -93,10 +105,32 @@ class TextFile:
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
         """Encode `lines` like this file. Raises `NotTextError` for what the encoding cannot hold."""
         mark = self._mark if has_mark else b""
+        text = "".join(lines)
         try:
-            return mark + "".join(lines).encode(self._encoding, self._errors)
+            content = text.encode(self._encoding, self._errors)
         except UnicodeEncodeError as error:
-            raise NotTextError(f"{self._encoding} cannot hold the new text") from error
+            lost = repr(text[error.start : error.end][:10])
+            if self._encoding == "ascii":
+                raise NotTextError(
+                    "the file is not UTF-8, and has too little text to tell what its encoding is, so only ASCII can be "
+                    f"written into it, not {lost}. Write that in ASCII (as an escape), or convert the file to UTF-8 "
+                    "first, with iconv in run_terminal_cmd"
+                ) from error
+            raise NotTextError(f"the encoding of the file is {self._encoding}, which cannot express {lost}") from error
+        self._require_one_reading(text)
+        return mark + content
+
+    def _require_one_reading(self, text: str) -> None:
+        """Raise `NotTextError` for a new character that other encodings the file may have would write differently."""
+        new = "".join(set(text).difference(self._raw))
+        for other in self._legacy[1:]:
+            for sign in new:
+                if (rival := sign.encode(other, "ignore")) and rival != sign.encode(self._encoding):
+                    raise NotTextError(
+                        f"the encoding of the file is {self._encoding} or {other}: too little text to tell, and they "
+                        f"express {sign!r} differently. Write it in ASCII (as an escape), or convert the file to UTF-8 "
+                        "first, with iconv in run_terminal_cmd"
+                    )
 
     def line_at(self, index: int) -> int:
         return self.text.count("\n", 0, index) + 1
@@ -110,6 +144,7 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
+        """Replace every `old`. Raises `NotTextError` for what the encoding cannot hold."""
         # The indices, in the text as seen, of the newlines that are `\r\n` on disk.
         shifts = [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
         pieces: list[str] = []
@@ -124,12 +159,13 @@ class TextFile:
             pieces += (self._raw[done:raw_start], self._with_endings(new, raw_start, raw_end))
             done = raw_end
             index = self.text.find(old, end)
-        raw = "".join([*pieces, self._raw[done:]])
-        return Replacement(self._mark + raw.encode(self._encoding, self._errors), tuple(lines))
+        return Replacement(self.encoded([*pieces, self._raw[done:]]), tuple(lines))
 
     @property
     def _errors(self) -> str:
-        return "surrogateescape" if self._encoding == "utf-8" else "surrogatepass"
+        if self._legacy:
+            return "strict"
+        return "surrogateescape" if self._encoding in ("utf-8", "ascii") else "surrogatepass"
 
     def _with_endings(self, new: str, raw_start: int, raw_end: int) -> str:
         if "\n" not in new:

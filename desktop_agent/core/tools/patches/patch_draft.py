@@ -12,7 +12,14 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.files.file_tool import Target, edit_target, load_target, not_found, text_of
+from desktop_agent.core.tools.files.file_tool import (
+    Target,
+    edit_target,
+    encoding_note,
+    load_target,
+    not_found,
+    text_of,
+)
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, as_shown, splice
 from desktop_agent.core.tools.patches.formats import FilePatch, PatchError, PatchHunk
 from desktop_agent.core.tools.patches.hunk_location import ANY_ENDING, ANY_INDENT, EXACT, HunkLocation, place_all
@@ -96,9 +103,10 @@ class PatchDraft(Struct):
         if patch.hunks:
             if after.kind == "symlink":
                 raise PatchError("it is a symlink. Move it without changing it, or change the file it leads to.")
-            patched = apply_hunks(text_of(source, after), patch.hunks, patch.alternatives)
+            file = text_of(source, after, "".join(line for hunk in patch.hunks for line in hunk.lines))
+            patched = apply_hunks(file, patch.hunks, patch.alternatives)
             after = replace(after, content=patched.content)
-            entry |= {"added": patched.added, "removed": patched.removed}
+            entry |= {"added": patched.added, "removed": patched.removed} | encoding_note(file)
             if patched.notes:
                 more = len(patched.notes) - _MOST_NOTES
                 entry["fuzz"] = "; ".join(patched.notes[:_MOST_NOTES]) + (f"; and {more} more" if more > 0 else "")

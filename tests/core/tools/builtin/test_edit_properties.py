@@ -1,15 +1,23 @@
 """Whatever the file and whatever the edit: no byte outside the edited text changes."""
 
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.diff.text import is_utf8
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.builtin.edit_file import EditFile
+from desktop_agent.core.tools.builtin.line_edit import LineEdit
+from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 from tests.core.tools.conftest import Workspace
 
-LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
-END = st.sampled_from([b"", b"end", b"\x85"])
+LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
+END = st.sampled_from([b"", b"end", "\x85".encode()])
 MARK = st.sampled_from([b"", b"\xef\xbb\xbf"])
 ENDING = st.sampled_from([b"\n", b"\r\n"])
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -58,3 +66,74 @@ def test_template_block_changes_only_the_lines_it_is_about(
     if mode == "insert_before" and before:
         near = b"\r\n" if before[-1].endswith(b"\r\n") else b"\n"
     assert middle == b"one" + near + b"two" + near
+
+
+SENTENCES = {
+    "Le café était fermé, déjà à l'été. Ça coûte très cher, naïveté française.": "cp1252 latin-1 iso8859-15 mac-roman",
+    "Die Straße ist größer als üblich. Prüfe die Länge der Schlüssel.": "cp1252 cp850",
+    "Zażółć gęślą jaźń. Sprawdź długość łańcucha przed usunięciem pliku.": "cp1250 iso8859-2",
+    "Příliš žluťoučký kůň úpěl ďábelské ódy. Zkontrolujte délku řetězce.": "cp1250 iso8859-2",
+    "Съешь же ещё этих мягких французских булок. Проверьте длину строки.": "cp1251 koi8-r cp866 iso8859-5",
+    "Ελέγξτε το μήκος της συμβολοσειράς πριν διαγράψετε το αρχείο.": "cp1253",
+    "Dosyayı silmeden önce dizginin uzunluğunu kontrol edin, lütfen.": "cp1254",
+    "ファイルを削除する前に文字列の長さを確認してください。ソースコード表示。": "cp932 euc_jp iso2022_jp",
+    "删除文件之前请检查字符串的长度。这是一个测试文件，用来检验编码。": "gbk gb18030",
+    "刪除檔案之前請檢查字串的長度。這是一個測試檔案，用來檢驗編碼。": "big5",
+    "파일을 삭제하기 전에 문자열의 길이를 확인하십시오. 한국어 테스트입니다.": "euc_kr cp949",
+}
+"""What people write, and encodings in which they do."""
+WRITTEN = [(text, encoding) for text, names in SENTENCES.items() for encoding in names.split()]
+TOOLS: dict[Any, dict[str, str]] = {
+    EditFile(): {"old_str": "x = 1", "new_str": "x = 2  # {}"},
+    LineEdit(): {"mode": "replace", "anchor": "x = 1", "text": "x = 2  # {}"},
+    TemplateBlock(): {"mode": "replace_block", "anchor": "x = 1", "template": "x = 2  # {}"},
+    ApplyPatch(): {"file_path": "f", "patch": "-x = 1\n+x = 2  # {}\n"},
+}
+
+
+@pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_new_text_is_written_in_the_encoding_of_the_file(
+    work: Workspace, tool: Any, sentence: str, encoding: str
+) -> None:
+    lines = f"# {sentence}\r\nx = 1\r\n# {sentence.lower()}\r\n"
+    put(work, lines.encode(encoding))
+    new = sentence[: len(sentence) // 2]
+    call = {key: value.format(new) for key, value in TOOLS[tool].items()}
+    work.apply(tool, **({} if "patch" in call else {"path": "f"}), **call)
+    assert work.bytes_of("f") == lines.replace("x = 1", f"x = 2  # {new}").encode(encoding)
+    work.apply(EditFile(), path="f", old_str=f"x = 2  # {new}", new_str="x = 1")
+    assert work.bytes_of("f") == lines.encode(encoding)
+
+
+@pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)
+@pytest.mark.parametrize("beginning", [1, 3, 12])
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_with_little_text_an_edit_is_right_or_refused_and_ascii_is_always_written(
+    work: Workspace, tool: Any, sentence: str, encoding: str, beginning: int
+) -> None:
+    first = next(index for index, sign in enumerate(sentence) if not sign.isascii())
+    lines = f"# {sentence[first : first + beginning]}\nx = 1\n"
+    put(work, lines.encode(encoding))
+    if is_utf8(lines.encode(encoding)):
+        return  # as for one character, whose two bytes are another one in UTF-8
+    path = {} if "patch" in TOOLS[tool] else {"path": "f"}
+    for new in (sentence, "ASCII only"):
+        put(work, lines.encode(encoding))
+        refused = ""
+        try:
+            work.apply(tool, **path, **{key: value.format(new) for key, value in TOOLS[tool].items()})
+        except ToolError as error:
+            refused = str(error)
+        assert not refused or ("encoding" in refused and not new.isascii())
+        expected = lines if refused else lines.replace("x = 1", f"x = 2  # {new}")
+        assert work.bytes_of("f") == expected.encode(encoding)
+
+
+async def test_a_file_is_read_as_the_edit_tools_see_it(work: Workspace) -> None:
+    sentence = "Съешь же ещё этих мягких французских булок"
+    put(work, f"{sentence}\n".encode("koi8-r"))
+    read = await work.call(ReadFile(), path="f")
+    assert (read.content, read.metadata["encoding"]) == (f"{sentence}\n", "koi8-r")
+    work.apply(EditFile(), path="f", old_str="мягких", new_str="твёрдых")
+    assert work.bytes_of("f").decode("koi8-r") == "Съешь же ещё этих твёрдых французских булок\n"

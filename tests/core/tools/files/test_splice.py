@@ -39,7 +39,7 @@ def test_new_lines_end_as_their_neighbours_do(
 
 
 def test_what_the_encoding_cannot_hold_is_refused() -> None:
-    with pytest.raises(NotTextError, match="cannot hold"):
+    with pytest.raises(NotTextError, match="cannot express"):
         TextFile(b"a").encoded(["\ud800"])
 
 

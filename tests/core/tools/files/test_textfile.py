@@ -105,7 +105,7 @@ def test_lines_are_whole_and_make_the_file_again() -> None:
         file = TextFile(content)
         assert file.encoded(file.lines) == content
         assert len(file.lines) == file.total_lines
-    assert TextFile(b"a\r\n\xff\nb").lines == ("a\r\n", "\udcff\n", "b")
+    assert TextFile(b"a\r\n\xff\nb", quoted="\ufffd").lines == ("a\r\n", "\udcff\n", "b")
     assert TextFile(b"\xef\xbb\xbfa").encoded(["b"], has_mark=False) == b"b"
 
 
