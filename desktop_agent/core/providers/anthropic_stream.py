@@ -9,9 +9,8 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool an
 https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, cast, get_args
+from typing import ClassVar, cast
 
 from msgspec import Struct
 
@@ -28,7 +27,6 @@ from desktop_agent.core.protocol.model import (
     JsonObject,
     OpaqueBlock,
     RedactedThinkingBlock,
-    StopReason,
     TextBlock,
     ThinkingBlock,
     Usage,
@@ -53,6 +51,7 @@ from desktop_agent.core.providers.wire_format import (
     required_object,
     required_text,
     required_token,
+    stop_reason_of,
     thinking_in,
 )
 
@@ -89,7 +88,7 @@ def read_refusal(error: RefusedError) -> Refusal:
 
 
 def reported_error(event: JsonObject) -> Refusal:
-    fields = object_in(event, "error")
+    fields = object_in(event, "error") or {"message": event.get("error")}
     kind = text_in(fields, "type")
     return Refusal(
         fault=_fault(kind, "", None),
@@ -287,11 +286,11 @@ class _Thinking(_Text):
 class _ToolUse(GrowingCall):
     def __init__(self, fields: JsonObject) -> None:
         super().__init__(required_name(fields, "id"), required_name(fields, "name"), "input_json_delta", "partial_json")
-        self._given = object_in(fields, "input")
+        self._given = fields.get("input")
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
         if not self._size and self._given:  # some gateways send the whole input with the start
-            self.append(json.dumps(self._given))
+            self.append(self._given)
         return ()
 
 
@@ -368,9 +367,6 @@ def _growable(value: object) -> object:
             return value
 
 
-_STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
-
-
 class AnthropicReader(MessageReader):
     def __init__(self) -> None:
         super().__init__()
@@ -382,8 +378,7 @@ class AnthropicReader(MessageReader):
             raise broken_off("the stream ended before the message did")
         if self._stop_reason is None:
             self.mend("no_stop_reason")
-        stop = self._stop_reason or "end_turn"
-        reason = cast("StopReason", stop if stop in _STOP_REASONS else "other")
+        reason = stop_reason_of(self._stop_reason or "end_turn")
         return self._completion(self._results(self._blocks.closed()), reason)
 
     def _is_answer(self, document: JsonObject) -> bool:

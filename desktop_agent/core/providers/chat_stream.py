@@ -8,13 +8,12 @@ without one was broken off, even if the response itself ended well. Thinking is 
 https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from msgspec.structs import replace
 
-from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
+from desktop_agent.core.protocol.codec import as_object, object_in, objects_in, text_in
 from desktop_agent.core.protocol.events import ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -39,12 +38,16 @@ from desktop_agent.core.providers.wire_format import (
     MessageReader,
     kept_payload,
     message_id_in,
+    stop_reason_of,
     thinking_in,
 )
 from desktop_agent.core.system.network.connections import MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
 THINKING_FIELDS = ("reasoning_content", "reasoning")
 DETAILS = "reasoning_details"
+
+_SAYING = ("content", "refusal", "tool_calls", "function_call", "annotations", DETAILS, *THINKING_FIELDS)
+"""The fields of a message that say something."""
 
 _GROWING = ("text", "summary", "data", "signature")
 """The fields of a detail that come in pieces."""
@@ -59,6 +62,8 @@ class _Thinking(GrowingText):
     def take(self, delta: JsonObject) -> Iterator[StreamPiece]:
         for detail in objects_in(delta, DETAILS):
             self._add_detail(detail)
+        for part in objects_in(delta, "content"):  # Mistral's way
+            yield from self.add("".join(text_in(each, "text") for each in objects_in(part, "thinking")))
         for field in THINKING_FIELDS:
             if text := text_in(delta, field):
                 self._field = self._field or field
@@ -104,23 +109,23 @@ class _Calls:
         self.all: list[_Call] = []
         """The calls in the order in which they began."""
         self.mended: list[Flaw] = []
-        self._by_place: dict[int, _Call] = {}
+        self._by_place: dict[str, _Call] = {}
 
     def add(self, fields: JsonObject) -> Iterable[StreamPiece]:
         function = object_in(fields, "function")
         call = self._call_of(fields, repaired(text_in(function, "name")))
-        arguments = function.get("arguments")
-        if isinstance(arguments, dict):  # decoded already, by some servers
-            arguments = json.dumps(arguments)
-        if isinstance(arguments, str):
+        if (arguments := function.get("arguments")) is not None:
             call.append(arguments)
         return call.begin() if call.name else ()
 
     def _call_of(self, fields: JsonObject, name: str) -> "_Call":
         index, call_id = fields.get("index"), repaired(text_in(fields, "id"))
-        place = index if isinstance(index, int) and not isinstance(index, bool) else None
+        place = str(index) if isinstance(index, int | str) else ""
         last = self.all[-1] if self.all else None
-        known = self._by_place.get(place) if place is not None else last
+        known = self._by_place.get(place) if place else last
+        if call_id and known is not None and known.given_id != call_id:
+            same = (call for call in self.all if call.given_id == call_id and place in ("", call.place))
+            known = next(same, known)
         if len(call_id) > MAX_NAME_CHARS:
             raise oversized(f"an id has {len(call_id):,} characters")
         if len(name) > MAX_NAME_CHARS:
@@ -131,10 +136,9 @@ class _Calls:
         if len(self.all) >= MAX_CALLS:
             raise oversized(f"more than {MAX_CALLS} calls")
         call = _Call(call_id or f"call_{len(self.all)}", name)
-        call.given_id = call_id
+        call.given_id, call.place = call_id, place
         self.all.append(call)
-        if place is not None:
-            self._by_place[place] = call
+        self._by_place[place] = call
         return call
 
     def _is_next(self, known: "_Call", call_id: str, name: str) -> bool:
@@ -143,17 +147,24 @@ class _Calls:
         if is_other and not name:
             self.mended.append("changing_call_id")
             return False
+        if not name or not known.name:
+            return False
         # Some servers repeat the name with every piece, others leave out IDs: a whole object has ended a call.
-        if name and known.name and not (call_id and call_id == known.given_id) and (is_other or known.is_whole()):
-            if not is_other:
-                self.mended.append("calls_at_one_index")
-            return True
-        return False
+        is_renamed = name != known.name
+        if call_id and call_id == known.given_id:
+            is_next = is_renamed and known.is_whole()
+        else:
+            is_next = is_other or is_renamed or known.is_whole()
+        if is_next and not is_other:
+            self.mended.append("calls_at_one_index")
+        return is_next
 
 
 class _Call(GrowingCall):
     given_id = ""
     """The server's id; empty when it gave none. The turn makes ids unique."""
+    place = ""
+    """The index under which the server sends the call, as text; empty without one."""
 
     def is_whole(self) -> bool:
         """Whether the arguments so far are a whole object. They are only read if they look like one."""
@@ -163,14 +174,16 @@ class _Call(GrowingCall):
 
 _DONE = "[DONE]"
 
-_STOP_REASONS: Mapping[str, StopReason] = {
-    "stop": "end_turn",
-    "end_turn": "end_turn",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-}
+_BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")
+"""The reasons of Mistral, vLLM, GLM and DeepSeek for an answer that their server could not finish."""
+
+
+def _error_in(event: JsonObject) -> JsonObject:
+    """Return the error in an event: in a field, in its choice (OpenRouter), or the event itself (older vLLM)."""
+    choices = objects_in(event, "choices")
+    if error := event.get("error") or (choices[0].get("error") if choices else None):
+        return as_object(error) or {"message": error}
+    return event if "choices" not in event and text_in(event, "message") else {}
 
 
 class ChatReader(MessageReader):
@@ -188,7 +201,7 @@ class ChatReader(MessageReader):
         self._chars = 0
 
     def add(self, data: str) -> Sequence[StreamPiece]:
-        if data.strip() != _DONE:
+        if data.strip().strip('"').upper() != _DONE:
             return super().add(data)
         self.is_whole = True
         return tuple(self._end())
@@ -198,7 +211,7 @@ class ChatReader(MessageReader):
             raise broken_off("the stream ended before the message did")
         if not self._finish_reason:
             self.mend("no_stop_reason")
-        if self._finish_reason == "error":
+        if self._finish_reason in _BROKEN_OFF:
             raise broken_off("the model's server broke off the answer")
         content: list[AssistantBlock] = self._thinking.result()
         cited = tuple(self._citations.values())
@@ -217,32 +230,30 @@ class ChatReader(MessageReader):
         return self._completion(content, self._stop_reason())
 
     def _is_answer(self, document: JsonObject) -> bool:
-        return "error" in document or bool(objects_in(document, "choices"))
+        return bool(_error_in(document) or objects_in(document, "choices"))
 
     def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
         yield document
+        if not self._finish_reason:
+            yield {"choices": [{"finish_reason": "stop"}]}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
-        if error := event.get("error"):
-            fields = object_in(event, "error") or {"message": error}
-            raise ErrorEventError(reported_error(fields))
+        if error := _error_in(event):
+            raise ErrorEventError(reported_error(error))
         if "choices" in event:
             self.is_untouched = False
         self._message_id = self._message_id or message_id_in(event)
-        if usage := object_in(event, "usage"):
+        choices = objects_in(event, "choices")
+        if usage := object_in(event, "usage") or (object_in(choices[0], "usage") if choices else {}):  # Kimi's place
             self._usage = read_usage(usage, whole_input="prompt_tokens", output="completion_tokens")
             if self._reports_cost:
                 self._usage = replace(self._usage, cost_usd=cost_in(usage), web_searches=searches_in(usage))
-        choices = objects_in(event, "choices")
         return self._take_choice(choices[0]) if choices else ()
 
     def _take_choice(self, choice: JsonObject) -> Iterator[StreamPiece]:
         delta = object_in(choice, "delta")
-        if not delta and (delta := object_in(choice, "message")):
-            if self._text.received or self._calls.all or self._thinking.so_far:
-                delta = {}  # said already, in pieces
-            else:
-                self.mend("whole_message")
+        if not delta and (delta := self._unsaid(object_in(choice, "message"))):
+            self.mend("whole_message")
         self._chars += weight_of(delta)
         if self._chars > MAX_CHARS:
             raise oversized(f"more than {MAX_CHARS:,} characters")
@@ -254,11 +265,20 @@ class ChatReader(MessageReader):
         parts = objects_in(delta, "content")
         content = "".join(text_in(part, "text") for part in parts) if parts else text_in(delta, "content")
         yield from self._text.add(content + refusal)
-        for call in objects_in(delta, "tool_calls"):
+        alone = object_in(delta, "function_call")  # as it was before there were several
+        for call in objects_in(delta, "tool_calls") or ([{"function": alone}] if alone else []):
             yield from self._calls.add(call)
-        if reason := text_in(choice, "finish_reason"):
+        if (reason := text_in(choice, "finish_reason").lower()) not in ("", "null"):
             self._finish_reason = reason
             yield from self._end()
+
+    def _unsaid(self, message: JsonObject) -> JsonObject:
+        """Return what a whole message says that no piece has brought."""
+        said = ("content", "refusal") if self._text.received else ()
+        said += ("tool_calls", "function_call") if self._calls.all else ()
+        said += (*THINKING_FIELDS, DETAILS) if self._thinking.so_far else ()
+        unsaid = {name: value for name, value in message.items() if name in _SAYING and name not in said}
+        return unsaid if any(unsaid.values()) else {}
 
     def _cite(self, delta: JsonObject) -> None:
         for note in objects_in(delta, "annotations"):
@@ -274,7 +294,7 @@ class ChatReader(MessageReader):
 
     def _stop_reason(self) -> StopReason:
         """Return the stop reason: some servers say `stop` after calls, and `tool_calls` without any."""
-        reason = _STOP_REASONS.get(self._finish_reason or "stop", "other")
-        if reason in ("end_turn", "tool_use"):
+        reason = stop_reason_of(self._finish_reason or "stop")
+        if reason in ("end_turn", "stop_sequence", "tool_use"):
             return "tool_use" if self._calls.all else "refusal" if self._has_refused else "end_turn"
         return reason

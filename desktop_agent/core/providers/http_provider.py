@@ -77,7 +77,8 @@ async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 def _data_in(line: bytes) -> Sequence[str]:
     name, _, value = line.partition(b":")
-    return [value.removeprefix(b" ").decode(errors="surrogateescape")] if name == b"data" else []
+    is_data = name in (b"data", b"error")  # llama.cpp reported errors in a field of that name
+    return [value.removeprefix(b" ").decode(errors="surrogateescape")] if is_data else []
 
 
 def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:

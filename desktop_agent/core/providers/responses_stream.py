@@ -4,7 +4,7 @@ Pure, in the order the events arrive, trusting none of them. A message exists on
 response, with every item closed; a stream that ends without it was broken off, even if the HTTP response ended well.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -198,12 +198,13 @@ class _Reasoning(GrowingPart):
 
 class _Call(GrowingCall):
     def __init__(self, item: JsonObject) -> None:
-        call_id, name = required_name(item, "call_id"), required_name(item, "name")
+        call_id, name = required_name(item, "call_id" if "call_id" in item else "id"), required_name(item, "name")
         super().__init__(call_id, name, "response.function_call_arguments.delta", "delta")
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
-        if arguments := text_in(whole, "arguments"):
-            self._parts = [arguments]
+        if arguments := whole.get("arguments"):
+            self._parts, self._size = [], 0
+            self.append(arguments)
         return ()
 
 
@@ -261,8 +262,6 @@ class ResponsesReader(MessageReader):
         if error := document.get("error"):
             yield {"type": "error", "error": error}
         yield {"type": "response.created", "response": document}
-        for index, item in enumerate(objects_in(document, "output")):
-            yield {"type": "response.output_item.done", _INDEX: index, "item": item}
         yield {"type": "response.completed", "response": document}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
@@ -278,8 +277,11 @@ class ResponsesReader(MessageReader):
                     self._start(index, item)
                 self._items.measure(item)
                 return self._items.end(index, item)
-            case "response.completed" | "response.incomplete" | "response.done":
-                self._conclude(required_object(event, "response"))
+            case "response.completed" | "response.incomplete" | "response.done" as kind:
+                response = required_object(event, "response")
+                self._conclude(response, is_incomplete=kind == "response.incomplete")
+                # Some servers send the items with the end alone.
+                return [] if self._items else self._take_output(response)
             case "response.failed" | "response.cancelled":
                 raise ErrorEventError(reported_error(object_in(required_object(event, "response"), "error")))
             case "error":
@@ -293,7 +295,11 @@ class ResponsesReader(MessageReader):
     def _start(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
         return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
 
-    def _conclude(self, response: JsonObject) -> None:
+    def _take_output(self, response: JsonObject) -> Iterator[StreamPiece]:
+        for index, item in enumerate(objects_in(response, "output")):
+            yield from self._take({"type": "response.output_item.done", _INDEX: index, "item": item})
+
+    def _conclude(self, response: JsonObject, *, is_incomplete: bool) -> None:
         if text_in(response, "status") in _FAILED:
             raise ErrorEventError(reported_error(object_in(response, "error")))
         self.is_whole = True
@@ -301,7 +307,7 @@ class ResponsesReader(MessageReader):
         self._cache_miss = cache_miss_in(response)
         usage = object_in(response, "usage")
         self._usage = read_usage(usage, whole_input="input_tokens", output="output_tokens")
-        if text_in(response, "status") == "incomplete":
+        if is_incomplete or text_in(response, "status") == "incomplete":
             self._incomplete = text_in(object_in(response, "incomplete_details"), "reason") or "unknown"
 
     def _stop_reason(self, content: list[AssistantBlock], *, has_refused: bool) -> StopReason:

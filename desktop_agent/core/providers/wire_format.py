@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from secrets import token_hex
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast, get_args
 
 from msgspec.structs import replace
 
@@ -329,6 +329,9 @@ class NumberedParts:
         self._calls = 0
         self._chars = 0
 
+    def __len__(self) -> int:
+        return len(self._parts)
+
     def __contains__(self, index: int) -> bool:
         return index in self._parts
 
@@ -502,8 +505,13 @@ def thinking_in(thoughts: str) -> list[ThinkingBlock]:
     return [ThinkingBlock(thinking=thoughts, signature="")] if thoughts else []
 
 
-_THOUGHTS = re.compile(r"\s*<(think|thinking)>")
-_THOUGHTS_BEGIN = tuple(f"<{name}>"[:size] for name in ("think", "thinking") for size in range(1, len(name) + 2))
+_TAGS: Mapping[str, str] = {
+    tag: f"{tag[0]}/{tag[1:]}"
+    for tag in ("<think>", "<thinking>", "<thought>", "<seed:think>", "[THINK]", "\u25c1think\u25b7")
+}
+"""How thoughts begin and end in the texts of models: also Gemini's, Seed's, Mistral's and Kimi's."""
+_THOUGHTS = re.compile(rf"\s*({'|'.join(map(re.escape, _TAGS))})")
+_THOUGHTS_BEGIN = tuple(tag[:size] for tag in _TAGS for size in range(1, len(tag)))
 _LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
 _FENCE = "```"
 
@@ -531,8 +539,10 @@ class GrowingAnswer(GrowingText):
 
     def split(self) -> tuple[str, str]:
         thoughts, text = "".join(self._thoughts), self.so_far
-        if not self._tag and (found := _LONE_END.search(text)) and text[: found.start()].count(_FENCE) % 2 == 0:
-            thoughts, text = text[: found.start()], text[found.end() :].lstrip("\r\n")
+        if not self._tag and (found := _LONE_END.search(text)):
+            before = text[: found.start()]
+            if before.count(_FENCE) % 2 == 0 and "<think" not in before:  # otherwise it is not alone
+                thoughts, text = before, text[found.end() :].lstrip("\r\n")
         return thoughts.strip(), text
 
     def end(self) -> Iterator[StreamPiece]:
@@ -545,7 +555,7 @@ class GrowingAnswer(GrowingText):
         if self._state == "undecided":
             text, self._held = self._held + text, ""
             if found := _THOUGHTS.match(text):
-                self._state, self._tag = "thoughts", f"</{found[1]}>"
+                self._state, self._tag = "thoughts", _TAGS[found[1]]
                 text = text[found.end() :]
             elif not text.strip() or text.lstrip() in _THOUGHTS_BEGIN:
                 self._held, text = text, ""
@@ -591,7 +601,16 @@ class GrowingCall(GrowingPart):
             self.append(text)
             yield writing_call(self.id, self.name, self._size)
 
-    def append(self, text: str) -> None:
+    def append(self, arguments: object) -> None:
+        """Add a piece of the text of the arguments; some servers send decoded ones, or all of them once more."""
+        if is_too_deep(arguments):
+            raise broken_off("the arguments are nested too deeply")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        so_far = "".join(self._parts) if self._size in (2, len(text)) else ""
+        if text == so_far and not parse_arguments(text).rejected:
+            return
+        if so_far == "{}" and text.strip():  # stood for arguments to come
+            self._parts, self._size = [], 0
         self._parts.append(text)
         self._size += len(text)
 
@@ -611,6 +630,28 @@ def kept_payload(payload: JsonObject, what: str) -> JsonObject:
     if is_too_deep(payload):
         raise broken_off(f"{what} is nested too deeply to be kept")
     return cast("JsonObject", repaired_json(payload))
+
+
+_STOP_REASONS: Mapping[str, StopReason] = {
+    **{reason: reason for reason in get_args(StopReason)},
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "eos_token": "end_turn",
+    "complete": "end_turn",
+    "tool_calls": "tool_use",
+    "tool_call": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "model_length": "model_context_window_exceeded",
+    "content_filter": "refusal",
+    "safety": "refusal",
+    "sensitive": "refusal",
+}
+
+
+def stop_reason_of(word: str) -> StopReason:
+    """Return what a server's word for the reason to stop means: servers also use the words of each other's formats."""
+    return _STOP_REASONS.get(word.lower(), "other")
 
 
 _NOT_RUN = {

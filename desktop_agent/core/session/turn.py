@@ -46,7 +46,7 @@ _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"}
 """The faults with which an address refuses a conversation for its length, among other reasons."""
 
 
-_SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use"})
+_SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other"})
 """The reasons to stop after which nobody would say why an answer is empty."""
 
 _logger = logging.getLogger(__name__)

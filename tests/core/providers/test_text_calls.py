@@ -8,9 +8,14 @@ from desktop_agent.core.protocol.model import JsonObject, StopReason, TextBlock,
 from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.text_calls import with_text_calls
 
-SCHEMA: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}, "line": {"type": "integer"}}}
+NULLABLE = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "line": {"type": "integer"}, "glob": NULLABLE},
+}
 TOOLS = [ToolDefinition(name=name, description="", input_schema=SCHEMA) for name in ("read_file", "grep")]
 HERMES = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a"}}\n</tool_call>'
+CODER = "<function=grep>\n<parameter=path>\na\n</parameter>\n</function>"
 FENCED = '```json\n{"name": "read_file", "arguments": {"path": "a"}}\n```'
 
 
@@ -18,23 +23,60 @@ def said(text: str, stop: StopReason = "end_turn", *more: ToolUseBlock) -> Compl
     return Completion(message_id="", content=(TextBlock(text=text), *more), stop_reason=stop, usage=Usage())
 
 
+KNOWN: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
+    (HERMES, "", [("read_file", {"path": "a"})]),
+    (f"I look.\n\n{HERMES}\n", "I look.", [("read_file", {"path": "a"})]),
+    (f"{HERMES}\n{HERMES}", "", [("read_file", {"path": "a"})] * 2),
+    (HERMES.removesuffix("\n</tool_call>"), "", [("read_file", {"path": "a"})]),
+    (HERMES.replace("arguments", "parameters"), "", [("read_file", {"path": "a"})]),
+    (
+        "<tool_call>\n<function=grep>\n<parameter=path>\n 12\n</parameter>\n<parameter=line>\n12\n</parameter>\n"
+        "</function>\n</tool_call>",
+        "",
+        [("grep", {"path": " 12", "line": 12})],
+    ),
+    (f"So:\n{FENCED}\n", "So:", [("read_file", {"path": "a"})]),
+    (HERMES.replace('{"path": "a"}', r'"{\"path\": \"a\"}"'), "", [("read_file", {"path": "a"})]),
+    (HERMES.replace('{"path": "a"}', "null"), "", [("read_file", {})]),
+    (HERMES.replace('"a"', '"a\nb"'), "", [("read_file", {"path": "a\nb"})]),
+    (
+        '<tool_call>{"id": "1", "type": "function", "function": {"name": "grep", "arguments": {}}}</tool_call>',
+        "",
+        [("grep", {})],
+    ),
+    (f"I look.\n{CODER}\n</tool_call>", "I look.", [("grep", {"path": "a"})]),
+    (CODER.replace("path", "glob").replace("a\n<", "123\n<"), "", [("grep", {"glob": "123"})]),
+    (CODER.replace("path", "glob").replace("a\n<", "null\n<"), "", [("grep", {"glob": None})]),
+    *[
+        (CODER.replace("path", "line").replace("a\n<", f"{value}\n<"), "", [("grep", {"line": value})])
+        for value in ("NaN", "1e999", r'"\ud800"', "[" * 200 + "]" * 200)
+    ],
+]
+
+
 @pytest.mark.parametrize(
     ("text", "before", "calls"),
-    [
-        (HERMES, "", [("read_file", {"path": "a"})]),
-        (f"I look.\n\n{HERMES}\n", "I look.", [("read_file", {"path": "a"})]),
-        (f"{HERMES}\n{HERMES}", "", [("read_file", {"path": "a"})] * 2),
-        (HERMES.removesuffix("\n</tool_call>"), "", [("read_file", {"path": "a"})]),
-        (HERMES.replace("arguments", "parameters"), "", [("read_file", {"path": "a"})]),
-        (
-            "<tool_call>\n<function=grep>\n<parameter=path>\n 12\n</parameter>\n<parameter=line>\n12\n</parameter>\n"
-            "</function>\n</tool_call>",
-            "",
-            [("grep", {"path": " 12", "line": 12})],
-        ),
-        (f"So:\n{FENCED}\n", "So:", [("read_file", {"path": "a"})]),
+    KNOWN,
+    ids=[
+        "Hermes",
+        "behind a text",
+        "two",
+        "without its end",
+        "parameters",
+        "Qwen Coder",
+        "a fenced block",
+        "arguments as text",
+        "no arguments",
+        "a raw line break",
+        "as in Chat Completions",
+        "Qwen Coder without its beginning",
+        "a number where text may stand",
+        "null where it may stand",
+        "no number",
+        "a number that is too large",
+        "half a character",
+        "nested too deeply",
     ],
-    ids=["Hermes", "behind a text", "two", "without its end", "parameters", "Qwen Coder", "a fenced block"],
 )
 def test_a_call_in_a_known_spelling_is_a_call(text: str, before: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
     read = with_text_calls(said(text), TOOLS)
@@ -58,6 +100,8 @@ def test_a_call_in_a_known_spelling_is_a_call(text: str, before: str, calls: lis
         "<tool_call>\n<function=grep>\nnothing of the kind\n</function>\n</tool_call>",
         f"{HERMES}\n{HERMES.replace('read_file', 'rm_rf')}",
         "<tool_call>",
+        CODER.replace("</function>", "<parameter=path>\nb\n</parameter>\n</function>"),
+        HERMES.replace('"arguments"', '"parameters": {}, "arguments"'),
     ],
     ids=[
         "no call",
@@ -71,6 +115,8 @@ def test_a_call_in_a_known_spelling_is_a_call(text: str, before: str, calls: lis
         "a function without parameters but with text",
         "two of which one is not offered",
         "an opening tag alone",
+        "a parameter that is given twice",
+        "arguments that are given twice",
     ],
 )
 def test_what_may_be_something_else_stays_text(text: str) -> None:

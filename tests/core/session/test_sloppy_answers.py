@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Flaw, ModelRef, ModelRequest
 from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
-from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say, ScriptedProvider, Think, in_order
+from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say, ScriptedProvider, Stop, Think, in_order
 from desktop_agent.core.settings.sections import ModelSettings, Settings
 from tests.harness import Ground, Open, check_conversation
 
@@ -25,6 +25,11 @@ async def test_an_answer_with_nothing_in_it_is_asked_for_once_more(ground: Groun
         assert len(s.provider.requests) == 2
         assert s.session.transcript.turns.usage.cost_usd == 0.75
         check_conversation(s.last_request)
+
+
+async def test_an_answer_with_nothing_in_it_is_one_also_where_it_stops_for_an_unknown_reason(ground: Ground) -> None:
+    async with ground.session([[Stop("other")], [Stop("other")]]) as s:
+        assert (await s.prompt()).reason == "provider_error"
 
 
 async def test_a_turn_without_an_answer_ends_with_an_error(ground: Ground) -> None:
