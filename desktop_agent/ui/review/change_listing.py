@@ -160,10 +160,6 @@ class BaselinePicker(Picker):
         set_names(self, "baselinePicker", self.tr("Changes to review"))
         self._baselines = BaselineModel(self)
         self.setModel(self._baselines)
-        self.view().setMinimumWidth(300)
-        self.setMaxVisibleItems(18)
-        # Else the list shows few rows, and is scrolled by hovering.
-        self.setStyleSheet("QComboBox { combobox-popup: 0; }")
         self.activated.connect(self._on_activated)
 
     def set_choices(

@@ -79,12 +79,13 @@ QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus, QTextEdit[
 QTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 18px; padding: 5px 20px 3px 10px; font-size: ${secondary}px; }
+QComboBox { min-height: 18px; padding: 5px 20px 3px 10px; font-size: ${secondary}px; combobox-popup: 0; }
 QComboBox:focus { padding: 4px 19px 2px 9px; }
 QComboBox:editable { padding: 4px 20px 4px 8px; }
 QComboBox:editable:focus { padding: 3px 19px 3px 7px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
+QComboBox QAbstractItemView::item { padding: 0 3px; }
 
 QTreeView, QListView {
   background: transparent; border: none; outline: none;

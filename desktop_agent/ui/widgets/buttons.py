@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer, SignalInstance
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -153,8 +153,17 @@ class PickerButton(MenuButton):
             self.setText(text)
 
 
+_MOST_ROWS = 40
+_LIST_EDGES = 36
+"""Pixels around the text of a row: padding, border, and a scroll bar."""
+_MOST_MEASURED = 100
+
+
 class Picker(QComboBox):
-    """Picks one of a few choices. As wide as its text, within limits, and 28 pixels high."""
+    """Picks one of a few choices. As wide as its text, within limits, and 28 pixels high.
+
+    Its list opens below it, with whole rows, as many as the screen has room for. The wheel scrolls the form around it.
+    """
 
     def __init__(
         self,
@@ -175,6 +184,8 @@ class Picker(QComboBox):
         self.setMinimumContentsLength(min_chars)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(Height.BUTTON)
+        self.setMaxVisibleItems(_MOST_ROWS)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # not by the wheel
 
     @property
     def edit(self) -> QLineEdit:
@@ -191,10 +202,20 @@ class Picker(QComboBox):
 
     def fit(self, *, most_chars: int = 100) -> None:
         """Fit the width to the widest choice, up to this many characters: some scripts have wide ones."""
-        metrics = self.fontMetrics()
-        widest = max((metrics.horizontalAdvance(self.itemText(index)) for index in range(self.count())), default=0)
-        needed = -(-widest // metrics.horizontalAdvance("X"))  # Qt takes as much for each character
+        needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt takes as much for each character
         self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
+
+    def showPopup(self) -> None:
+        room = self.screen().availableGeometry().width() // 2
+        self.view().setMinimumWidth(min(self._widest() + _LIST_EDGES, room))
+        super().showPopup()
+
+    def wheelEvent(self, e: QWheelEvent) -> None:
+        e.ignore()  # scrolling must not choose
+
+    def _widest(self) -> int:
+        rows = range(min(self.count(), _MOST_MEASURED))
+        return max((self.fontMetrics().horizontalAdvance(self.itemText(row)) for row in rows), default=0)
 
     def paintEvent(self, e: QPaintEvent) -> None:
         super().paintEvent(e)

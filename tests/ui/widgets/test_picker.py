@@ -1,7 +1,8 @@
 """How a picker looks beside the other controls of a form."""
 
 import pytest
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -35,3 +36,39 @@ def test_its_text_stands_where_that_of_a_line_does(
     of_picker, of_line = ink_rect(picker, FIRST_LETTER), ink_rect(line, FIRST_LETTER)
     assert of_picker.left() == of_line.left()
     assert of_picker.bottom() == of_line.bottom(), "both have the same baseline"
+
+
+@pytest.mark.parametrize("count", [3, 16])
+@pytest.mark.parametrize("is_editable", [False, True])
+def test_its_list_opens_below_it_with_every_choice_whole(
+    qapp: QApplication, qtbot: QtBot, count: int, *, is_editable: bool
+) -> None:
+    Theme(qapp, "light").install()
+    long = "A choice that is wider than its field"
+    picker = Picker(choices=[(f"{long} {number}", number) for number in range(count)], is_editable=is_editable)
+    qtbot.addWidget(picker)
+    picker.setCurrentIndex(count - 1)
+    picker.show()
+    picker.showPopup()
+    shown = picker.view()
+    qtbot.waitUntil(shown.isVisible)
+    assert shown.window().geometry().top() >= picker.mapToGlobal(picker.rect().bottomLeft()).y()
+    first, last = (shown.visualRect(picker.model().index(row, 0)) for row in (0, count - 1))
+    assert shown.viewport().rect().contains(first.united(last))
+    assert shown.viewport().width() > picker.fontMetrics().horizontalAdvance(long)
+    picker.hidePopup()
+
+
+def test_scrolling_past_it_chooses_nothing(qapp: QApplication, qtbot: QtBot) -> None:
+    picker = Picker(choices=[("One", 1), ("Two", 2)])
+    qtbot.addWidget(picker)
+    picker.show()
+    picker.setFocus()
+    here = QPointF(picker.rect().center())
+    turn = QWheelEvent(
+        here, picker.mapToGlobal(here), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    qapp.sendEvent(picker, turn)
+    assert picker.currentData() == 1
+    assert not turn.isAccepted()

@@ -7,8 +7,7 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from desktop_agent.core.protocol.form_checking import mistake_in, number_in
 from desktop_agent.core.protocol.model import (
@@ -24,11 +23,11 @@ from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.question.request_card import RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 
-_HEIGHT = 30
+_HEIGHT = Height.BUTTON
 _TICK_HEIGHT = 24
 _WIDEST = 420
 """How wide a field may be, in pixels. No field for one value needs to be wider."""
@@ -65,9 +64,7 @@ class FormRow(QObject):
                 line.textChanged.connect(self._on_changed)
                 return [line]
             case "choice":
-                picker = _Picker(card)
-                picker.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-                picker.setAccessibleName(field.label)
+                picker = Picker(card, accessible_name=field.label)
                 picker.addItems([self.tr("Choose…"), *(option.label for option in field.options)])
                 values = [option.value for option in field.options]
                 first = values.index(field.default) + 1 if field.default in values else 0
@@ -97,7 +94,7 @@ class FormRow(QObject):
             case QLineEdit() as line:
                 written = line.text() if self.field.kind == "text" else line.text().strip()
                 return (written if self.field.kind == "text" else number_in(self.field, written)) if written else None
-            case QComboBox() as picker:
+            case Picker() as picker:
                 at = picker.currentIndex()
                 return self.field.options[at - 1].value if at > 0 else None
             case QCheckBox() as tick if self._has_tick:
@@ -145,7 +142,7 @@ class FormRow(QObject):
         match self._controls[0]:
             case QLineEdit() as line:
                 self._drafts[self._key] = line.text()
-            case QComboBox() as picker:
+            case Picker() as picker:
                 self._drafts[self._key] = str(picker.currentIndex())
             case _:
                 self._drafts[self._key] = " ".join(str(at) for at, tick in enumerate(self._ticks) if tick.isChecked())
@@ -160,13 +157,6 @@ class FormRow(QObject):
         for control in self._controls:
             control.setAccessibleDescription(" ".join(filter(None, (mistake, self.field.description))))
         self.resized.emit()
-
-
-class _Picker(QComboBox):
-    """Leaves the wheel to the conversation: scrolling must not choose."""
-
-    def wheelEvent(self, e: QWheelEvent) -> None:
-        e.ignore()
 
 
 class ServerQuestionCard(RequestCard):
