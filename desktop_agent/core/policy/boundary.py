@@ -6,6 +6,7 @@ is every change recorded.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +18,13 @@ from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
 """Folders that no edit tool writes to: a broken `.git` is not a file change that the user can review."""
+
+_HOME = re.compile(r"~[^/]*(?=/|$)")
+_VARIABLE = re.compile(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
+_WINDOWS = re.compile(r"[A-Za-z]:[/\\]|\\\\|[^/\\]+\\(?!x[0-9a-f]{2})\w")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://")
+
+_RELATIVE = "Write the path relative to the workspace, with '/' between its parts."
 
 _HANDLES = Path("/proc/self/fd")
 
@@ -94,6 +102,8 @@ class Boundary:
     def _locate(self, text: str) -> Path:
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")
+        if os.name != "nt" and not os.path.lexists(self.root / text.partition("/")[0]) and (why := self._misread(text)):
+            raise ToolError(f"The path {text!r} cannot be used: {why}", error_type="validation")
         # normpath only joins and squeezes here; `..` behind a symlink is settled by resolving the parent for real.
         joined = self.root / text
         try:
@@ -103,6 +113,27 @@ class Boundary:
         if joined.name in ("", ".."):
             return Path(os.path.realpath(joined))
         return parent / joined.name
+
+    def _misread(self, text: str) -> str:
+        """Return what to write in place of a path for a shell, for Windows or a browser; empty if it is none.
+
+        Taken as it stands, it would name a file that nobody meant, such as one in a folder `~`.
+        """
+        if found := _HOME.match(text):
+            meant = Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111  # `~nobody` stays as it is
+            if meant.is_relative_to(self.root):
+                return f"'~' is not expanded. Write {meant.relative_to(self.root).as_posix()!r}."
+            if meant.is_absolute() or found[0] == "~":
+                return f"'~' is not expanded, and {str(meant)!r} is outside the workspace. {_RELATIVE}"
+        elif found := _VARIABLE.match(text):
+            return f"{found[0]} is not expanded. {_RELATIVE}"
+        elif found := _ADDRESS.match(text):
+            return f"it is an address. {_RELATIVE}"
+        elif found := _WINDOWS.match(text):
+            plain = text.replace("\\", "/")
+            is_whole = found[0][1] == ":" or plain.startswith("//")
+            return f"this is not Windows. {_RELATIVE if is_whole else f'Write {plain!r}.'}"
+        return ""
 
     def _require_inside(self, real: Path, text: str) -> None:
         if not any(_lies_in(real, folder) for folder in (self.root, *self.allowed)):

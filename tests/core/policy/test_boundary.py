@@ -1,5 +1,6 @@
 """Paths on a real disk: what leads out of the workspace, and what only seems to."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -41,6 +42,40 @@ def test_what_leads_outside_is_refused(root: Path, path: str) -> None:
 @pytest.mark.parametrize(("path", "relative"), [("a..b", "a..b"), ("in/x", "sub/x"), ("sub/../a", "a"), ("./a", "a")])
 def test_what_only_looks_like_it_leads_outside_is_fine(root: Path, path: str, relative: str) -> None:
     assert Boundary(root).for_writing(path).relative == relative
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("~", "is outside the workspace"),
+        ("~/f.txt", "is outside the workspace"),
+        ("~/work/sub/f.txt", "Write 'sub/f.txt'"),
+        ("$HOME/f.txt", "$HOME is not expanded"),
+        ("${HOME}/f.txt", "${HOME} is not expanded"),
+        ("%USERPROFILE%\\f.txt", "%USERPROFILE% is not expanded"),
+        ("C:\\Users\\me\\x.txt", "relative to the workspace"),
+        ("c:/Users/me/x.txt", "relative to the workspace"),
+        ("\\\\server\\share\\x.txt", "relative to the workspace"),
+        ("sub\\new\\x.txt", "Write 'sub/new/x.txt'"),
+        ("file:///tmp/x.txt", "it is an address"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="there, these are paths")
+def test_a_path_of_another_world_is_refused_with_what_to_write(
+    root: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str
+) -> None:
+    monkeypatch.setenv("HOME", str(root.parent))
+    for resolve in (Boundary(root).for_reading, Boundary(root).for_writing):
+        with pytest.raises(ToolError) as caught:
+            resolve(path)
+        assert says in str(caught.value)
+        assert caught.value.error_type == "validation"
+
+
+@pytest.mark.parametrize("name", ["~", "~$report.docx", "a\\b", "dev\\x2dlabel.swap", "$x", "50%", "a~", "nobody:x"])
+def test_a_name_that_somebody_did_give_is_a_name(root: Path, name: str) -> None:
+    (root / name).write_text("x")
+    assert Boundary(root).for_writing(name).relative == name
 
 
 @pytest.mark.parametrize(

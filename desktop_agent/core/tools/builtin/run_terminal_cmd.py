@@ -103,7 +103,7 @@ class RunTerminalCmdArguments(ToolArguments):
     def _can_run_unattended(self) -> "RunTerminalCmdArguments":
         if self.is_background and self.stdin is not None:
             raise ValueError("stdin not supported with background jobs")
-        if not self.is_background and (program := interactive_program(self.command)):
+        if not self.is_background and (program := interactive_program(self.command, has_terminal=self.tty)):
             raise ValueError(
                 f"Refusing to run interactive program '{program}' in foreground; set is_background=true or choose a "
                 "non-interactive flag."
@@ -358,10 +358,12 @@ _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 """Characters for which the parser refuses a whole line, such as a carriage return."""
 
 
-def interactive_program(command: str) -> str | None:
+def interactive_program(command: str, *, has_terminal: bool = False) -> str | None:
+    """Return the first program that would wait for a user. Without a terminal, a pager prints what it is sent."""
     for segment in parse(_NOT_PLAIN.sub(" ", command[:_LONGEST_READ])).segments:
         name = segment.program.rpartition("/")[2]
         is_quiet = any(_QUIET_OPTIONS.fullmatch(word) for word in segment.words[1:])
-        if name in _PROGRAMS and not is_quiet and "ssh" not in segment.wrappers:
+        is_printing = name in _PAGERS and segment.is_piped and not has_terminal
+        if name in _PROGRAMS and not is_quiet and not is_printing and "ssh" not in segment.wrappers:
             return name
     return None

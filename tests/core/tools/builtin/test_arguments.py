@@ -42,7 +42,7 @@ WRONG: dict[str, list[tuple[JsonObject, str]]] = {
             {"command": "vim a.txt", "tty": True},
             r"Refusing to run interactive program 'vim'.* flag\. Its arguments are",
         ),
-        ({"command": "git log | less"}, "Refusing to run interactive program 'less'"),
+        ({"command": "git log | less", "tty": True}, "Refusing to run interactive program 'less'"),
     ],
 }
 """What no schema says, beside the rows of `tests/e2e/matrix`; `test_tool_matrix.py` breaks each rule of each schema."""
