@@ -2,9 +2,10 @@
 
 It reads the request, and as `diff` what an edit would change, as one JSON object on standard input. It writes its
 answer as one JSON object to standard output:
-`{"decision": "allow"}`, `{"decision": "deny", "message": "Not on a Friday."}`, or, for a command,
-`{"decision": "edit", "command": "pytest -q"}`. `allow` and `edit` may have a `scope`, one of those that the request
-offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
+`{"decision": "allow"}`, `{"decision": "deny", "message": "Not on a Friday."}`, for a command
+`{"decision": "edit", "command": "pytest -q"}`, or for a server's form
+`{"decision": "allow", "answers": {"name": "Ada"}}`. `allow` and `edit` may have a `scope`, one of those that the
+request offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, UsageError
@@ -23,7 +24,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.protocol.codec import encode
-from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
+from desktop_agent.core.protocol.model import Aborted, Allowed, Answer, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.output import Sink
@@ -97,10 +98,13 @@ def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
         return Aborted(reason=f"the answer of the approval command is not as documented ({error})")
     if fields.decision == "deny":
         return Denied(message=fields.message)
-    if fields.scope not in {"once", *(offer.scope for offer in request.scopes)}:
+    is_sampling = request.question is not None and request.question.sampling is not None
+    if fields.scope not in {"once", "session" if is_sampling else "once", *(offer.scope for offer in request.scopes)}:
         return Aborted(reason=f"the approval command answered with a scope that is not offered: {fields.scope}")
+    if fields.answers and (request.question is None or not request.question.fields):
+        return Aborted(reason="the approval command filled in a form where there is none")
     if fields.decision == "allow":
-        return Allowed(scope=fields.scope)
+        return Allowed(scope=fields.scope, answers=fields.answers)
     if request.command is None or not fields.command.strip():
         return Aborted(reason="the approval command edited a command where there is none")
     return Allowed(scope=fields.scope, edited_command=fields.command)
@@ -113,6 +117,8 @@ class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     command: str = ""
     """The command to run instead, with an edit."""
     scope: ApprovalScope = "once"
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    """The fields of a server's form, with an allow."""
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -129,7 +129,11 @@ def collect_result(
                         for notice in notices
                         if notice.level == "error" and notice.turn in (None, *turns)
                     ),
-                    *(_describe_unanswered(entry) for entry in tools if isinstance(entry.decision, Aborted)),
+                    *(
+                        _describe_unanswered(entry)
+                        for entry in tools
+                        if entry.unanswered or isinstance(entry.decision, Aborted)
+                    ),
                     *_describe_end(last, tools, transcript.session.session_id),
                 )
             )
@@ -186,10 +190,17 @@ def _call_of(entry: ToolEntry) -> str:
 
 
 def _describe_unanswered(entry: ToolEntry) -> str:
-    assert isinstance(entry.decision, Aborted)
-    why = f" {entry.approval.reason}" if entry.approval is not None else ""
-    answer = entry.decision.reason
-    return on_one_line(f"{_call_of(entry)} needs an approval.{why} {answer[:1].upper()}{answer[1:]}")
+    if entry.unanswered is None:
+        assert isinstance(entry.decision, Aborted)
+        needs, why, answer = "needs an approval.", "", entry.decision.reason
+    else:
+        request, aborted = entry.unanswered
+        answer, question = aborted.reason, request.question
+        needs, why = "needs an approval.", f" {request.reason}"
+        if question is not None:
+            needs, why = "needs an answer.", f" {request.title}: {question.message}".removesuffix(": ")
+            why += "" if why.endswith((".", "?", "!")) else "."
+    return on_one_line(f"{_call_of(entry)} {needs}{why} {answer[:1].upper()}{answer[1:]}")
 
 
 def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:

@@ -33,10 +33,9 @@ from desktop_agent.library.turns import Approver, OpenQuestions, ServedSession
 
 T = TypeVar("T")
 
-UNATTENDED = (
-    "no user can answer here. With the approval policy on_request edits need no answer, and neither do commands that a "
-    "sandbox confines."
-)
+UNATTENDED = "no user can answer here."
+_POLICY = " With the approval policy on_request edits need no answer, and neither do commands that a sandbox confines."
+_PROGRAM = " A program can answer it: --approval-command."
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -60,8 +59,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """What the final answer must be. The model is asked again, `OutputSchema.corrections` times, if it is not."""
 
 
-def unattended(_request: ApprovalRequest) -> Decision:
-    return Aborted(reason=UNATTENDED)
+def unattended(request: ApprovalRequest) -> Decision:
+    return Aborted(reason=UNATTENDED + (_POLICY if request.command is not None or request.changes else _PROGRAM))
 
 
 class _Run:

@@ -14,6 +14,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
@@ -23,6 +24,9 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
+
+_NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
+"""The model of the session: none of a vendor, whose requests would be booked as paid ones."""
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
@@ -74,7 +78,7 @@ class SingleCall:
         tools: Sequence[AnyTool] | None = None,
     ) -> None:
         async def scripted(_model: ModelRef) -> Provider:
-            return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
+            return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]), cost_usd=0.0)
 
         self._options = options
         self._result: ToolResult | None = None
@@ -84,7 +88,9 @@ class SingleCall:
             RunOptions(
                 prompts=(f"tools call {options.tool}",),
                 workspace=options.workspace,
-                session=SessionOptions(approval=options.approval, sandbox=options.sandbox, purpose="call"),
+                session=SessionOptions(
+                    model=_NO_VENDOR, approval=options.approval, sandbox=options.sandbox, purpose="call"
+                ),
             ),
             listener=self._hear,
         )

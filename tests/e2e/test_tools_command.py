@@ -149,3 +149,11 @@ def test_a_full_disk_is_named_and_leaves_no_session(
     full_disk.make_room()
     assert main(["sessions", "verify"]) == 0
     assert main(["tools", "call", "read_file", '{"path": "a.txt"}', "--workspace", str(workspace)]) == 0
+
+
+def test_a_call_is_no_paid_request_of_a_vendor(agent: Agent) -> None:
+    agent.call("read_file", {"path": "a.txt"})
+
+    _, document = agent.command("costs")
+
+    assert [(one["provider"], one["usage"]["cost_usd"]) for one in document["costs"]] == [("demo", 0)]

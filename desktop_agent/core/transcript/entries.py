@@ -88,6 +88,8 @@ class ToolEntry(Struct, kw_only=True):
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
     permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
+    unanswered: tuple[ApprovalRequest, Aborted] | None = None
+    """The last question about it, or of its server, that got no answer."""
     """How the call was approved, kept while its server asks the user something."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
@@ -123,6 +125,8 @@ class ToolEntry(Struct, kw_only=True):
 
     def resolve(self, decision: Decision, at: datetime) -> None:
         self.decision, self.judged = decision, None
+        if self.approval is not None and isinstance(decision, Aborted):
+            self.unanswered = self.approval, decision
         if self.approval is not None and self.approval.question is not None:
             self.approval, self.decision = self.permission
         if self.waiting_since is not None:

@@ -34,6 +34,16 @@ async def book(ctx: Context) -> str | InputRequiredResult:
 
 
 @server.tool()
+async def ask_name(ctx: Context) -> str | InputRequiredResult:
+    """Ask for a name, then say it."""
+    if ctx.input_responses is None:
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        form = ElicitRequestFormParams(message="Who are you?", requested_schema=schema)
+        return InputRequiredResult(input_requests={"name": ElicitRequest(params=form)})
+    return str([each.content for each in ctx.input_responses.values() if isinstance(each, ElicitResult)])
+
+
+@server.tool()
 async def nag() -> str | InputRequiredResult:
     """Ask, whatever the answer."""
     form = ElicitRequestFormParams(message="Sure?", requested_schema={"type": "object", "properties": {}})

@@ -1,11 +1,17 @@
-"""A server that asks the model in a run without a user: the run ends with an exit code of its own."""
+"""What a server asks, in a run without a user: a program answers, or the run ends and says so."""
 
+import json
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from tests.command_line import Ran
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.run.agent import Agent
-from tests.servers.script import reply, text, tool_use
+from tests.servers.script import ToolUse, reply, text, tool_use
 from tests.servers.threaded import serve
 
 ASKED = {"messages": [{"role": "user", "content": {"type": "text", "text": "Name a colour."}}], "maxTokens": 50}
@@ -20,19 +26,82 @@ created_at = 2026-11-21T21:37:00Z
 """
 
 
-def test_what_a_server_asks_the_model_ends_the_run_with_code_3(
-    agent: Agent, workspace: Path, isolated_home: Path
-) -> None:
+FORM = {
+    "message": "Who are you?",
+    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+OLD = ("program", ["-S", str(PROGRAM)])
+NEW = ("stateless", [str(PROGRAM.with_name("stateless.py"))])
+
+
+@pytest.fixture(params=[OLD, NEW], ids=["handshake", "stateless"])
+def server(request: pytest.FixtureRequest, agent: Agent, isolated_home: Path) -> str:
+    """Return the name of a server, of either era, whose tools need no approval."""
     config = isolated_home / "desktop-agent" / "config"
     config.mkdir(parents=True, exist_ok=True)
-    server = f'name = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}"]\n'
-    (config / "config.toml").write_text(f"[[mcp.definitions]]\n{server}")
-    (config / "rules.toml").write_text(RULE)
+    for name, args in (OLD, NEW):
+        entry = f'[[mcp.definitions]]\nname = "{name}"\ncommand = "{sys.executable}"\nargs = {json.dumps(args)}\n'
+        if name == request.param[0]:
+            (config / "config.toml").write_text(entry)
+            (config / "rules.toml").write_text(RULE.replace("program", name))
+    assert agent("mcp", "test", request.param[0], "--accept").code == 0
+    return request.param[0]
 
-    with serve(reply(tool_use("program__sample", request=ASKED)), reply(text("Red."))) as model:
+
+def form_of(server: str) -> ToolUse:
+    return tool_use("program__ask", request=FORM) if server == "program" else tool_use("stateless__ask_name")
+
+
+def sampling_of(server: str) -> ToolUse:
+    return tool_use("program__sample", request=ASKED) if server == "program" else tool_use("stateless__colour")
+
+
+@pytest.mark.parametrize("asking", [form_of, sampling_of])
+def test_what_a_server_asks_ends_the_run_with_code_3_and_says_so(
+    agent: Agent, workspace: Path, server: str, asking: Callable[[str], ToolUse]
+) -> None:
+    with serve(reply(asking(server)), reply(text("Red."))) as model:
         ran = agent.run(workspace, model.url)
         requests = len(model.messages)
 
     assert ran.code == 3
     assert ran.json["stopped_reason"] == "approval_required"
     assert requests == 1
+    (problem,) = ran.json["problems"]
+    assert f"{server} " in problem
+    assert "No user can answer here. A program can answer it: --approval-command." in problem
+    assert problem in ran.err
+
+
+def answered(agent: Agent, workspace: Path, server: str, answer: object) -> tuple[Ran, str]:
+    """Run a call whose form the program answers; return the run, and what the model got of the call."""
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(f'print({json.dumps(answer)!r})')}"
+    with serve(reply(form_of(server)), reply(text("ok"))) as model:
+        ran = agent.run(workspace, model.url, "--approval-command", command)
+        return ran, str(model.messages[-1].fields)
+
+
+def test_a_program_fills_in_a_form(agent: Agent, workspace: Path, server: str) -> None:
+    ran, got = answered(agent, workspace, server, {"decision": "allow", "answers": {"name": "Ada"}})
+
+    assert ran.code == 0
+    assert "Ada" in got
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (None, "name: This is needed."),
+        ({"name": 7}, "name: This is a text."),
+        ({"nom": "Ada"}, "There is no field nom."),
+    ],
+)
+def test_answers_that_do_not_fit_a_form_end_the_run_in_words(
+    agent: Agent, workspace: Path, server: str, answers: object, why: str
+) -> None:
+    given = {"decision": "allow"} | ({} if answers is None else {"answers": answers})
+
+    ran, _ = answered(agent, workspace, server, given)
+
+    assert ran.code == 3
+    assert why in ran.err

@@ -101,7 +101,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         try:
             await self._record_start(call)
             result = await self.executor.run(call)
-            is_unanswered = call.is_unanswered
         except NotApprovedError as error:
             result = _failure(error)
             is_unanswered = error.is_unanswered
@@ -121,7 +120,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
         if call.confinement:  # said also when the command failed or was stopped
             result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
-        outcomes[call.block.id] = CallOutcome(result, is_unanswered)
+        outcomes[call.block.id] = CallOutcome(result, is_unanswered or call.is_unanswered)
         await self._record_end(call, result, self.clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
             raise cancelled

@@ -24,6 +24,7 @@ from desktop_agent.core.mcp.client import (
 )
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
+from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
@@ -197,5 +198,11 @@ class ServerQuestions(Struct, frozen=True, eq=False):
             arguments_digest=arguments_digest(call),
             question=question,
         )
+
+        async def confirmed(decision: Decision) -> Decision:
+            answers = decision.answers if isinstance(decision, Allowed) else None
+            mistake = "" if answers is None else mistake_in_answers(question, answers)
+            return Aborted(reason=f"the answers do not fit the form. {mistake}") if mistake else decision
+
         async with self._one_at_a_time:
-            return await self._approvals.ask(turn, request)
+            return await self._approvals.ask(turn, request, confirmed)

@@ -69,7 +69,7 @@ async def test_what_is_no_answer_is_not_sent_as_one(ground: Ground, decision: De
         ended = await s.rx.expect(ev.TurnEnded)
 
     assert f'"action": "{action}"' in reply
-    assert ended.reason == ("approval_required" if isinstance(decision, Aborted) else "completed")
+    assert ended.reason == ("approval_required" if action == "cancel" else "completed")
 
 
 async def test_stopping_the_turn_ends_the_question_before_the_call(ground: Ground) -> None:
