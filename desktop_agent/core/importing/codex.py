@@ -19,7 +19,14 @@ from typing import cast
 from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.foreign_file import FileFacts, read_objects, time_in, whole_in, without_leading_blocks
+from desktop_agent.core.importing.foreign_file import (
+    FileFacts,
+    read_objects,
+    time_in,
+    whole_in,
+    without_leading_blocks,
+    words_in,
+)
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.strict_json import parse_arguments
@@ -34,8 +41,11 @@ _OWN_TAGS = (
     "environment_context", "user_instructions", "permissions instructions", "turn_aborted", "skill",
     "collaboration_mode", "subagent_notification", "INSTRUCTIONS",
 )  # fmt: skip
-_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*")
-_EDITOR_CONTEXT = re.compile(r"# Context from my IDE setup:.*?^## My request for [^\n]*:\s*", re.DOTALL | re.MULTILINE)
+_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*(?=\s*<INSTRUCTIONS>)")
+_EDITOR_CONTEXT = re.compile(
+    r"\s*# (?:Context from my IDE setup|Files mentioned by the user):.*?^## My request for [^\n]*:\s*",
+    re.DOTALL | re.MULTILINE,
+)
 _PROVIDER = "openai"
 _PICTURE_START = "data:image/"
 
@@ -100,7 +110,12 @@ class _Telling(Struct):
                 self._model = text_in(payload, "model") or self._model
             case "compacted":
                 self.flush()
-                self.conversation.summarise(text_in(payload, "message"), at)
+                summary = text_in(payload, "message")
+                self.conversation.summarise(summary, at)
+                # A resumed session may have what was written before only here, with the summary as one of the messages.
+                for item in objects_in(payload, "replacement_history"):
+                    texts = words_in(item.get("content")) if text_in(item, "role") == "user" else []
+                    self._typed |= {text: at for text in texts if not summary or summary not in text}
             case kind if kind in _ITEMS:
                 self._item(fields, at)
             case _:
@@ -109,8 +124,8 @@ class _Telling(Struct):
     def end(self, unreadable: list[str]) -> None:
         self.flush()
         for text, at in self._typed.items():
-            if text.strip() not in self._prompts:
-                self.conversation.keep_words("Written, and not part of the conversation", text, at)
+            if (typed := _typed(text)).strip() not in self._prompts:
+                self.conversation.keep_words("Written, and not part of the conversation", typed, at)
         for text in unreadable:
             self.conversation.keep_words("A line that could not be read", text, None)
 
@@ -123,6 +138,8 @@ class _Telling(Struct):
         match text_in(payload, "type"):
             case "user_message":
                 self._typed[text_in(payload, "message")] = at
+            case "entered_review_mode":
+                self._typed[text_in(object_in(payload, "target"), "instructions")] = at
             case "turn_aborted":
                 self.flush()
                 self.conversation.end("interrupted", at)
@@ -177,10 +194,9 @@ class _Telling(Struct):
         self.flush()
         own = 0
         prompt: list[str] = []
-        for text in _texts(item):
-            rest = _AGENTS_FILE.sub("", text, count=1) if _AGENTS_FILE.match(text) else text
-            rest, blocks = without_leading_blocks(rest, _OWN_TAGS)
-            own += bool(blocks) or rest != text
+        for text in words_in(item.get("content")):
+            rest = _typed(text)
+            own += rest != text
             prompt += [rest] if rest.strip() else []
         if pictures := sum(part.get("type") == "input_image" for part in objects_in(item, "content")):
             self.conversation.left_out["pictures and files in prompts"] += pictures
@@ -211,6 +227,12 @@ class _Telling(Struct):
         self._blocks.append(ToolUseBlock(id=call_id, name="web_search", arguments={"query": query}))
         self.flush()
         self.conversation.answer(call_id, "", at)
+
+
+def _typed(text: str) -> str:
+    """Return what the person typed of a text, without what the program put in front of it."""
+    agents_file = _AGENTS_FILE.match(text)
+    return without_leading_blocks(text[agents_file.end() :] if agents_file else text, _OWN_TAGS)[0]
 
 
 def _texts(item: JsonObject) -> list[str]:

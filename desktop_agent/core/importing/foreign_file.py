@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct, field
 
@@ -91,11 +91,30 @@ def _joined_objects(line: Line) -> list[JsonObject]:
 
 
 def without_leading_blocks(text: str, tags: Collection[str]) -> tuple[str, dict[str, str]]:
-    """Return a text without the `<tag>…</tag>` blocks that a program put in front of it, and their contents by tag."""
+    """Return a text without the `<tag>…</tag>` blocks that a program put in front of it, and their contents by tag.
+
+    The contents of several blocks of a tag are lines of one text.
+    """
     block = re.compile(rf"\s*<({'|'.join(map(re.escape, tags))})(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
     contents: dict[str, str] = {}
     at = 0
     while found := block.match(text, at):
-        contents[found[1]] = found[2].strip()
+        contents[found[1]] = "\n".join(filter(None, (contents.get(found[1]), found[2].strip())))
         at = found.end()
     return text[at:].strip() if at else text, contents
+
+
+def words_in(content: object) -> list[str]:
+    """Return the texts of a message of the user; a block of an unknown kind as it stands in the file."""
+    texts: list[str] = []
+    for block in cast("list[object]", content) if isinstance(content, list) else [content]:
+        match block:
+            case str():
+                texts.append(block)
+            case {"type": "tool_result" | "image" | "document" | "input_image" | "input_file"} | None:
+                pass
+            case {"text": str(text)}:
+                texts.append(text)
+            case _:
+                texts.append(json.dumps(block, ensure_ascii=False))
+    return [text for text in texts if text.strip()]
