@@ -1,13 +1,16 @@
 """In the real window the keyboard stays where the user works: after a card, a dialog, a drawer."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
+from desktop_agent.app import Window
+from desktop_agent.ui.runtime.painting import show_painted
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -92,3 +95,33 @@ def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
         assert focused(user) == "Message"
 
     go(["--demo"], journey)
+
+
+@pytest.mark.parametrize("way", ["", "--continue", "--resume"])
+def test_a_window_that_opens_and_an_inbox_that_closes_have_the_keyboard_in_the_message(
+    way: str, go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
+) -> None:
+    add_panels = Window.add_panels
+
+    def add_to_painted(window: Window) -> None:
+        if not window.main_window.isVisible():
+            show_painted(qapp, window.main_window, window.main_window.top_bar)
+            assert window.main_window.top_bar.isAncestorOf(cast("QWidget", QApplication.focusWidget())), "by Qt"
+        add_panels(window)
+
+    async def first(user: Driver) -> None:
+        await user.type("composer", "What is in here?")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+
+    async def journey(user: Driver) -> None:
+        assert QApplication.focusWidget() is user.composer.edit
+        user.actions.open_inbox.trigger()
+        inbox = await user.see(QWidget, "inboxPopup")
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(inbox.isHidden, "the inbox is closed")
+        assert QApplication.focusWidget() is user.composer.edit
+
+    go([str(project), "--provider", "demo"], first)
+    monkeypatch.setattr(Window, "add_panels", add_to_painted)  # as the program does
+    go([str(project), *filter(None, [way])], journey)

@@ -61,6 +61,7 @@ class Serving(QObject):
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self.panels.spawner.start()
         self.panels.icons.load()
+        self.panels.composer.setFocus()  # Qt gave it to the first button, when there was nothing else
         watchdog = Watchdog(self._window)
         watchdog.start()
         movement = Movement(cast("QApplication", QApplication.instance()), self._window, self._theme)

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from html import escape
-from typing import cast
 
 from PySide6.QtCore import QModelIndex, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
-from shiboken6 import isValid
 
 from desktop_agent.ui.palette.palette_entries import PREFIXES, PaletteEntry, PaletteQuery, PaletteRow, Scope, query_of
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
@@ -89,7 +87,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._shown: PaletteQuery | None = None
         self._is_choosing = False
         """Whether Enter was pressed before the rows were there."""
-        self._before: QWidget | None = None
         set_names(self._field, "paletteField", self.tr("Command palette"))
         set_names(self._list, "paletteList", self.tr("Matches"))
         self._list.setItemDelegate(PaletteDelegate(self._model, theme, self._ring, self._list))
@@ -115,8 +112,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_popup()
             return
-        if not self.is_open:
-            self._before = cast("QWidget | None", self._over.window().focusWidget())
         self._begin()
         self._base = base
         self._shown = None
@@ -130,9 +125,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
 
     def close_popup(self) -> None:
         self._is_choosing = False
-        before, self._before = self._before, None
-        if before is not None and isValid(before) and before.isVisible() and self._field.hasFocus():
-            before.setFocus(Qt.FocusReason.OtherFocusReason)
         super().close_popup()
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QRegion, QResizeEvent, QWindow
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
+from shiboken6 import isValid
 
 from desktop_agent.ui.theme import Radius, Theme
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_box, set_up_list, stepped
@@ -20,6 +21,8 @@ _INSIDE: Final = 4
 class Popup(QFrame):
     """A surface with a border. Escape closes it, and so does a press outside, which also reaches its target.
 
+    Closing returns the focus to where it was.
+
     Not drawn by the style sheet: with round corners, Qt takes a widget for translucent and paints everything below it
     with each typed key. Here the corners are masked, and the rest is opaque.
     """
@@ -31,6 +34,7 @@ class Popup(QFrame):
         self._over = over
         self._button = button
         self._frame_theme = theme
+        self._before: QWidget | None = None
         self._window: QWindow | None = None
         """Watched while the popup is open.
 
@@ -54,9 +58,22 @@ class Popup(QFrame):
             self.is_open = False
             if self._window is not None:
                 self._window.removeEventFilter(self)
+            before, now = self._before, self._focused() or self._over
+            if (
+                before is not None
+                and isValid(before)
+                and before.isVisible()
+                and (now is self or self.isAncestorOf(now))
+            ):
+                before.setFocus(Qt.FocusReason.OtherFocusReason)
             self.hide()
 
+    def _focused(self) -> QWidget | None:
+        return self._over.window().focusWidget()
+
     def _begin(self) -> None:
+        if not self.is_open:
+            self._before = self._focused()
         self.is_open = True
         self._window = self._over.window().windowHandle()
         self._window.installEventFilter(self)
