@@ -6,6 +6,7 @@ more.
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
@@ -16,11 +17,13 @@ from msgspec import Struct
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.file_types import HEAD_BYTES
+from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, not_found, path_read
-from desktop_agent.core.tools.files.listing import Glob
+from desktop_agent.core.tools.files.listing import Glob, left_out
 from desktop_agent.core.tools.files.ripgrep import (
     MOST_CARDS,
     GrepMatches,
@@ -31,11 +34,14 @@ from desktop_agent.core.tools.files.ripgrep import (
     relative_to,
     run_ripgrep,
 )
+from desktop_agent.core.tools.files.text_files import looks_binary
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 MOST_COLLECTED = 5_000
 MOST_FILES = 100_000
 MOST_RETURNED_BYTES = 60_000
+_MOST_NAMED = 200 if os.name == "nt" else 5_000
+"""Files named to ripgrep beside the folder: a command line has a limit."""
 
 _ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
 _LONGEST_REASON = 600
@@ -91,7 +97,9 @@ class Grep(ReadTool[GrepArguments]):
         return (path_read(arguments.path, context),)
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
-        search = await asyncio.to_thread(_prepare, arguments, context)
+        place = await asyncio.to_thread(_place, arguments, context)
+        others = await left_out(place.absolute, arguments.path, context) if place.absolute.is_dir() else []
+        search = await asyncio.to_thread(_prepare, arguments, place, others, context)
         match arguments.output_mode:
             case "content":
                 return await _content(arguments, search, context)
@@ -180,17 +188,37 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
     return _result(answer, is_cut=bool(more), cards=cards, total_matches=total, files=len(counts))
 
 
-def _prepare(arguments: GrepArguments, context: ToolContext) -> _Search:
+def _place(arguments: GrepArguments, context: ToolContext) -> ResolvedPath:
     place = context.boundary.follow(context.boundary.for_reading(arguments.path))
     if not place.absolute.exists():
         raise not_found(arguments.path, place.absolute, context.boundary)
     if not place.absolute.is_file() and not place.absolute.is_dir():  # a pipe would be waited for without end
         raise ToolError(f"{arguments.path} is a device, pipe or socket, which cannot be searched.")
+    return place
+
+
+def _prepare(arguments: GrepArguments, place: ResolvedPath, others: list[str], context: ToolContext) -> _Search:
     # An absolute path is answered with absolute paths.
     where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
     include = Glob(arguments.include) if arguments.include is not None else None
-    command = prepare([*_options(arguments, include), "--", where], folder=context.boundary.root, context=context)
-    return _Search(command, _Filter(where, include if place.absolute.is_dir() else None), where)
+    accepts = _Filter(where, include if place.absolute.is_dir() else None)
+    # Ripgrep searches what is named to it whatever the rules say, even binary files.
+    named = [
+        f"{where}/{path}"
+        for path in others[:_MOST_NAMED]
+        if accepts(path if where == "." else f"{where}/{path}") and not _is_binary(place.absolute / path)
+    ]
+    options = _options(arguments, include)
+    command = prepare([*options, "--", where, *named], folder=context.boundary.root, context=context)
+    return _Search(command, accepts, where)
+
+
+def _is_binary(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return looks_binary(file.read(HEAD_BYTES))
+    except OSError:
+        return True
 
 
 def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:

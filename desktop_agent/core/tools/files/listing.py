@@ -2,8 +2,9 @@ r"""The files of a folder as the project sees them: without ignored files, `.git
 
 Two programs provide this. For a whole repository git is faster, and also right about tracked files that match an ignore
 rule. Ripgrep lists everything else, and replaces git where git cannot answer completely: without a repository, below an
-ignored folder, with submodules or repositories inside. Git runs none of the programs that a repository's own
-configuration could name.
+ignored folder, with submodules or repositories inside. What git tracks against a rule is added to its list, and to what
+`grep` searches (`left_out`), so that all tools agree on which files there are. Git runs none of the programs that a
+repository's own configuration could name.
 
 A glob has the same meaning everywhere, that of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and
 `[!a-z]` are sets, `{a,b}` are alternatives, `\` escapes the next character. A pattern without `/` is matched against
@@ -31,6 +32,9 @@ MOST_COLLECTED = 200_000
 MOST_RETURNED_BYTES = 80_000
 
 _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
+_ONLY_FOR_RIPGREP = (".gitmodules", ".ignore", ".rgignore")
+"""Files whose effect git does not have in its answer, so that ripgrep lists such a folder."""
+
 _MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -64,6 +68,32 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
         if answer is not None and b"/\0" not in answer:
             return await asyncio.to_thread(_known, answer)
     return await _from_ripgrep(folder, name, context, depth)
+
+
+async def left_out(folder: Path, name: str, context: SearchGround) -> list[str]:
+    """Return the files below `folder` that ripgrep leaves out although git tracks them. Raises like `list_paths`."""
+    tracked = await _tracked_anyway(folder)
+    if not tracked:
+        return []
+    found, _ = await _walked(folder, name, context, None)
+    walked = await asyncio.to_thread(lambda: set(_decoded(found, [])))
+    return [path for path in tracked if path not in walked]
+
+
+async def _tracked_anyway(folder: Path) -> list[str]:
+    """Return the files below `folder` that git tracks although a rule ignores them."""
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
+        return []
+    async with pinned(repository) as git:
+        answer = await _ls_files(git, "--cached", "--ignored", "--exclude-standard")
+    return await asyncio.to_thread(_regular, folder, answer) if answer else []
+
+
+def _regular(folder: Path, answer: bytes) -> list[str]:
+    base = f"{folder}/"
+    found = (path for path in sorted(dict.fromkeys(_plain(answer))) if SKIPPED.isdisjoint(path.split("/")))
+    return [path for path in found if os.path.isfile(base + path) and not os.path.islink(base + path)]  # noqa: PTH113, PTH114  # text
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
@@ -121,6 +151,12 @@ def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int
 
 
 async def _from_ripgrep(folder: Path, name: str, context: SearchGround, depth: int | None) -> FileListing:
+    found, is_partial = await _walked(folder, name, context, depth)
+    tracked = [path for path in await _tracked_anyway(folder) if depth is None or path.count("/") < depth]
+    return FileListing(await asyncio.to_thread(_decoded, found, tracked), is_partial)
+
+
+async def _walked(folder: Path, name: str, context: SearchGround, depth: int | None) -> tuple[list[bytes], bool]:
     options = ["--files", "--null", "--hidden"]
     if depth is not None:
         options.append(f"--max-depth={depth}")
@@ -135,11 +171,12 @@ async def _from_ripgrep(folder: Path, name: str, context: SearchGround, depth: i
     if end.exit_code == 2 and not found:
         raise ToolError(f"{name} could not be listed: {end.errors.strip()}")
     del found[MOST_COLLECTED:]
-    return FileListing(await asyncio.to_thread(_decoded, found), end.is_stopped)
+    return found, end.is_stopped
 
 
-def _decoded(found: list[bytes]) -> list[str]:
-    return sorted(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else []
+def _decoded(found: list[bytes], others: list[str]) -> list[str]:
+    listed = b"\0".join(found).decode("utf-8", "replace").split("\0") if found else []
+    return sorted({*listed, *others} if others else listed)
 
 
 async def _measured_by_git(
@@ -166,7 +203,7 @@ async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
 
 def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
     """Return the repository of `folder` if git can list it: the workspace, its top, and no submodules. Blocks."""
-    if folder != context.boundary.root or (folder / ".gitmodules").exists():
+    if folder != context.boundary.root or any((folder / name).exists() for name in _ONLY_FOR_RIPGREP):
         return None
     repository = find_repository(folder)
     return repository if repository is not None and not repository.prefix else None

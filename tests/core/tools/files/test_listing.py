@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
+from desktop_agent.core.tools.builtin.grep import Grep
+from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
 from tests.core.tools.conftest import Workspace
@@ -53,6 +56,32 @@ async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repositor
     """Z-113, T-29: a tracked file counts although a rule ignores it; one that is gone does not."""
     assert await listed(repository) == ALL
     assert await measured(repository) == ALL
+
+
+@pytest.mark.parametrize("rules", ["/*\n!/*/\n", "*.py\n", "src/\n", "*\n!*.md\n"])
+@pytest.mark.parametrize("folder", [".", "src", "src/deep"])
+async def test_all_tools_agree_on_which_files_there_are(repository: Workspace, rules: str, folder: str) -> None:
+    """A tracked file counts in each of them, whatever a rule says."""
+    repository.write(".gitignore", rules)
+    git(repository, "add", "--force", "src", "README.md", "forced.log")
+    repository.write("src/ignored.py", "src")
+    (repository.root / "src/linked.py").symlink_to("main.py")
+    git(repository, "add", "--force", "src/linked.py")
+    expected = {
+        ".": {"README.md", "forced.log", "src/deep/x.py", "src/main.py"},
+        "src": {"deep/x.py", "main.py"},
+        "src/deep": {"x.py"},
+    }[folder]
+    search = {"pattern": ".", "path": folder, "output_mode": "files_with_matches"}
+    found = [path.removeprefix(f"{folder}/") for path in await repository.answer(Grep(), **search)]
+    globbed = await repository.answer(GlobFileSearch(), glob_pattern="*", target_directory=folder)
+    walked = (await repository.answer(ListFiles(), path=folder, recursive=True, include_dirs=False))["entries"]
+    flat = await repository.answer(ListFiles(), path=folder, include_dirs=False)
+    assert set(found) >= expected
+    assert len(found) == len(set(found))
+    for names in (globbed, walked):  # which have hidden files and links, too
+        assert {path for path in names if not path.startswith(".") and "linked" not in path} == set(found)
+    assert {path for path in expected if "/" not in path} <= set(flat["entries"])
 
 
 async def test_a_conflicted_file_is_listed_once(repository: Workspace) -> None:
