@@ -101,6 +101,8 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
         assert any(titles[0] in text for text in shown)
         assert not any("tools call" in text for text in shown), "a call by hand is no conversation"
         assert user.window.main_window.top_bar.title_label.text() == titles[0]
+        assert user.window.main_window.windowTitle() == f"{titles[0]} — my project"
+        assert not user.window.main_window.windowIcon().pixmap(32, 32).isNull()
         await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         await user.until_true(lambda: not user.transcript.session.session_id, "a new session is shown")
         assert user.window.main_window.top_bar.title_label.text() == "New session"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments
@@ -17,7 +18,7 @@ from desktop_agent.app.startup.early_actions import EarlyActions
 from desktop_agent.app.startup.first_sight import FirstSight, read_first_sight, show_first_sight
 from desktop_agent.app.window_panels import build_panels
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, resource_path
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.painting import Movement, make_widget_classes
@@ -61,6 +62,7 @@ class Serving(QObject):
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self.panels.spawner.start()
         self.panels.icons.load()
+        QApplication.setWindowIcon(QIcon(str(resource_path("rest", "icon.svg"))))
         self.panels.composer.setFocus()  # Qt gave it to the first button, when there was nothing else
         watchdog = Watchdog(self._window)
         watchdog.start()

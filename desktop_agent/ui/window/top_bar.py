@@ -153,6 +153,7 @@ class TopBar(QWidget):
         self.setFixedHeight(Height.TOP_BAR)
         self._theme = theme
         self._actions = actions
+        self._folder = ""
         self.folder_menu = FolderMenu(actions, self)
         self.workspace_button = MenuButton(self)
         self.workspace_button.setObjectName("workspaceButton")
@@ -216,6 +217,8 @@ class TopBar(QWidget):
     def set_workspace(self, workspace: Path | None) -> None:
         name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
         name = " ".join(name.split())  # a name may have line breaks; a button has one line
+        self._folder = name if workspace else ""
+        self._name_window()
         self.workspace_button.setText(f"{name} ▾")
         self.workspace_button.setAccessibleName(self.tr("Workspace folder: {0}").format(name))
         self.workspace_button.setAccessibleDescription(named(str(workspace)) if workspace else "")
@@ -230,6 +233,13 @@ class TopBar(QWidget):
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
         self.title_label.setToolTip(plain_tooltip(title))
         self.demo_label.setVisible(is_demo)
+        self._name_window()
+
+    def _name_window(self) -> None:
+        """Name the window after its session and folder, to tell windows apart. Qt adds the program's name."""
+        if self._folder:
+            said = " — ".join(filter(None, (" ".join(self.title_label.text().split()), self._folder)))
+            self.window().setWindowTitle(named(said).replace("[*]", "[*][*]"))  # Qt's sign for "changed"
 
     def set_jobs(self, *, running: int, total: int) -> None:
         self.jobs_button.setText(jobs_panel.count(running))

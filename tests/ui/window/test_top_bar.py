@@ -72,6 +72,22 @@ def test_the_title_is_shown(bar: TopBar, title: str, is_demo: bool, shown: str) 
     assert "scripted" in bar.demo_label.toolTip()
 
 
+@pytest.mark.parametrize(
+    ("title", "folder", "named"),
+    [
+        ("Fix login", "/a/shop", "Fix login — shop"),
+        ("", "/a/shop", "New session — shop"),
+        ("Tick [*]\nand \u202eelse", "/a/b\nc", "Tick [*][*]␊and ⟨U+202E⟩else — b c"),
+    ],
+)
+def test_the_window_is_named_after_session_and_folder(bar: TopBar, title: str, folder: str, named: str) -> None:
+    bar.set_title(title, is_demo=False)
+    bar.set_workspace(Path(folder))
+    assert bar.window().windowTitle() == named
+    bar.set_title("Other", is_demo=False)
+    assert bar.window().windowTitle().startswith("Other — ")
+
+
 def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
     bar.resize(720, bar.height())
     bar.set_workspace(Path("/a/folder-with-quite-a-long-name"))
