@@ -5241,11 +5241,11 @@
 <context>
     <name>Flaw</name>
     <message>
-        <source>a whole message in a stream</source>
+        <source>a complete message in place of stream chunks</source>
         <translation>eine ganze Nachricht in einem Datenstrom</translation>
     </message>
     <message>
-        <source>an ID that changed within a call</source>
+        <source>a tool call whose ID changed</source>
         <translation>eine Kennung, die sich innerhalb eines Aufrufs änderte</translation>
     </message>
     <message>
@@ -5253,7 +5253,7 @@
         <translation>eine Antwort, die nicht als Datenstrom kam</translation>
     </message>
     <message>
-        <source>arguments that were encoded twice</source>
+        <source>arguments encoded twice</source>
         <translation>doppelt kodierte Argumente</translation>
     </message>
     <message>
@@ -5261,27 +5261,27 @@
         <translation>Bytes, die kein UTF-8 sind</translation>
     </message>
     <message>
-        <source>calls with another reason for the end of an answer</source>
+        <source>tool calls with the wrong finish reason</source>
         <translation>Aufrufe mit einem anderen Grund für das Ende der Antwort</translation>
     </message>
     <message>
-        <source>calls written as text</source>
+        <source>tool calls written as text</source>
         <translation>als Text geschriebene Aufrufe</translation>
     </message>
     <message>
-        <source>line breaks in arguments that were not escaped</source>
+        <source>unescaped line breaks in arguments</source>
         <translation>nicht maskierte Zeilenumbrüche in Argumenten</translation>
     </message>
     <message>
-        <source>no reason for the end of an answer</source>
+        <source>an answer without a finish reason</source>
         <translation>kein Grund für das Ende einer Antwort</translation>
     </message>
     <message>
-        <source>several calls with the number of one</source>
+        <source>several tool calls under one number</source>
         <translation>mehrere Aufrufe unter derselben Nummer</translation>
     </message>
     <message>
-        <source>thoughts written into the answer</source>
+        <source>thinking written into the answer</source>
         <translation>in die Antwort geschriebene Gedanken</translation>
     </message>
 </context>
@@ -5483,8 +5483,8 @@
         <translation>Differenz</translation>
     </message>
     <message>
-        <source>How much of the old version is seen</source>
-        <translation>Wie viel von der alten Fassung zu sehen ist</translation>
+        <source>Opacity of the old version</source>
+        <translation>Deckkraft der alten Fassung</translation>
     </message>
     <message>
         <source>New</source>
@@ -5503,8 +5503,8 @@
         <translation>Schieber</translation>
     </message>
     <message>
-        <source>Where the swipe is</source>
-        <translation>Wo der Schieber steht</translation>
+        <source>Position of the divider</source>
+        <translation>Position des Schiebers</translation>
     </message>
 </context>
 <context>
@@ -8482,7 +8482,7 @@
         <translation>JSON-Dateien (*.json)</translation>
     </message>
     <message>
-        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. To add one, enter the command line or the address from its documentation, or import the servers of another tool.</source>
         <translation>Noch gibt es keinen. Ein MCP-Server ist ein Programm oder Dienst, der dem Modell Werkzeuge bietet: für einen Browser, eine Datenbank, ein Ticketsystem. Fügen Sie einen mit der Befehlszeile oder Adresse aus seiner Anleitung hinzu, oder importieren Sie die eines anderen Programms.</translation>
     </message>
 </context>
@@ -9010,7 +9010,7 @@
         <translation>Wie viele Prozesse ein Befehl zugleich haben darf, mit allen, die sie starten. Einer mit mehr, oder mit viermal so vielen Threads, wird angehalten.</translation>
     </message>
     <message>
-        <source>How many requests a run sends to the model at most.</source>
+        <source>The most requests that one run may send to the model.</source>
         <translation>Wie viele Anfragen ein Lauf höchstens an das Modell sendet.</translation>
     </message>
     <message>

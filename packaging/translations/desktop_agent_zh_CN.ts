@@ -5222,11 +5222,11 @@
 <context>
     <name>Flaw</name>
     <message>
-        <source>a whole message in a stream</source>
+        <source>a complete message in place of stream chunks</source>
         <translation>流中出现了完整消息</translation>
     </message>
     <message>
-        <source>an ID that changed within a call</source>
+        <source>a tool call whose ID changed</source>
         <translation>同一调用中 ID 发生变化</translation>
     </message>
     <message>
@@ -5234,7 +5234,7 @@
         <translation>未以流方式返回的回答</translation>
     </message>
     <message>
-        <source>arguments that were encoded twice</source>
+        <source>arguments encoded twice</source>
         <translation>参数被编码了两次</translation>
     </message>
     <message>
@@ -5242,27 +5242,27 @@
         <translation>非 UTF-8 字节</translation>
     </message>
     <message>
-        <source>calls with another reason for the end of an answer</source>
+        <source>tool calls with the wrong finish reason</source>
         <translation>含有调用但结束原因不同的回答</translation>
     </message>
     <message>
-        <source>calls written as text</source>
+        <source>tool calls written as text</source>
         <translation>以文本形式写出的调用</translation>
     </message>
     <message>
-        <source>line breaks in arguments that were not escaped</source>
+        <source>unescaped line breaks in arguments</source>
         <translation>参数中未转义的换行</translation>
     </message>
     <message>
-        <source>no reason for the end of an answer</source>
+        <source>an answer without a finish reason</source>
         <translation>回答没有结束原因</translation>
     </message>
     <message>
-        <source>several calls with the number of one</source>
+        <source>several tool calls under one number</source>
         <translation>多个调用使用同一编号</translation>
     </message>
     <message>
-        <source>thoughts written into the answer</source>
+        <source>thinking written into the answer</source>
         <translation>写进回答中的思考</translation>
     </message>
 </context>
@@ -5462,7 +5462,7 @@
         <translation>差异</translation>
     </message>
     <message>
-        <source>How much of the old version is seen</source>
+        <source>Opacity of the old version</source>
         <translation>旧版本的可见程度</translation>
     </message>
     <message>
@@ -5482,7 +5482,7 @@
         <translation>滑动</translation>
     </message>
     <message>
-        <source>Where the swipe is</source>
+        <source>Position of the divider</source>
         <translation>滑动位置</translation>
     </message>
 </context>
@@ -8444,7 +8444,7 @@
         <translation>JSON 文件 (*.json)</translation>
     </message>
     <message>
-        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. To add one, enter the command line or the address from its documentation, or import the servers of another tool.</source>
         <translation>尚无服务器。MCP 服务器是为模型提供工具的程序或服务：用于浏览器、数据库、问题跟踪器等。请按其说明中的命令行或地址添加，或从其他工具导入。</translation>
     </message>
 </context>
@@ -8971,7 +8971,7 @@
         <translation>命令及其启动的所有进程同时最多有多少个。超过此数，或线程数超过其四倍时会被停止。</translation>
     </message>
     <message>
-        <source>How many requests a run sends to the model at most.</source>
+        <source>The most requests that one run may send to the model.</source>
         <translation>一次运行最多向模型发送多少请求。</translation>
     </message>
     <message>

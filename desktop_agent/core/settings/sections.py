@@ -425,7 +425,7 @@ class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
         title="Requests of a run",
-        text="How many requests a run sends to the model at most.",
+        text="The most requests that one run may send to the model.",
         unit="requests",
         effect="next run",
     )

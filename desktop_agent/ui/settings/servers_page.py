@@ -290,8 +290,8 @@ class ServersPage(Page):
         self._empty = Note(
             self.tr(
                 "No servers yet. An MCP server is a program or service that offers the model tools: for a "
-                "browser, a database, an issue tracker. Add one by the command line or address that its guide names, "
-                "or import those of another tool."
+                "browser, a database, an issue tracker. To add one, enter the command line or the address from its "
+                "documentation, or import the servers of another tool."
             ),
             object_name="serversEmpty",
         )

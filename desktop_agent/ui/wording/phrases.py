@@ -90,17 +90,17 @@ def _cache_text(text: str) -> str:
 
 def flaw_words(flaw: Flaw) -> str:
     words: dict[Flaw, str] = {
-        "calls_at_one_index": _flaw_text("several calls with the number of one"),
-        "calls_in_text": _flaw_text("calls written as text"),
-        "changing_call_id": _flaw_text("an ID that changed within a call"),
-        "control_characters": _flaw_text("line breaks in arguments that were not escaped"),
-        "encoded_twice": _flaw_text("arguments that were encoded twice"),
-        "no_stop_reason": _flaw_text("no reason for the end of an answer"),
+        "calls_at_one_index": _flaw_text("several tool calls under one number"),
+        "calls_in_text": _flaw_text("tool calls written as text"),
+        "changing_call_id": _flaw_text("a tool call whose ID changed"),
+        "control_characters": _flaw_text("unescaped line breaks in arguments"),
+        "encoded_twice": _flaw_text("arguments encoded twice"),
+        "no_stop_reason": _flaw_text("an answer without a finish reason"),
         "not_utf8": _flaw_text("bytes that are not UTF-8"),
-        "other_stop_reason": _flaw_text("calls with another reason for the end of an answer"),
-        "thoughts_in_text": _flaw_text("thoughts written into the answer"),
+        "other_stop_reason": _flaw_text("tool calls with the wrong finish reason"),
+        "thoughts_in_text": _flaw_text("thinking written into the answer"),
         "whole_answer": _flaw_text("an answer that was not streamed"),
-        "whole_message": _flaw_text("a whole message in a stream"),
+        "whole_message": _flaw_text("a complete message in place of stream chunks"),
     }
     return words[flaw]
 

@@ -93,7 +93,7 @@ class ImageView(QWidget):
         is_apart = mode == "two_up"
         self._after.setAlignment(Qt.AlignmentFlag.AlignLeft if is_apart else Qt.AlignmentFlag.AlignRight)
         self._slider.setVisible(mode in ("swipe", "onion"))
-        names = {"swipe": self.tr("Where the swipe is"), "onion": self.tr("How much of the old version is seen")}
+        names = {"swipe": self.tr("Position of the divider"), "onion": self.tr("Opacity of the old version")}
         self._slider.setAccessibleName(names.get(mode, ""))
 
     def _show_caption(self, caption: ElidedLabel, version: str, picture: DecodedPicture) -> None:
