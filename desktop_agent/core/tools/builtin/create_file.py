@@ -8,6 +8,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, TextEncoding, edit_target, one_of
+from desktop_agent.core.tools.files.text_files import NotTextError, TextFile
 from desktop_agent.core.tools.tool import EditPlan, ToolContext, edit_answer
 
 _IfExists = Literal["error", "overwrite", "skip"]
@@ -27,7 +28,8 @@ class CreateFile(FileEditTool[CreateFileArguments]):
     name = "create_file"
     description = (
         "Write a new file with the given content. An existing file is an error unless if_exists says otherwise: "
-        "'overwrite' replaces its whole content, 'skip' leaves it. To change a part of a file use edit_file."
+        "'overwrite' replaces its whole content, in the same encoding and with the same line endings, 'skip' leaves "
+        "it. To change a part of a file use edit_file."
     )
     arguments_type = CreateFileArguments
 
@@ -43,25 +45,53 @@ class CreateFile(FileEditTool[CreateFileArguments]):
             raise ToolError(f"parent directory missing: {target.absolute.parent}", error_type="not_found")
         if before is not None and arguments.if_exists == "skip":
             return EditPlan(writes=(), content=_answer(arguments, "skip", target.path, 0))
-        content = arguments.content.encode(arguments.encoding, "replace")
+        content, form = _content(arguments, before)
         after = FileState(content=content, mode=new_file_mode() if before is None else before.mode)
         action = "create" if before is None else "overwrite"
         return EditPlan(
             writes=(FileTransition(target.path, before=before, after=after),),
-            content=_answer(arguments, action, target.path, len(content)),
+            content=_answer(arguments, action, target.path, len(content), form),
             metadata={"path": target.path, "action": action, "bytes_written": len(content)},
         )
 
 
-def _answer(arguments: CreateFileArguments, action: str, path: str, size: int) -> str:
+def _content(arguments: CreateFileArguments, before: FileState | None) -> tuple[bytes, JsonObject]:
+    """Return what to write, in the form of the file that it replaces, and what to say about that form."""
+    text, encoding = arguments.content, arguments.encoding
+    try:
+        old = TextFile(before.content) if before is not None and before.kind == "file" else None
+    except NotTextError:
+        old = None
+    if old is None:
+        return text.encode(encoding, "replace"), {"encoding": encoding}
+    had = [words for words in (old.encoding, "a byte-order mark" if old.has_mark else "") if words]
+    kept: list[str] = []
+    if old.has_only_crlf and "\n" in text and "\r\n" not in text:
+        text = text.replace("\n", "\r\n")
+        kept.append("CRLF line endings")
+    lost = f"it had {' with '.join(had)}, and has not any more" if had else ""
+    if "encoding" in arguments.model_fields_set:
+        content = text.encode(encoding, "replace")
+    else:
+        try:
+            content = old.encoded([text.removeprefix("\ufeff")])
+            encoding, kept, lost = old.encoding or encoding, [*had, *kept], ""
+        except NotTextError as error:
+            content, lost = text.encode(), f"it is UTF-8 now, since {error}"
+    notes = [f"as in the file before: {', '.join(kept)}" if kept else "", lost]
+    form: JsonObject = {"encoding": encoding}
+    return content, form | {"note": note} if (note := "; ".join(filter(None, notes))) else form
+
+
+def _answer(arguments: CreateFileArguments, action: str, path: str, size: int, form: JsonObject | None = None) -> str:
     answer: JsonObject = {
         "ok": True,
         "action": action,
         "path": path,
         "encoding": arguments.encoding,
         "bytes_written": size,
-    }
-    if size and (lost := _lost_characters(arguments)):
+    } | (form or {})
+    if size and answer["encoding"] == arguments.encoding and (lost := _lost_characters(arguments)):
         answer["warning"] = f"{arguments.encoding} cannot express {lost}; each became '?'. Use utf-8 to keep them."
     return edit_answer(answer, arguments)
 

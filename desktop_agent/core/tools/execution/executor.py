@@ -46,6 +46,7 @@ from desktop_agent.core.tools.execution.confiner import (
 )
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
+from desktop_agent.core.tools.files.file_tool import require_notebooks
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
@@ -202,6 +203,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         self, tool: EditTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
         plan = await asyncio.to_thread(tool.plan, arguments, context)
+        await asyncio.to_thread(require_notebooks, plan.writes)
         changes = () if is_dry_run(arguments) else await self._effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:

@@ -4,6 +4,7 @@ Nothing here writes: an edit is planned, and `core/tools/execution` carries it o
 """
 
 import hashlib
+import json
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -116,6 +117,27 @@ def text_of(target: Target, state: FileState, quoted: str = "") -> TextFile:
         return TextFile(state.content, quoted=quoted)
     except NotTextError as error:
         raise ToolError(f"{target.path} cannot be edited as text: {error}. Use run_terminal_cmd.") from error
+
+
+def require_notebooks(writes: Sequence[FileTransition]) -> None:
+    """Raise `ToolError` for a change that would leave a notebook which no program can open. A broken one may change."""
+    for write in writes:
+        before, after = write.before, write.after
+        if not write.path.endswith(".ipynb") or after is None or after.kind != "file" or write.moved_from:
+            continue
+        was_broken = before is not None and _why_no_notebook(before.content)
+        if not was_broken and (why := _why_no_notebook(after.content)):
+            raise ToolError(
+                f"{write.path} would not be a notebook any more: {why}. Nothing was changed. In its JSON, "
+                'a line of a cell is a string: escape quotes as \\" and newlines as \\n, and separate lines by commas.'
+            )
+
+
+def _why_no_notebook(content: bytes) -> str:
+    try:
+        return "" if isinstance(json.loads(content.decode("utf-8-sig")), dict) else "it is not a JSON object"
+    except (ValueError, RecursionError) as error:
+        return f"it is not valid JSON ({error})"
 
 
 def large_file_warning(total_lines: int) -> JsonObject:

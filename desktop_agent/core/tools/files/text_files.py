@@ -102,6 +102,11 @@ class TextFile:
         """Whether the file begins with a byte-order mark, which is not part of any line."""
         return bool(self._mark)
 
+    @property
+    def has_only_crlf(self) -> bool:
+        r"""Whether it has lines, and all of them end in `\r\n`."""
+        return "\n" in self._raw and self._raw.count("\n") == self._raw.count("\r\n")
+
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
         """Encode `lines` like this file. Raises `NotTextError` for what the encoding cannot hold."""
         mark = self._mark if has_mark else b""

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.diff.text import is_utf8
-from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
+from desktop_agent.core.tools.builtin.create_file import CreateFile
 from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.line_edit import LineEdit
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
+from desktop_agent.core.tools.files.file_tool import require_notebooks
 from tests.core.tools.conftest import Workspace
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
@@ -137,3 +139,53 @@ async def test_a_file_is_read_as_the_edit_tools_see_it(work: Workspace) -> None:
     assert (read.content, read.metadata["encoding"]) == (f"{sentence}\n", "koi8-r")
     work.apply(EditFile(), path="f", old_str="мягких", new_str="твёрдых")
     assert work.bytes_of("f").decode("koi8-r") == "Съешь же ещё этих твёрдых французских булок\n"
+
+
+FRENCH = "Le café était fermé, déjà à l'été. Ça coûte très cher."
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "after", "says"),
+    [
+        (b"\xef\xbb\xbfa\r\nb\r\n", {}, b"\xef\xbb\xbfone\r\ntwo\r\n", "a byte-order mark, CRLF line endings"),
+        (b"a\r\nb\n", {}, b"one\ntwo\n", None),
+        (b"a\r\nb\r\n", {"content": "one\r\ntwo\n"}, b"one\r\ntwo\n", None),
+        ("\ufeffa\n".encode("utf-16-le"), {}, "\ufeffone\ntwo\n".encode("utf-16-le"), "utf-16-le"),
+        (b"\xef\xbb\xbfa\n", {"encoding": "utf-8"}, b"one\ntwo\n", "it had a byte-order mark"),
+        (FRENCH.encode("cp1252"), {"content": "déjà"}, "déjà".encode("cp1252"), "cp1252"),
+        (FRENCH.encode("cp1252"), {"content": "日本"}, "日本".encode(), "it is UTF-8 now"),
+        (b"\0\1", {}, b"one\ntwo\n", None),
+    ],
+)
+def test_what_replaces_a_file_has_its_form_or_says_what_is_lost(
+    work: Workspace, before: bytes, arguments: dict[str, str], after: bytes, says: str | None
+) -> None:
+    put(work, before)
+    call = {"path": "f", "content": "one\ntwo\n", "if_exists": "overwrite"} | arguments
+    answer = work.apply(CreateFile(), **call)
+    assert work.bytes_of("f") == after
+    assert (says in answer.get("note", "")) if says else ("note" not in answer)
+
+
+NOTEBOOK = b'{"cells": [{"source": ["print(1)\\n"]}]}'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_refused"),
+    [
+        (NOTEBOOK, NOTEBOOK.replace(b"(1)", b"(2)"), False),
+        (NOTEBOOK, NOTEBOOK.replace(b"(1)", b'("a")'), True),
+        (NOTEBOOK, b"", True),
+        (NOTEBOOK, b"[]", True),
+        (None, b"print(1)", True),
+        (NOTEBOOK[:-1], NOTEBOOK[:-2], False),
+    ],
+)
+def test_a_notebook_stays_a_notebook(before: bytes | None, after: bytes, *, is_refused: bool) -> None:
+    old = None if before is None else FileState(content=before, mode=0o644)
+    writes = (FileTransition("a.ipynb", before=old, after=FileState(content=after, mode=0o644)),)
+    if not is_refused:
+        require_notebooks(writes)
+        return
+    with pytest.raises(ToolError, match=r"would not be a notebook.* Nothing was changed"):
+        require_notebooks(writes)
