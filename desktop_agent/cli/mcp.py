@@ -15,7 +15,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox, sandbox_table
+from desktop_agent.core.mcp.definition import Program, ServerDefinition, ServerSandbox, sandbox_table
 from desktop_agent.core.mcp.definition_file import (
     LIST,
     add_definitions,
@@ -150,8 +150,8 @@ def remove(args: argparse.Namespace, console: Console) -> None:
         try:
             asyncio.run(_forget(definition, ServerKeyring(tell=console.say)))  # noqa: TID251 - entry point
         except CredentialsError as error:
-            address = definition.reached_by
-            if isinstance(address, Address) and (address.secret_headers or address.client_id):
+            way = definition.reached_by
+            if way.secret_env if isinstance(way, Program) else way.secret_headers or way.client_id:
                 title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
                 raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
             console.say(f"Whether the keyring has a sign-in with it is not known. {error.title}")
@@ -237,9 +237,10 @@ def switch(args: argparse.Namespace, console: Console) -> None:
 
 def import_servers(args: argparse.Namespace, console: Console) -> None:
     found = servers_in_file(args.file)
-    add_definitions(_settings_file(), found.servers, ServerKeyring(tell=console.say))
-    problems = [f"{name}: {why}" for name, why in found.problems]
-    lines = [f"{server.name}: {server.where}" for server in found.servers]
+    refused = add_definitions(_settings_file(), found.servers, ServerKeyring(tell=console.say))
+    problems = [f"{name}: {why}" for name, why in (*found.problems, *refused)]
+    added = [server for server in found.servers if server.name not in dict(refused)]
+    lines = [f"{server.name}: {server.where}" for server in added]
     lines += [f"Left out: {problem}" for problem in problems]
-    document: JsonObject = {"servers": [server.name for server in found.servers], "problems": problems}
+    document: JsonObject = {"servers": [server.name for server in added], "problems": problems}
     console.result(document, "\n".join(lines) or "There is no server in the file.")

@@ -215,11 +215,12 @@ class ServerControl(Controller):
         except AgentError as error:
             self._fail(error)
             return
-        if await self._write(lambda: add_definitions(self._path, found.servers, self._keyring)):
-            names = ", ".join(server.name for server in found.servers) or self.tr("none")
-            text = self.tr("Imported: {0}.").format(names)
-            if found.problems:
-                left = "; ".join(f"{name}: {why}" for name, why in found.problems)
+        refused: list[tuple[str, str]] = []
+        if await self._write(lambda: refused.extend(add_definitions(self._path, found.servers, self._keyring))):
+            names = [server.name for server in found.servers if server.name not in dict(refused)]
+            text = self.tr("Imported: {0}.").format(", ".join(names) or self.tr("none"))
+            if problems := (*found.problems, *refused):
+                left = "; ".join(f"{name}: {why}" for name, why in problems)
                 text = f"{text} {self.tr('Left out: {0}.').format(left)}"
             self._say(text)
 

@@ -132,6 +132,8 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables added to the environment, from which credentials have been removed."""
+    secret_env: tuple[str, ...] = ()
+    """The names of the variables whose values are in the keyring."""
     cwd: str = ""
     """The folder to start it in, absolute or relative to the file that defines it; empty for the workspace."""
     encoding: str = "utf-8"
@@ -200,6 +202,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         match self.reached_by:
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
+                variables += [f"{name}=(from your keyring)" for name in program.secret_env]
                 folder = f"(in {program.cwd})" if program.cwd else ""
                 confined = f"({program.sandbox.in_full})" if program.sandbox is not None else ""
                 words = [*variables, shlex.join((program.command, *program.args)), folder, confined]

@@ -1,7 +1,8 @@
 """Definitions in the settings file: read them, naming every mistake, and add, remove or switch one, keeping the rest.
 
-Headers that are credentials are in the keyring, and the file has only their names. An entry belongs to one header of
-one server at one address: another address has another entry, so no credential goes where it was not meant to go.
+Headers and variables that are credentials are in the keyring, and the file has only their names. An entry belongs to
+one header of one server at one address: another address has another entry, so no credential goes where it was not meant
+to go. One of a variable belongs to a server of the user's; a project's file can name none.
 Functions that read the keyring block, and raise `CredentialsError`.
 """
 
@@ -18,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.secrets import Keyring, is_secret_header
-from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way, why_no_address
 from desktop_agent.core.mcp.definition import (
     CALL_TIMEOUT_S,
     IDLE_S,
@@ -64,19 +65,22 @@ def _is_issuer(url: str) -> bool:
 
 
 def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Mapping[str, str]]:
-    address = definition.reached_by
-    if not isinstance(address, Address):
-        return definition, {}
-    secrets = {name: value for name, value in address.headers.items() if is_secret_header(name, value)}
+    match definition.reached_by:
+        case Address(headers=given):
+            fields = ("headers", "secret_headers")
+        case Program(env=given):
+            fields = ("env", "secret_env")
+    secrets = {name: value for name, value in given.items() if value and is_secret_header(name, value)}
     if not secrets:
         return definition, {}
-    public = {name: value for name, value in address.headers.items() if name not in secrets}
-    names = tuple(dict.fromkeys((*address.secret_headers, *secrets)))
-    return replace(definition, reached_by=replace(address, headers=public, secret_headers=names)), secrets
+    public = {name: value for name, value in given.items() if name not in secrets}
+    names = tuple(dict.fromkeys((*_names(definition), *secrets)))
+    reached_by = replace(definition.reached_by, **dict(zip(fields, (public, names), strict=True)))
+    return replace(definition, reached_by=reached_by), secrets
 
 
-def keep_secret_headers(keyring: Keyring, definition: ServerDefinition, secrets: Mapping[str, str]) -> None:
-    """Store the values of a server's secret headers, all or none."""
+def keep_secrets(keyring: Keyring, definition: ServerDefinition, secrets: Mapping[str, str]) -> None:
+    """Store the values of a server's secret headers or variables, all or none."""
     kept: list[str] = []
     try:
         for name, value in secrets.items():
@@ -89,31 +93,36 @@ def keep_secret_headers(keyring: Keyring, definition: ServerDefinition, secrets:
         raise
 
 
-def read_secret_headers(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
-    """Return the secret headers of a server with their values. Also raises when a value is missing."""
+def read_secrets(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
+    """Return the secret headers or variables of a server. Also raises when a value is missing."""
     found: dict[str, str] = {}
     for name in _names(definition):
         value = keyring.get(_entry(definition, name))
         if value is None:
+            what, option = (
+                ("header", "--header") if isinstance(definition.reached_by, Address) else ("variable", "--env")
+            )
             raise CredentialsError(
-                f"The keyring has no value for its header {name}.",
-                hint=f"Remove the server, and add it again with --header '{name}=…'.",
+                f"The keyring has no value for its {what} {name}.",
+                hint=f"Remove the server, and add it again with {option} '{name}=…'.",
             )
         found[name] = value
     return found
 
 
-def forget_secret_headers(keyring: Keyring, definition: ServerDefinition) -> None:
+def forget_secrets(keyring: Keyring, definition: ServerDefinition) -> None:
     for name in _names(definition):
         keyring.delete(_entry(definition, name))
 
 
 def _names(definition: ServerDefinition) -> tuple[str, ...]:
-    return definition.reached_by.secret_headers if isinstance(definition.reached_by, Address) else ()
+    reached_by = definition.reached_by
+    return reached_by.secret_headers if isinstance(reached_by, Address) else reached_by.secret_env
 
 
 def _entry(definition: ServerDefinition, header: str) -> str:
-    assert isinstance(definition.reached_by, Address)
+    if isinstance(definition.reached_by, Program):
+        return f"mcp:{definition.name}/env/{header}"
     url = definition.reached_by.url
     return f"mcp:{definition.name}@{address_of(url) or url}/header/{header.lower()}"
 
@@ -127,7 +136,7 @@ _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
-_OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
+_OF_PROGRAMS = ("command", "args", "env", "secret_env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
 _OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted", *SIGN_IN_KEYS)
 _KEYS_OF_FIELDS = {"call_timeout_s": "call_timeout_seconds", "is_enabled": "enabled"}
 KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
@@ -152,7 +161,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
             continue
         try:
             definition = definition_in(table.value)
-            _require_no_secrets(definition)
+            _require_no_secrets(definition, is_project=table.is_project)
         except ValueError as error:
             problems.append(table.problem(str(error)))
             continue
@@ -166,8 +175,12 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
     return Definitions(servers=tuple(found.values()), problems=tuple(problems))
 
 
-def _require_no_secrets(definition: ServerDefinition) -> None:
+def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> None:
     """Reject secrets in a file: every program of the user can read it, and they are copied with it."""
+    if isinstance(definition.reached_by, Program):
+        if is_project and definition.reached_by.secret_env:
+            raise ValueError("a project's server gets no secrets from your keyring: take out secret_env")
+        return
     _, secrets = without_secrets(definition)
     if secrets:
         name = next(iter(secrets))
@@ -214,6 +227,7 @@ def _program(values: Mapping[str, object]) -> Program:
         command=text_in(values, "command"),
         args=_arguments(values.get("args", [])),
         env=_variables(values.get("env", {})),
+        secret_env=texts_in(values, "secret_env"),
         cwd=text_in(values, "cwd"),
         encoding=text_in(values, "encoding") or "utf-8",
         encoding_errors=cast(
@@ -231,12 +245,19 @@ def _address(values: Mapping[str, object]) -> Address:
         raise ValueError("url must begin with https:// or http://")
     if has_userinfo(url):
         raise ValueError("url has a user name or a password before the @; a credential belongs in the keyring")
+    if why := why_no_address(re.split("[?#]", url)[0]):
+        raise ValueError(f"url cannot be used: {why}")
     address = Address(
         url=url,
         headers=_variables(values.get("headers", {})),
         secret_headers=texts_in(values, "secret_headers"),
         allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
     )
+    if is_readable_on_the_way(url) and not address.allow_unencrypted:
+        raise ValueError(
+            "url begins with http://, so others on the network could read and change what is sent: use its https:// "
+            "address, or define it in the settings file with allow_unencrypted = true"
+        )
     return _with_sign_in(address, values)
 
 
@@ -301,12 +322,14 @@ def add_definitions(
     definitions: tuple[ServerDefinition, ...],
     keyring: Keyring,
     keep_others: Callable[[], None] = lambda: None,
-) -> None:
-    """Add servers to the settings file and their secret headers to the keyring, all or nothing. Blocks.
+) -> tuple[tuple[str, str], ...]:
+    """Add servers to the settings file and their secrets to the keyring. Blocks.
 
-    `keep_others` runs once it is certain that they can be added. Raises `UsageError` for a name that exists or a broken
-    file, `CredentialsError` and `StorageError`.
+    Of several, those whose secrets the keyring refuses are left out and returned, by name with the reason, unless it
+    refuses all. `keep_others` runs once it is certain that they can be added. Raises `UsageError` for a name that
+    exists or a broken file, `CredentialsError` and `StorageError`; then nothing is added.
     """
+    refused: dict[str, CredentialsError] = {}
     split = [without_secrets(definition) for definition in definitions]
     tables = [table_of_definition(definition) for definition, _ in split]
 
@@ -317,12 +340,19 @@ def add_definitions(
                     f"There is a server named {table['name']!r} already.",
                     hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
                 )
-            entries.append(table, is_spaced=True)
         keep_others()
-        for definition, secrets in split:
-            keep_secret_headers(keyring, definition, secrets)
+        for table, (definition, secrets) in zip(tables, split, strict=True):
+            try:
+                keep_secrets(keyring, definition, secrets)
+            except CredentialsError as error:
+                refused[definition.name] = error
+                if len(refused) == len(split):
+                    raise
+            else:
+                entries.append(table, is_spaced=True)
 
     _change_list(path, change)
+    return tuple((name, error.title) for name, error in refused.items())
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:

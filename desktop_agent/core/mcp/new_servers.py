@@ -152,7 +152,7 @@ def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
 
 _PLACES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",))
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
-_INPUT = re.compile(r"\$\{input:[^}]*\}")
+_REFERENCE = re.compile(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|[^}]*)\}")
 
 
 class ImportedServers(Struct, frozen=True, kw_only=True):
@@ -172,8 +172,11 @@ def servers_in_file(path: Path) -> ImportedServers:
     return replace(found, servers=tuple(with_folder(server, real_path(path).parent) for server in found.servers))
 
 
-def servers_in_json(text: str) -> ImportedServers:
-    """Return the servers of another tool's JSON. Raises `UsageError` when it has no list of servers."""
+def servers_in_json(text: str, environ: Mapping[str, str] = os.environ) -> ImportedServers:
+    """Return the servers of another tool's JSON, with the values of `environ` where it refers to variables.
+
+    Raises `UsageError` when it has no list of servers.
+    """
     try:
         document: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -182,7 +185,7 @@ def servers_in_json(text: str) -> ImportedServers:
     problems: list[tuple[str, str]] = []
     for name, entry in _entries(document).items():
         try:
-            servers.append(_definition(name, entry))
+            servers.append(_definition(name, entry, environ))
         except ValueError as error:
             problems.append((name, str(error)))
     return ImportedServers(servers=tuple(servers), problems=tuple(problems))
@@ -198,19 +201,38 @@ def _entries(document: object) -> Mapping[str, object]:
     raise UsageError("There is no list of MCP servers in the file.", hint='It should have a key "mcpServers".')
 
 
-def _definition(name: str, entry: object) -> ServerDefinition:
+def _definition(name: str, entry: object, environ: Mapping[str, str]) -> ServerDefinition:
     if not isinstance(entry, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 -- one kind of error for all that is wrong with an entry
     values = cast("dict[str, object]", entry)
     if values.get("type") == "sse":
         raise ValueError("servers of the old SSE transport are not supported; ask for its streamable HTTP address")
-    if _INPUT.search(json.dumps(values)):
-        raise ValueError("it asks for values with ${input:…}; add it by hand with these values")
     taken = {key: values[key] for key in ("command", "args", "env", "cwd", "url", "headers") if values.get(key)}
     if "serverUrl" in values:  # as Windsurf writes it
         taken["url"] = values["serverUrl"]
+    taken = {key: _resolved(value, environ) for key, value in taken.items()}
     is_enabled = not values.get("disabled") and values.get("enabled", True) is True
     return definition_in({"name": plain_name(name), **taken, **({} if is_enabled else {"enabled": False})})
+
+
+def _resolved(value: object, environ: Mapping[str, str]) -> object:
+    """Return the value with the variables that its texts refer to. Raises `ValueError` naming one that has none."""
+    if isinstance(value, dict):
+        return {key: _resolved(inner, environ) for key, inner in as_object(cast("object", value)).items()}
+    if isinstance(value, list):
+        return [_resolved(inner, environ) for inner in cast("list[object]", value)]
+    return _REFERENCE.sub(lambda match: _value_of(match, environ), value) if isinstance(value, str) else value
+
+
+def _value_of(reference: re.Match[str], environ: Mapping[str, str]) -> str:
+    name: str | None = reference["name"]
+    default: str | None = reference["default"]
+    if name is None:
+        raise ValueError(f"it asks for a value with {reference[0]}; add it by hand with this value")
+    value = environ.get(name, default)
+    if value is None:
+        raise ValueError(f"it needs the variable {name}, which is not set: import it again where {name} is set")
+    return value or default or ""
 
 
 def plain_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ServerError, UsageError
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.definition_file import (
+    LIST,
     Definitions,
     add_definitions,
     definition_in,
     read_definitions,
-    read_secret_headers,
+    read_secrets,
     remove_definition,
     switch_server,
     switch_tool,
@@ -27,7 +29,8 @@ from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
-from desktop_agent.core.settings.loading import load_settings
+from desktop_agent.core.settings.loading import FoundTable, load_settings
+from tests.core.mcp.conftest import PROGRAM
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring
 from tests.servers.mcp_http import Fault, McpHttpServer
 
@@ -255,6 +258,38 @@ def test_the_servers_of_other_tools_are_taken_over() -> None:
         assert [name for name, _ in found.problems] == ["old", "asks", "empty"]
 
 
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        ("${TEAM}", "blue"),
+        ("Bearer ${TEAM}-${TEAM}", "Bearer blue-blue"),
+        ("${env:TEAM}", "blue"),
+        ("${TEAM:-red}", "blue"),
+        ("${NONE:-red}", "red"),
+        ("${EMPTY:-red}", "red"),
+        ("${NONE:-}", ""),
+        ("${EMPTY}", ""),
+        ("$TEAM", "$TEAM"),
+        ("${NONE}", "needs the variable NONE"),
+        ("${workspaceFolder}/x", "needs the variable workspaceFolder"),
+        ("${input:key}", "asks for a value with ${input:key}"),
+        ("${command:pick}", "asks for a value with ${command:pick}"),
+    ],
+)
+@pytest.mark.parametrize("place", ["env", "args", "headers"])
+def test_variables_of_another_tools_file_are_resolved_or_named(place: str, written: str, taken: str) -> None:
+    entry: dict[str, object] = {"url": "https://example.org/mcp"} if place == "headers" else {"command": "x"}
+    entry[place] = [written] if place == "args" else {"X": written}
+
+    found = servers_in_json(json.dumps({"mcpServers": {"one": entry}}), {"TEAM": "blue", "EMPTY": ""})
+
+    if found.problems:
+        assert taken in found.problems[0][1]
+    else:
+        reached_by = found.servers[0].reached_by
+        assert getattr(reached_by, place) == ((taken,) if place == "args" else {"X": taken})
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"mcpServers": 3}'])
 def test_a_file_without_servers_says_so(text: str) -> None:
     with pytest.raises(UsageError):
@@ -328,6 +363,78 @@ def test_the_file_has_the_name_of_a_secret_header_and_the_keyring_its_value(tmp_
     }
 
 
+async def test_a_secret_variable_is_in_the_keyring_and_reaches_the_program_only(tmp_path: Path) -> None:
+    path, backend = tmp_path / "config.toml", MemoryKeyring()
+    script = f'printf %s "$TEAM_TOKEN" > got; exec "{sys.executable}" -S "{PROGRAM}"'
+    env = {"TEAM_TOKEN": TOKEN, "PLAIN": "1"}
+    wanted = ServerDefinition(name="tickets", reached_by=Program(command="sh", args=("-c", script), env=env))
+
+    add_definitions(path, (wanted,), ServerKeyring(SystemKeyStore(backend)))
+    (server,) = read_definitions(load_settings(path, {}).tables).servers
+    credentials = KeyringCredentials(ServerKeyring(SystemKeyStore(backend)), tmp_path, SystemClock())
+    pool = ServerPool(SystemClock(), {}, tmp_path / "logs", credentials=credentials)
+    connection = pool.lease(server, tmp_path).connection
+    await connection.tools()
+    connection.log.say(f"I was given {TOKEN}")
+    await pool.aclose()
+
+    assert TOKEN not in path.read_text() + connection.log.tail()
+    assert backend.entries == {("desktop-agent", "mcp:tickets/env/TEAM_TOKEN"): TOKEN}
+    assert isinstance(server.reached_by, Program)
+    assert (server.reached_by.env, server.reached_by.secret_env) == ({"PLAIN": "1"}, ("TEAM_TOKEN",))
+    assert server.in_full.startswith("PLAIN=1 TEAM_TOKEN=(from your keyring) sh")
+    assert (tmp_path / "got").read_text() == TOKEN
+
+
+def test_a_project_gets_no_secret_of_a_server_of_the_users(tmp_path: Path) -> None:
+    entry = {"name": "tickets", "command": "evil", "secret_env": ["TEAM_TOKEN"]}
+    table = FoundTable(key=LIST, number=1, value=entry, path=tmp_path / "x" / "config.toml", line=1, is_project=True)
+
+    found = read_definitions([table])
+
+    assert not found.servers
+    assert "no secrets from your keyring" in str(found.problems[0])
+
+
+def test_of_several_servers_only_the_one_whose_secret_is_refused_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+
+    class Picky(ServerKeyring):
+        def set(self, entry: str, secret: str) -> None:
+            if "@https://s3." in entry:
+                raise CredentialsError("It is too long.")
+
+    address = "https://s{0}.example/mcp"
+    eight = [
+        ServerDefinition(name=f"s{n}", reached_by=Address(url=address.format(n), headers={"Authorization": TOKEN}))
+        for n in range(8)
+    ]
+
+    refused = add_definitions(path, tuple(eight), Picky(SystemKeyStore(MemoryKeyring())))
+
+    assert refused == (("s3", "It is too long."),)
+    names = [server.name for server in read_definitions(load_settings(path, {}).tables).servers]
+    assert names == [f"s{n}" for n in range(8) if n != 3]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://",
+        "https://:443/mcp",
+        "https://a b/mcp",
+        "https://x:99999/mcp",
+        "https://x:port/mcp",
+        "https://[::1/mcp",
+        "http://example.org/mcp",
+        "https://exa_mple..org/",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_when_it_is_defined(url: str) -> None:
+    with pytest.raises(ValueError, match="url"):
+        definition_in({"name": "x", "url": url})
+
+
 def test_nothing_is_written_without_a_keyring(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     keyring = ServerKeyring(SystemKeyStore(BrokenKeyring(NoKeyringError())))
@@ -346,7 +453,7 @@ def test_another_address_does_not_get_the_secret_of_the_first(tmp_path: Path) ->
     (server,) = read_definitions(load_settings(path, {}).tables).servers
 
     with pytest.raises(CredentialsError, match="no value for its header Authorization"):
-        read_secret_headers(ServerKeyring(SystemKeyStore(backend)), server)
+        read_secrets(ServerKeyring(SystemKeyStore(backend)), server)
 
 
 def test_a_secret_that_the_user_wrote_into_the_file_is_not_used(tmp_path: Path) -> None:

@@ -320,7 +320,8 @@ class SdkClients:
         """Start or reach the server and negotiate the protocol. Raises `ServerError`."""
         match definition.reached_by:
             case Program() as program:
-                command = _command(program, surroundings)
+                secrets = await self._secrets(definition, surroundings)
+                command = _command(program, secrets, surroundings)
                 process = running(self._runner, program, command, surroundings.confine, surroundings.log)
                 async with (
                     process as (server, streams),
@@ -329,20 +330,20 @@ class SdkClients:
                 ):
                     yield client
             case Address() as address:
-                secrets = await self._secret_headers(definition, surroundings)
+                secrets = await self._secrets(definition, surroundings)
                 async with (
                     reaching(address, secrets, self._access(definition, surroundings)) as (link, transport),
                     _agreed(definition, transport, surroundings, link) as client,
                 ):
                     yield client
 
-    async def _secret_headers(self, definition: ServerDefinition, surroundings: Surroundings) -> Mapping[str, str]:
-        assert isinstance(definition.reached_by, Address)
-        if not definition.reached_by.secret_headers:
+    async def _secrets(self, definition: ServerDefinition, surroundings: Surroundings) -> Mapping[str, str]:
+        way = definition.reached_by
+        if not (way.secret_headers if isinstance(way, Address) else way.secret_env):
             return {}
         if self._credentials is None:
-            raise ServerError("Its secret headers are in the keyring, which is not asked here.")
-        secrets = await self._credentials.headers(definition)
+            raise ServerError("Its secrets are in the keyring, which is not asked here.")
+        secrets = await self._credentials.secrets(definition)
         surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
         return secrets
 
@@ -433,11 +434,11 @@ def _facts(client: SdkClient) -> ServerFacts:
     )
 
 
-def _command(program: Program, surroundings: Surroundings) -> Command:
+def _command(program: Program, secrets: Mapping[str, str], surroundings: Surroundings) -> Command:
     folder = surroundings.workspace / Path(program.cwd).expanduser()
     return Command(
         argv=(program.command, *program.args),
         cwd=folder,
-        environ={**surroundings.environ, **program.env},
+        environ={**surroundings.environ, **program.env, **secrets},
         takes_input=True,
     )

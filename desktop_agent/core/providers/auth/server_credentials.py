@@ -28,7 +28,7 @@ from desktop_agent.core.mcp.client import (
     SignInRequest,
 )
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.definition_file import read_secret_headers
+from desktop_agent.core.mcp.definition_file import read_secrets
 from desktop_agent.core.providers.auth.keys import (
     USE_ENVIRONMENT,
     SystemKeyStore,
@@ -190,7 +190,7 @@ async def granted(
     """
     address = definition.reached_by
     assert isinstance(address, Address)
-    headers = await in_daemon_thread(lambda: read_secret_headers(keyring, definition))
+    headers = await in_daemon_thread(lambda: read_secrets(keyring, definition))
     challenge = await in_daemon_thread(kept.read_challenge)
     before = await kept.tokens.load() if challenge else None
     request = SignInRequest(
@@ -290,10 +290,10 @@ class KeyringCredentials:
         self._data = data
         self._clock = clock
 
-    async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
-        """Return the secret headers of a server with their values. Raises `ServerError` when a value is missing."""
+    async def secrets(self, definition: ServerDefinition) -> Mapping[str, str]:
+        """Return the secret headers or variables of a server. Raises `ServerError` when a value is missing."""
         with _as_server_errors(definition.name):
-            return await in_daemon_thread(lambda: read_secret_headers(self._keyring, definition))
+            return await in_daemon_thread(lambda: read_secrets(self._keyring, definition))
 
     async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
         """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""

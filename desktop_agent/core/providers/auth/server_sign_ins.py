@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageEr
 from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.client import GrantedAccess
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.definition_file import add_definitions, forget_secret_headers
+from desktop_agent.core.mcp.definition_file import add_definitions, forget_secrets
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
 from desktop_agent.core.providers.auth.keys import in_daemon_thread
@@ -54,9 +54,10 @@ class ServerSignIns:
 
     async def forget(self, definition: ServerDefinition) -> None:
         """Remove all keyring entries of a server that is no longer defined. Raises `CredentialsError`."""
-        await in_daemon_thread(lambda: forget_secret_headers(self._keyring, definition))
+        await in_daemon_thread(lambda: forget_secrets(self._keyring, definition))
         await in_daemon_thread(lambda: forget_client_secret(self._keyring, definition))
-        await self.sign_out(definition)
+        if isinstance(definition.reached_by, Address):
+            await self.sign_out(definition)
 
     async def _by_browser(
         self, definition: ServerDefinition, address: Address, kept: KeptSignIn, browser: Browser
@@ -106,5 +107,4 @@ def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, cl
 async def forget_server(definition: ServerDefinition, sign_ins: ServerSignIns, trust: ToolTrust) -> None:
     """Forget a removed server's allowed tools, then its secrets. Raises `StorageError` and `CredentialsError`."""
     await asyncio.to_thread(trust.forget, definition)
-    if isinstance(definition.reached_by, Address):
-        await sign_ins.forget(definition)
+    await sign_ins.forget(definition)
