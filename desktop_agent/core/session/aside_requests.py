@@ -1,7 +1,7 @@
-"""Model requests outside the turns, for titles and for MCP servers; and the wait before any retry.
+"""Model requests outside the turns: for titles and for MCP servers. Also the wait before any retry.
 
-The user sees the wait and can skip it. A title is made after the first turn by one small request that never waits, and
-never replaces one that the user gave; if it fails, the beginning of the first prompt is the title.
+The user sees that wait and can skip it. A title is made after the first turn by one small request, which is not retried
+and never replaces a title that the user gave. If it fails, the beginning of the first prompt is the title.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ class Retries:
     _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
-        """Report that attempt `attempt` (from 1) failed; return when the next one is due or the user skips the wait.
+        """Report that attempt number `attempt` failed; return when the next one is due or the user skips the wait.
 
-        Raises `error` when a retry makes no sense.
+        The first attempt is number 1. Raises `error` when a retry makes no sense.
         """
         if not self.policy.should_retry(error, attempt):
             raise error
@@ -80,7 +80,7 @@ _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
 _CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
-"""After a later turn the session needs no title: the user knows the conversation by its first words."""
+"""After this turn no title is made any more, because the user knows the conversation by its first words by then."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Titling:
         return self._task is not None and not self._task.done()
 
     async def aclose(self) -> None:
-        """Stop, and return when nothing runs. The cancellation is repeated, because a library can lose one."""
+        """Stop, and return when no request runs. The cancellation is repeated, because a library can lose one."""
         while self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
@@ -174,14 +174,14 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     log: EventLog
 
     async def facts(self) -> AsideFacts:
-        """Return which model is in use now. Raises `AgentError` if there is none."""
+        """Return which model the session uses now. Raises `AgentError` if it has none."""
         model = self._model()
         known = await self.known(model)
         price = price_words(known.price) if known is not None and known.price is not None else ""
         return AsideFacts(model=model.model, price=price)
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Return the answer, with its cost recorded. Raises `AgentError`. Cancelling closes the connection."""
+        """Return the model's answer, and record its cost. Raises `AgentError`. Cancelling closes the connection."""
         if await self.spending.why_stop(turn) is not None:
             raise AgentError("The session has reached its spending limit.")
         model = self._model()

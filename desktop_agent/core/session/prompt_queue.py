@@ -1,6 +1,8 @@
-"""Prompts on their way to a turn: their mentions are fetched; then they wait, or steer the running turn.
+"""Prompts on their way to a turn. First their mentions are fetched; then they wait for a turn, or steer the running
+one.
 
-Each leaves the queue once: the user or the turn, whichever takes it first, has it even while that is being recorded.
+Each prompt leaves the queue only once. The user and the turn can both take it; whichever is first has it, even while
+that is still being recorded.
 """
 
 import asyncio
@@ -23,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class ArrivedPrompt(Struct, frozen=True, kw_only=True):
-    """A prompt with what it mentions, or why that could not be fetched; both are empty if it was stopped."""
+    """A prompt with what it mentions, or with the reason why that could not be fetched. Neither if it was stopped."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -40,10 +42,12 @@ class _Waiting(Struct, frozen=True):
 
 
 class ArrivingPrompts:
-    """Prompts that wait for what they mention, or for an earlier prompt: they arrive in order."""
+    """Holds prompts until what they mention is fetched, and lets them arrive in the order in which they were added."""
 
     def __init__(self, mentions: PromptMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
-        """`arrived` is called on the event loop's thread, with each prompt that could not be taken at once."""
+        """`arrived` is called on the event loop's thread with each added prompt, once it is fetched, failed
+        or stopped.
+        """
         self._mentions = mentions
         self._arrived = arrived
         self._waiting: deque[_Waiting] = deque()
@@ -55,7 +59,7 @@ class ArrivingPrompts:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an earlier prompt has not arrived yet: a later one has to be added behind it."""
+        """Whether an earlier prompt has not arrived yet. A later one must then be added here too, behind it."""
         return self._task is not None
 
     def add(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> None:
@@ -65,7 +69,7 @@ class ArrivingPrompts:
             self._begin()
 
     def stop(self) -> None:
-        """Stop fetching: all waiting prompts are given back."""
+        """Stop fetching. All waiting prompts are given back to `arrived` as stopped."""
         if self._task is not None:
             self._task.cancel()
 
@@ -90,7 +94,11 @@ class ArrivingPrompts:
             self._arrived(arrived)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Give back what still waits, or continue with what has come since; also for a task that never started."""
+        """Called when the fetching task ends, even if it was cancelled before it began.
+
+        After a normal end, prompts added meanwhile are fetched by a new task. After a cancellation or a failure, all
+        that wait are passed to `arrived` as stopped.
+        """
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -103,13 +111,13 @@ class ArrivingPrompts:
 
 
 class PromptQueue:
-    """The queued prompts according to the journal, and the ways out of the queue."""
+    """The queued prompts, as recorded in the journal, and the ways in which they leave the queue."""
 
     def __init__(self, log: EventLog, transcript: Transcript) -> None:
         self._log = log
         self._transcript = transcript
         self._gone: set[PromptId] = set()
-        """Prompts that left the queue, even if that is still being recorded."""
+        """The prompts that left the queue, including those whose leaving is still being recorded."""
 
     @property
     def waiting(self) -> list[QueuedPrompt]:
@@ -137,13 +145,13 @@ class PromptQueue:
             await self._let_go(prompt, ev.Unqueued(prompt_id=prompt_id))
 
     async def steer(self, prompt_id: PromptId) -> None:
-        """Make a prompt that waits for the running turn's end wait for its next request instead."""
+        """Let a prompt that waits for the end of the running turn go into the next request of that turn instead."""
         prompt = self.find(prompt_id)
         if prompt is not None and not prompt.is_steering:
             await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=True)
 
     async def move(self, prompt_id: PromptId, before: PromptId) -> None:
-        """Move a prompt before another one, or to the end; do nothing if one of the two is gone."""
+        """Move a prompt before another one, or to the end. Do nothing if one of the two has left the queue."""
         prompt = self.find(prompt_id)
         if prompt is None or prompt_id == before or (before and self.find(before) is None):
             return
@@ -154,7 +162,7 @@ class PromptQueue:
         return any(prompt.is_steering for prompt in self.waiting)
 
     async def take_steering(self, turn: int) -> None:
-        """Put the steering prompts into the conversation, between two requests. Raises `StorageError`."""
+        """Take the steering prompts into the conversation; called between two requests. Raises `StorageError`."""
         for prompt in [prompt for prompt in self.waiting if prompt.is_steering]:
             steered = ev.Steered(
                 turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments

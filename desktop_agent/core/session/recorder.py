@@ -1,6 +1,6 @@
 """The only way to record an event: numbered, written to the journal, folded, and only then sent to the front end.
 
-Records keep the order of their `record` calls. A record that was started is finished even if the task that asked for it
+Records keep the order of their `record` calls. A record that was begun is completed even if the task that asked for it
 is cancelled, so an interrupt never leaves half a step behind.
 """
 
@@ -28,20 +28,21 @@ _LATER = (
     ev.GuidanceLoaded,
     ev.CommandRun,
 )
-"""Events that reach the disk with the next one that waits for it, `TurnEnded` at the latest.
+"""Events for which nobody waits for the disk. They reach it with the next event that does, at the latest with
+`TurnEnded`.
 
 Each can be made or found again, or is frequent and repeated by later events.
 """
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
-"""The events recorded for a command, in the task that carries it out and in those that it starts."""
+"""The list of events recorded for a command, seen by the task that carries it out and by the tasks it starts."""
 
 
 @contextmanager
 def capture_events() -> Generator[list[ev.KnownEvent]]:
-    """Yield a list that collects the events that this task, and those it starts, record from now on.
+    """Yield a list that collects the events that this task, and the tasks it starts, record from now on.
 
-    Notices go into the list *instead of* the journal: the caller reports them in other words.
+    Notices go into the list *instead of* the journal, because the caller reports them in other words.
     """
     captured: list[ev.KnownEvent] = []
     token = _captured.set(captured)
@@ -89,11 +90,11 @@ class Recorder:
             captured.append(event)
 
     def observe(self, observer: Sink | None) -> None:
-        """Send every event to `observer`, after the front end, from now on; None ends that."""
+        """From now on, send every event to `observer` as well, after the front end. None ends that."""
         self._observer = observer
 
     def seal(self) -> None:
-        """Leave the journal as it is from now on, as if the process had been killed: later events are not recorded."""
+        """Leave the journal as if the process had been killed now: events from now on are not recorded."""
         self._is_sealed = True
 
     def emit(self, event: ev.LiveEvent) -> None:
@@ -102,7 +103,7 @@ class Recorder:
         self._tell(event)
 
     def tell_unrecorded(self, event: ev.KnownEvent) -> None:
-        """Send the front end an event that cannot be written, because writing is what failed. Folds do not see it."""
+        """Send the front end an event that cannot be written, because writing is what failed. No fold receives it."""
         self._tell(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:

@@ -1,9 +1,9 @@
 """The first steps of a session: its opening records, and the end of what an earlier process left open.
 
 A process that was killed, or met a full disk, can stop between any two records. The journal then says what was
-intended, the files say how far it got, and recovery records the facts: which changes are on disk, which calls have no
-result, that the turn is over. Nothing new is recorded before that, or before the turn waits for the user again with its
-questions.
+intended, and the files say how far it got. Recovery records the facts: which changes are on disk, which calls have no
+result, that the turn is over. Nothing new is recorded before that. If the turn only waited for the user, it is not
+ended: it waits again, with the same questions.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ NO_ANSWER = "The application ended before an answer came."
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
-    """Finish each rename of which only one half was written; return all changes that are then written.
+    """Finish each rename of which only one half was written; return all changes that are written after that.
 
-    Blocks. A file is written only if it is still unchanged.
+    Blocks. A file is written only if it is unchanged since.
     """
     written = {change.id for change in done}
     begun = [
@@ -58,7 +58,7 @@ def _with_other_halves(
 
 
 def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    """Group the writes of an undo or redo by file, and by renames and exchanges of contents between files."""
+    """Group the writes of an undo or redo: writes of one file, and of files that were renamed or exchanged contents."""
     links: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -98,7 +98,7 @@ class Readiness:
         """Whether a turn of an earlier process waits for the user: it continues with their answer."""
         self._left_open = parts.state.unfinished.turn
         self._is_stopped = False
-        """Whether the user stopped that turn while it waited for them."""
+        """Whether the user stopped the turn of an earlier process while it waited for them."""
         self.failure = ""
         """Why the last turn has no recorded end, in words for the model; empty if unknown."""
 
@@ -107,7 +107,7 @@ class Readiness:
         return self._parts.state.unfinished
 
     async def make_ready(self) -> None:
-        """Write the opening records, and conclude what is open. Not during a turn, which owns what is open."""
+        """Write the opening records, and conclude what is open. Not for use during a turn, which concludes its own."""
         while self._opening:
             await self._log.record(self._opening[0])
             del self._opening[0]
@@ -135,7 +135,7 @@ class Readiness:
             await self.make_ready()
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
-        """Record an end for everything open in `turn` but the turn itself; `is_cut_off`: by an earlier process."""
+        """Record an end for everything open in `turn` but the turn. `is_cut_off`: an earlier process ended in it."""
         unfinished = self.unfinished
         untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
         if unfinished.prepared is not None and await self._may_look(unfinished.prepared):
@@ -149,7 +149,7 @@ class Readiness:
         self.failure = ""
 
     async def _settle_begun(self) -> OpenCalls:
-        """Answer the calls that ran beside those that wait for the user; return the rest of the turn."""
+        """Answer the calls that had started and do not wait for the user; return the calls that are left to run."""
         unfinished = self.unfinished
         assert unfinished.turn is not None
         begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
@@ -163,10 +163,11 @@ class Readiness:
         )
 
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
-        """Whether the folder can show how far a write got: not if it is gone, or another one is at its path.
+        """Whether the folder can show how far a write got. It cannot if it is gone, or if another folder is at its
+        path.
 
-        If it cannot, a write of the user's waits until the folder is back; a call's result says that the outcome of its
-        writes is unknown.
+        Then a write that the user asked for stays open until the folder is back. For a call's writes, it is recorded
+        that their outcome is unknown.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):

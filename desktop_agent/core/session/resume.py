@@ -1,9 +1,9 @@
 """Reopens a session quickly: what its snapshot does not have is folded from the journal (ADR 11).
 
-`ReplayState` folds a journal on from the end of a snapshot; a snapshot is stored beside the journal, in sections. For a
-long journal, another process (`main`) makes one first: folding hundreds of megabytes takes seconds in which the
-interpreter lock is hardly ever free, so that with a thread every frame of the window would wait. A snapshot is never
-the source of truth: if anything is wrong with it, the journal alone gives the same state.
+`ReplayState` starts from a snapshot and folds the rest of the journal. A snapshot is stored beside the journal, in
+sections. For a long journal, another process (`main`) makes one first: folding hundreds of megabytes takes seconds in
+which the interpreter lock is hardly ever free, so with a thread the window would wait before every frame. A snapshot is
+never the source of truth: if anything is wrong with it, the journal alone gives the same state.
 """
 
 import asyncio
@@ -56,25 +56,25 @@ ORDINARY: Final = PageSize()
 _REFOLD_BYTES: Final = 8 * 2**20
 
 _Reader = Callable[..., Iterator[Record]]
-"""`read_records` of one journal, from one byte offset to another."""
+"""`read_records` for one journal. Its arguments are the byte offsets from which and up to which to read."""
 
 
 class ReplayState(Struct):
-    """The state that results from a journal up to `offset`."""
+    """The state that results from the first `offset` bytes of a journal."""
 
     state: SessionState = field(default_factory=SessionState)
     offset: int = 0
     records: int = 0
-    """How many lines there are."""
+    """How many lines were read."""
     events: int = 0
-    """How many of them could be read."""
+    """How many of these lines could be decoded."""
     damages: list[Damage] = field(default_factory=list[Damage])
-    """The first of them, at most `MAX_DAMAGES`."""
+    """The first damages found, at most `MAX_DAMAGES`."""
     damage_count: int = 0
     is_lacking: bool = False
-    """Whether content was missing that can come back: this state must then not be stored."""
+    """Whether content was missing that may come back. If so, this state must not be stored."""
     places: dict[int, int] = field(default_factory=dict[int, int])
-    """The offsets, by number, of the records from which the history may have to be folded again."""
+    """The offset of each record from which the history may have to be folded again, by the record's number."""
     beginning: Beginning = WHOLE
 
     def _note(self, record: Record) -> None:
@@ -89,7 +89,7 @@ class ReplayState(Struct):
             self.places[record.event.seq] = record.start
 
     def carry_on(self, path: Path, blobs: Blobs, *, yield_gil: YieldGil, page_size: PageSize = ORDINARY) -> None:
-        """Fold the rest of the journal without its entries and long results. Blocks. Raises `StorageError`."""
+        """Fold the rest of the journal, but not its entries and long results. Blocks. Raises `StorageError`."""
         journal = partial(read_records, path, blobs, is_thin=True, yield_gil=yield_gil)
         pager = _Pager(self, page_size)
         folded_at = self.offset
@@ -103,7 +103,7 @@ class ReplayState(Struct):
         self.beginning = self.state.history.beginning()
 
     def fold_rest(self, journal: "_Reader") -> Iterator[Record]:
-        """Fold the rest of the journal in, and yield each record when it is. Blocks. Raises `StorageError`."""
+        """Fold the rest of the journal; yield each record after it is folded. Blocks. Raises `StorageError`."""
         if self.offset:
             self._fold_history(journal, self.beginning)
         for record in journal(self.offset):
@@ -122,7 +122,7 @@ class ReplayState(Struct):
 
 
 def goes_beyond(history: History, event: ev.Event) -> bool:
-    """Whether `event` restores what this history left out, so that it must be folded from the first line."""
+    """Whether `event` brings back what `history` left out, so that it must be folded again from the first line."""
     match event:
         case ev.CompactionUndone():
             return not history.can_undo_compaction
@@ -143,7 +143,7 @@ def folded_history(beginning: Beginning, records: Iterable[Record]) -> HistoryFo
 
 
 class _Pager:
-    """Turns entries into pages while records are folded in."""
+    """Divides the entries into pages while records are folded."""
 
     def __init__(self, known: ReplayState, size: PageSize) -> None:
         self._known = known
@@ -190,7 +190,7 @@ _NOT_SAVED: Final = {
 
 
 def _parts_of(known: ReplayState) -> dict[str, Struct]:
-    """Return everything whose fields are saved. The history is not: it is folded from the journal again."""
+    """Return everything whose fields are saved. The history is not, because it is folded from the journal again."""
     state, transcript = known.state, known.state.transcript
     return {
         "replay": known,
@@ -228,7 +228,7 @@ def _pieces(section: str, items: Iterable[object]) -> Iterator[Section]:
 
 
 def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], None]) -> ReplayState:
-    """Return the state up to `offset` that `sections_of` was given. Raises `ValueError` or `KeyError`."""
+    """Return the state up to `offset`, from what `sections_of` yielded. Raises `ValueError` or `KeyError`."""
     known = ReplayState(offset=offset)
     parts = _parts_of(known)
     for section, value in sections:
@@ -287,13 +287,13 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: Yi
 _MODULE: Final = "desktop_agent.core.session.resume"
 
 LONG_BYTES: Final = 4 * 2**20
-"""The longest part of a journal that is folded in a thread; a longer one needs another process."""
+"""The most bytes of a journal that are folded in a thread. For more, another process makes a snapshot first."""
 WORTH_BYTES: Final = 2**20
 """A journal shorter than this has no snapshot: folding it is as quick."""
 FRESH_BYTES: Final = 2**18
-"""A snapshot is renewed when the journal has grown by more than this since."""
+"""A snapshot is renewed when the journal has grown by more than this many bytes since it was written."""
 SHOWN_ENTRIES: Final = 40
-"""How many entries at the end are loaded from the start."""
+"""How many entries at the end of a session are loaded when it is opened."""
 
 
 async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
@@ -309,7 +309,7 @@ async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
 
 
 def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Popen[bytes]:
-    """Start a process that runs `main`, which exits with 0 if there is a snapshot. Raises `OSError`."""
+    """Start a process that runs `main`; its exit code is 0 if it made a snapshot. Raises `OSError`."""
     return subprocess.Popen(  # noqa: S603 - our own module
         module_command(_MODULE, *map(str, (journal, blobs, snapshot))),
         stdin=subprocess.DEVNULL,
@@ -321,7 +321,7 @@ def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Pop
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Let another process make the snapshot. If that fails, resuming is only slower."""
+    """Let another process make the snapshot. If that fails, nothing is wrong: resuming only takes longer."""
     try:
         process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:
@@ -364,7 +364,7 @@ def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yiel
 
 
 def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Write a snapshot of a closing session, if that is worthwhile and quick. Blocks; raises nothing."""
+    """Write a snapshot when a session closes, if that is worthwhile and quick. Blocks; raises nothing."""
     try:
         came = bytes_to_fold(journal)
         if journal.stat().st_size >= WORTH_BYTES and FRESH_BYTES <= came <= LONG_BYTES:

@@ -70,7 +70,7 @@ ChangeOp = (
 
 
 class ChangeOps:
-    """Carries out these ops for one session, whose mailbox calls it; events report the outcome."""
+    """Carries out the ops on changes of one session, whose mailbox calls it. Events report the outcome."""
 
     def __init__(self, parts: SessionParts, turns: TurnRunner) -> None:
         self._state = parts.state
@@ -177,7 +177,7 @@ class Session:
         self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
         self._is_ready = asyncio.Event()
         self._is_handling = False
-        """Whether an op is being carried out: a prompt can be taken while its turn has not started."""
+        """Whether an op is being carried out. The session is not at rest then, even if no turn has started."""
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
@@ -206,7 +206,7 @@ class Session:
         return self._parts.state.transcript
 
     def clear(self) -> None:
-        """Release the conversation after `run`: its parts refer to each other."""
+        """Release the conversation after `run`. Its parts refer to each other, so it would not be freed at once."""
         self._parts.state.clear()
 
     @property
@@ -216,11 +216,11 @@ class Session:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing waits to be done, and closing now would interrupt nothing, not even making its title."""
+        """Whether nothing waits to be done and closing now would interrupt nothing, including the making of a title."""
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     async def wait_until_ready(self) -> None:
-        """Return when recovery has ended, successfully or not: until then an unfinished turn counts as running."""
+        """Return when recovery has ended, successfully or not. Until then an unfinished turn counts as running."""
         await self._is_ready.wait()
 
     def submit(self, op: ops.Op) -> None:
@@ -228,7 +228,7 @@ class Session:
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:
-        """Serve ops until `Shutdown` or cancellation, which ends everything that the session started."""
+        """Serve ops until `Shutdown` or cancellation. Both end everything that the session started."""
         try:
             await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
@@ -312,7 +312,7 @@ class Session:
     async def _submit_prompt(
         self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
     ) -> None:
-        """Take a prompt; the mentions in its `typed` part and the files to `include` come with it."""
+        """Take a prompt, with what its `typed` part, which the user wrote, mentions and with the files to `include`."""
         if self._arriving.is_busy or include or self._parts.mentions.found_in(typed):
             self._arriving.add(text, typed, include, is_steering=is_steering)
         else:
@@ -378,7 +378,7 @@ class Session:
         await self._parts.context_manager.measure(self._providers.built(model))
 
     async def _warn_of_address(self, model: ModelRef) -> None:
-        """Warn, before the key is sent, of an address that gets it unencrypted."""
+        """Warn, before the key is sent, if the model's address would receive it unencrypted."""
         address = await asyncio.to_thread(self._parts.accounts.address_of, model)
         if (warning := readable_address_notice(address)) is not None:
             await self._parts.recorder.record(warning)
@@ -400,7 +400,7 @@ class Session:
             recorder.tell_unrecorded(end)
 
     async def _close(self) -> None:
-        """End turn, providers, journal and lock, in this order, even if one of these steps fails."""
+        """End the turn, the providers, the journal and the lock, in this order, even if one of these steps fails."""
         parts = self._parts
         async with AsyncExitStack() as ends:
             ends.push_async_callback(parts.release)

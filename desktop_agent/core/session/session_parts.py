@@ -32,9 +32,9 @@ from desktop_agent.core.tools.gate import LiveJudging
 class SessionParts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     opening: tuple[ev.KnownEvent, ...]
-    """What to record first: the first line of a new journal, or the problems of an old one."""
+    """What to record first: the first record of a new journal, or the problems found in an existing one."""
     is_attended: bool
-    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn ends."""
+    """Whether a user can answer what an earlier process asked. If not, it stays unanswered, and its turn ends."""
     state: SessionState
     recorder: Recorder
     approvals: Approvals
@@ -56,11 +56,11 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     provider_source: ProviderSource
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
-    """Completes a model that is named in part."""
+    """Returns the complete reference of a model of which only some parts are named."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
     """Returns what is known about a model, without a network request."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
-    """Folds into the state's history what was left out because a compaction had summarised it."""
+    """Folds into the history those records that were left out because a compaction had summarised them."""
     release: Callable[[], Awaitable[None]]
     """Called once when the session has closed: ends its jobs and gives up its lock."""

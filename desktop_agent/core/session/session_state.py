@@ -15,14 +15,14 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SpendingState(Struct):
-    """The totals of one journal. What a fork copied was spent and allowed elsewhere."""
+    """How much this session has spent and may spend. What a fork copied does not count: another session paid for it."""
 
     by_day: dict[date, Usage] = field(default_factory=dict[date, Usage])
     """What was used, by the day in UTC, as vendors count days."""
     session_until_usd: float = 0.0
-    """How much the user allowed the session to spend in all, when it asked; 0 if it never did."""
+    """How much the user allowed this session to spend in all when they were asked; 0 if they never were."""
     day_until: tuple[date, float] | None = None
-    """The last day on which it asked, and how much the user allowed all sessions to spend on that day."""
+    """The last day on which the user was asked, and how much they allowed all sessions to spend on that day."""
 
     @property
     def total_usd(self) -> float:
@@ -46,7 +46,7 @@ class SpendingState(Struct):
                 pass
 
     def allow_more(self, question: SpendingQuestion) -> None:
-        """Fold in that the user allowed further spending."""
+        """Take in that the user allowed more spending."""
         if question.limit == "session_usd":
             self.session_until_usd = question.until_usd
         else:
@@ -54,7 +54,7 @@ class SpendingState(Struct):
 
 
 def day_of(moment: datetime) -> date:
-    """Return the day in UTC. A time without a zone, as from another program's journal, counts as UTC."""
+    """Return the day in UTC. A time without a zone, which another program may have written, counts as UTC."""
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC).date()
 
 
@@ -68,7 +68,7 @@ class SessionState(Struct):
     """What the user decided for the rest of the session, by id."""
 
     def clear(self) -> None:
-        """Release what takes memory. For a session that has ended."""
+        """Release what takes memory, once the session has ended."""
         empty, whole = Transcript(), self.transcript  # which others hold, too
         whole.turns, whole.changed, whole.context, whole.shown = empty.turns, empty.changed, empty.context, empty.shown
         self.history.fold = HistoryFold()

@@ -1,7 +1,7 @@
 """The limits of a session and of its turns in money, steps and time, and what happens at a limit.
 
-A turn ends at its limits even if the model would continue. Before each request the guard checks what the session and
-the day have spent, and asks the user; a session without a user stops instead. Unknown costs are not counted.
+A turn ends at its limits even if the model would continue. Before each request, `SpendingGuard` checks what the session
+and the day have spent. At a limit it asks the user, or stops if the session has none. Unknown costs are not counted.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
     max_requests: int | None = None
     """How many requests one turn may send; None for no limit."""
     max_tokens: int | None = None
-    """The limit of a single answer; None uses the settings' limit."""
+    """The most tokens of a single answer; None for the limit in the settings."""
     max_cost_usd: float | None = None
-    """A turn that has cost this many dollars sends no further request; None for no limit."""
+    """Once a turn has cost this many dollars, it sends no further request; None for no limit."""
     max_time_s: float | None = None
-    """A turn is stopped in the middle of its work after this many seconds; None for no limit."""
+    """After this many seconds a turn is stopped, even in the middle of its work; None for no limit."""
     covers_all_turns: bool = False
     """Whether the limits of cost and time are for all turns since the session was opened, not for each."""
     exits_on_tool_error: bool = False
@@ -59,7 +59,7 @@ class RunningTime(Struct):
     is_over: bool = False
 
     def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
-        """Return the notice for a turn that ran out of time, perhaps while a `failure` was being retried; else None."""
+        """Return the notice for a turn that ran out of time, else None. `failure` is what it was retrying, if any."""
         if not self.is_over:
             return None
         tried = f"Its last request failed: {failure} " if failure is not None else ""
@@ -74,7 +74,7 @@ class RunningTime(Struct):
 
     @asynccontextmanager
     async def limit(self, clock: Clock, stop: Callable[[], bool]) -> AsyncGenerator[None]:
-        """Call `stop` when the body takes longer. It returns whether it stopped a turn that nobody else had stopped."""
+        """Call `stop` if the block takes too long. It returns whether it stopped a turn that nobody else had."""
         if self.seconds is None:
             yield
             return
@@ -91,7 +91,7 @@ class RunningTime(Struct):
 
 
 def time_of_turn(limits: TurnLimits, since_first_s: float) -> RunningTime:
-    """Return the time of a turn that starts so long after the first one of the session."""
+    """Return the time limit of a turn that starts `since_first_s` seconds after the first turn of the session."""
     limit = limits.max_time_s
     if limit is None or not limits.covers_all_turns:
         return RunningTime(limit, limit)
@@ -114,14 +114,14 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     log: EventLog
     clock: Clock
     before: Usage
-    """The session's usage from before it was opened."""
+    """What the session had used before it was opened."""
     _unpriced: set[ModelRef] = set()
-    """The models about which the user was told that no limit counts them."""
+    """The models about which the user was warned that cost limits do not apply to them."""
 
     async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
-        """Return why the turn must not ask the model again; None if it may, perhaps after asking the user.
+        """Return why the turn must not ask the model again; None if it may. The user may have to be asked first.
 
-        `limit`, which a notice names, or `interrupted` by the user.
+        The reasons are `limit`, which a notice names, and `interrupted`, if the user refused.
         """
         if (reached := self._cost_reached(turn)) is not None:
             await self.log.record(reached)
@@ -141,7 +141,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return "interrupted"
 
     async def warn_of_unknown_price(self, turn: int, usage: Usage, model: ModelRef) -> None:
-        """Warn, once for each model, of a limit that cannot work because the model's cost is unknown."""
+        """Warn, once for each model, that cost limits do not apply because the price of the model is unknown."""
         spending = self.settings.current.spending
         limits = (self.limits.max_cost_usd, spending.session_usd, spending.day_usd)
         if usage.cost_usd is not None or model in self._unpriced or limits == (None, None, None):
@@ -153,7 +153,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
 
     @property
     def spent(self) -> Usage:
-        """The session's usage, including summaries and titles."""
+        """What the session has used, including summaries and titles."""
         return self.state.transcript.turns.usage
 
     def _cost_reached(self, turn: int) -> ev.Notice | None:
@@ -194,7 +194,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return await self.approvals.ask(turn, request)
 
     async def _held_answer(self, turn: int) -> Decision | None:
-        """Return the answer to an earlier process's question, if that answer resumed this turn."""
+        """Return the user's answer to a spending question of an earlier process, if that answer resumed this turn."""
         for request in list(self.state.unfinished.asked.values()):
             held = self.approvals.held(request.call_id)
             if request.spending is not None and held is not None and held.decision is not None:

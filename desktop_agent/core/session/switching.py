@@ -1,7 +1,7 @@
 """Switches models in a session: the fallback when the usual model is overloaded, and what is lost on a switch.
 
-A fallback is asked once per request, if the user named one. What a model does not get of a conversation that it takes
-over, or of its effort, is reported once, at its first turn.
+If the user named a fallback, it is tried once per request. When another model takes over a conversation, its first turn
+reports what that model does not get of the conversation, or that it does not know the chosen effort.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,7 @@ async def take_over(
     usual: TurnRequests,
     error: ProviderError,
 ) -> tuple[TurnRequests, ModelRequest]:
-    """Return the failed model's substitute and its request, with a notice; raises `error` if there is no other."""
+    """Return the fallback's requests and its next request, and record a notice. Raises `error` if there is none."""
     named = parts.settings.current.model.fallback
     if not named or error.fault not in OVERLOAD:
         raise error
@@ -55,7 +55,7 @@ async def take_over(
 
 
 def with_failed_fallback(error: ProviderError, name: str, obstacle: AgentError) -> ProviderError:
-    """Return the failure of the usual model, with why the fallback did not help."""
+    """Return the failure of the usual model, extended by the reason why the fallback could not help."""
     return ProviderError(
         error.title,
         fault=error.fault,
@@ -71,7 +71,7 @@ UNKNOWN_EFFORT: Final = "unknown_effort"
 
 
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record what the session's model does not get of what the model `before` it got, if there is anything."""
+    """Record what the session's model does not get of the conversation, if the model `before` it got more."""
     now = parts.state.transcript.session.model
     if before is None or now is None or before == now:
         return
@@ -93,7 +93,7 @@ async def _takes_no_images(parts: SessionParts, model: ModelRef) -> bool:
 
 
 async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record that the level of effort is not sent because the model does not know it, unless `before` was the same."""
+    """Record that the effort is not sent because the model does not know it; not if `before` is the same model."""
     now = parts.state.transcript.session.model
     if now is None or now == before or not now.effort:
         return

@@ -1,7 +1,7 @@
 """One turn: the model answers, its calls run, their results go back, until it is done, stopped or at a limit.
 
-The rules that keep files and conversations sound are all here: a tool runs only when the model stopped for it with
-arguments that parsed strictly; a half-streamed answer is never acted on and is requested again; everything that was
+The rules that keep files and conversations sound are all here. A tool runs only when the model stopped for it, with
+arguments that parsed strictly. A half-streamed answer is never acted on and is requested again. Everything that was
 promised an answer gets one.
 """
 
@@ -40,14 +40,14 @@ CUT_OFF = (
 )
 NOT_MEANT = "The reply did not stop for this call, so it was not run. Send it again if it is still wanted."
 MAX_CUT_OFF = 3
-"""After this many cut-off replies in a row the turn gives up: the model keeps trying to write something too long."""
+"""The turn gives up after this many cut-off replies in a row: the model keeps trying to write something too long."""
 
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
-"""The faults with which an address refuses a conversation for its length, among other reasons."""
+"""The faults that an address may report for a conversation that is too long; they can have other reasons, too."""
 
 
 _SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other"})
-"""The reasons to stop after which nobody would say why an answer is empty."""
+"""The reasons to stop that do not explain an empty answer."""
 
 _logger = logging.getLogger(__name__)
 
@@ -62,9 +62,9 @@ class OpenCalls(Struct, frozen=True, kw_only=True):
     calls: tuple[ToolUseBlock, ...]
     """The calls without a result, in order. None of them has acted."""
     started: frozenset[CallId]
-    """Those of them whose start is on record."""
+    """The ids of those calls whose start is on record."""
     requests: int
-    """How many answers the turn had by then."""
+    """How many answers the turn had got by then."""
 
 
 class _MayNotSpendError(Exception):
@@ -78,20 +78,21 @@ class Turn:
     number: int
     parts: SessionParts
     usual: TurnRequests
-    """Makes each request from what is on record by then."""
+    """Makes each request, from what is recorded by that time."""
     queue: PromptQueue
     provider_of: Callable[[ModelRef], Awaitable[Provider]]
     answers: int = 0
     failure: ProviderError | None = field(default=None, init=False)
-    """Why the last request failed, while it is retried."""
+    """Why the last request failed. Kept while the request is retried."""
     _cut_off: int = field(default=0, init=False)
     _is_paused: bool = field(default=False, init=False)
-    """Whether the provider continues the last answer: nothing may follow it then."""
+    """Whether the provider paused and will continue its last answer, so that nothing may be added after that answer."""
     _is_overloaded: bool = field(default=False, init=False)
-    """Whether the fallback had to answer the last request: then the model is not retried for long."""
+    """Whether the fallback had to answer the last request. If so, the next one is not retried for long."""
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
-        """Work until the end and return why it ended; begin with the calls that were `left` open, if any.
+        """Work until the end and return why the turn ended. If an earlier process left calls open, `left`, begin with
+        these.
 
         Raises `ProviderError` after all retries, and `StorageError`. On cancellation every started call is answered,
         and streamed text is kept.
@@ -163,7 +164,7 @@ class Turn:
         return None
 
     async def _ask(self) -> Completion:
-        """Get one answer, retrying while that makes sense, and record it."""
+        """Get one answer and record it. A failed request is retried while that makes sense."""
         await self.parts.settings.refresh()
         await self.parts.runtime.servers.refresh(self.number)
         request = await self._next_request()
@@ -191,7 +192,7 @@ class Turn:
                 return await self._record(completion, self.usual)
 
     async def _next_request(self) -> ModelRequest:
-        """Return the next request, with what the user wrote since. Raises if a summary used up the spending limit."""
+        """Return the next request, with the prompts that steer the turn. Raises if a summary used up the limit."""
         if not self._is_paused:
             await self.queue.take_steering(self.number)
         before = self.parts.spending.spent
@@ -211,7 +212,7 @@ class Turn:
         return await self._record(completion, instead)
 
     async def _answer(self, request: ModelRequest, by: TurnRequests) -> Completion:
-        """Get an answer that says something: one with nothing in it, or only thoughts, is asked for once more."""
+        """Get an answer that says something. If it is empty, or only thoughts, ask once more."""
         for _ in range(2):
             completion = await self._stream(request, by)
             if self.parts.settings.current.model.text_calls and by.model.provider in CAN_WRITE_CALLS:
@@ -270,7 +271,7 @@ class Turn:
         await self.parts.spending.warn_of_unknown_price(self.number, completion.usage, by.model)
 
     def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
-        """Mark a call that must not run, and replace the id of a call if it was used before."""
+        """Return the block. A call that must not run is marked, and a call id that was used before is replaced."""
         if not isinstance(block, ToolUseBlock):
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:

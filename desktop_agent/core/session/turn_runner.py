@@ -23,7 +23,7 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 logger = logging.getLogger(__name__)
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
-"""After these ends a queued prompt starts automatically; after others the user should look first."""
+"""After these ends of a turn a queued prompt starts automatically. After others the user should look first."""
 
 
 class TurnRunner:
@@ -52,11 +52,11 @@ class TurnRunner:
         self._is_interruptible = False
         self._is_queue_due = False
         self._after_summary: set[PromptId] = set()
-        """The prompts that came while a summary was made: they wait only for that, however the last turn ended."""
+        """The prompts that came while a summary was made. They wait only for that, however the last turn ended."""
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn runs. Its record alone cannot tell: the end of a turn may have failed to be written."""
+        """Whether a turn runs. The journal alone cannot tell, because writing the end of a turn may have failed."""
         return (self._is_working or self._readiness.is_held) and self._transcript.turns.is_running
 
     @property
@@ -81,7 +81,8 @@ class TurnRunner:
     async def submit_prompt(
         self, text: str, attachments: tuple[Attachment, ...] = (), *, is_steering: bool = False
     ) -> bool:
-        """Start a turn, or queue the prompt; return False if it was given back to the user, with a reason.
+        """Start a turn, or queue the prompt. Return False if neither is possible; the user then gets the text and a
+        reason.
 
         A prompt that `is_steering` waits for the next request of the running turn.
         """
@@ -109,13 +110,13 @@ class TurnRunner:
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     def expect_queue(self) -> None:
-        """Queue new prompts behind those that wait until `start_queued` is called, which must follow."""
+        """Queue new prompts behind those that wait already, until `start_queued` is called. That call must follow."""
         self._is_queue_due = True
 
     async def start_queued(self) -> None:
-        """Start the next queued prompt, unless the user should look at the last turn's end first.
+        """Start the next queued prompt, unless the user should first see how the last turn ended.
 
-        Nothing starts while a summary is being made; its end must call this again.
+        Nothing starts while a summary is being made; whoever makes it must call this again at its end.
         """
         if self._parts.context_manager.is_compacting:
             return
@@ -132,7 +133,7 @@ class TurnRunner:
 
     @property
     def _is_next_starting(self) -> bool:
-        """Whether a queued prompt is about to start: a new one goes behind it, although no turn runs now."""
+        """Whether a queued prompt is about to start. A new one must be queued behind it, although no turn runs now."""
         return (self._is_working or self._is_queue_due) and self.has_next
 
     @property
@@ -203,7 +204,7 @@ class TurnRunner:
     # -- the turn --
 
     async def interrupt(self) -> None:
-        """Stop the turn: it ends with what it has. One left waiting for the user by an earlier process just ends."""
+        """Stop the turn and keep what it has done. One that an earlier process left waiting for the user just ends."""
         if self._readiness.is_held:
             await self._readiness.stop_held()
             return
@@ -258,7 +259,7 @@ class TurnRunner:
     async def _work(
         self, number: int, model: ModelRef, left: OpenCalls | None
     ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
-        """Run the turn; return why it ended, after how many requests, and the notice for the user."""
+        """Run the turn; return why it ended, how many answers it got, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
         now = self._parts.clock.monotonic()

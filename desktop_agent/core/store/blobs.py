@@ -1,15 +1,15 @@
 """Content-addressed storage shared by all sessions: put bytes in, get a digest; equal bytes are stored once.
 
 A blob is durable when `put` returns, and never changes afterwards. It is stored as `DIGEST.gz`, or as `DIGEST` if gzip
-would not make it smaller; the digest is always that of the content. All blobs are in one folder, because each folder
-with a new name in it costs one more sync. Earlier versions stored blobs uncompressed in `NN/DIGEST`, `NN` being the
-first two digits; these stay readable for ever. File names come only from digests, so nothing in a journal can lead
-outside the folder.
+would not make it smaller; the digest is always that of the uncompressed content. All blobs are in one folder, because
+each folder that gets a new name costs one more sync. Earlier versions stored blobs uncompressed in `NN/DIGEST`, `NN`
+being the first two digits of the digest; these stay readable for ever. File names come only from digests, so nothing in
+a journal can lead outside the folder.
 
-A blob is first written as a draft whose temporary name ends with its final name. The drafts and the folder with their
-temporary names are synced at the same time, so callers wait for the disk once; the renames that follow are not waited
-for. A power failure can undo a rename, but the complete draft remains: if no file has a blob's name, its draft is read
-instead, and `collect` renames it.
+A blob is first written as a draft, whose temporary name ends with its final name. The drafts and the folder that holds
+their temporary names are synced at the same time, so callers wait for the disk once. Nobody waits for the renames that
+follow. A power failure can undo a rename, but the complete draft remains: if no file has a blob's name, its draft is
+read instead, and `collect` renames it.
 """
 
 import os
@@ -34,7 +34,7 @@ PACKED_SUFFIX = ".gz"
 _PREFIX_LENGTH = 2
 _WAITING_THREADS = 8
 _SYNCED_AT_ONCE = 128
-"""Each is an open file until it is synced, and some systems limit a process to 256."""
+"""How many blobs are synced at once. Each is an open file until then, and some systems allow a process only 256."""
 
 
 class BlobFile(Struct, frozen=True):
@@ -48,7 +48,7 @@ class BlobFile(Struct, frozen=True):
         return (intended_name(self.path.name) or self.path.name).endswith(PACKED_SUFFIX)
 
     def length(self) -> int:
-        """The length of the content, as the file says. Raises `OSError` and `DamagedError`."""
+        """The length of the content. A packed file states it at its end. Raises `OSError` and `DamagedError`."""
         if not self.is_packed:
             return self.path.stat().st_size
         with self.path.open("rb") as file:
@@ -67,7 +67,7 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Whether the content is complete, checked by reading all of it: disks lose data."""
+        """Whether the content is complete. All of it is read for that, because disks lose data."""
         try:
             for _ in self.blocks(size):
                 pass
@@ -117,7 +117,7 @@ class Blobs:
         return digests
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
-        """Move a file of any size into the store without loading it into memory. It must be on the same disk."""
+        """Move a file of any size, which must be on the same disk, into the store without loading it into memory."""
         try:
             digest, size = self._adopt(path)
         except OSError as error:
@@ -150,7 +150,7 @@ class Blobs:
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
-        """Yield the content in blocks of at most 1 MiB. Raises like `get`; damage may show only at the end."""
+        """Yield the content in blocks of at most 1 MiB. Raises like `get`, but may notice damage only at the end."""
         try:
             yield from self._found(digest).blocks(size)
         except (OSError, DamagedError) as error:
@@ -166,7 +166,7 @@ class Blobs:
         return BlobFile(path, digest) if is_blob else None
 
     def draft_at(self, path: Path) -> BlobFile | None:
-        """The blob that the draft at `path` was written for, perhaps incomplete; `None` if it is not a blob's draft."""
+        """The blob that the draft at `path` was written for, even incompletely; `None` if it is not a blob's draft."""
         name = intended_name(path.name)
         blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
         return BlobFile(path, blob.digest) if blob else None
@@ -183,7 +183,7 @@ class Blobs:
         return next((file for file in chain(files, self._unplaced(digest)) if file.path.is_file()), files[0])
 
     def _unplaced(self, digest: Digest) -> Iterator[BlobFile]:
-        """Complete drafts of a blob whose rename a power failure undid. Lists the folder, so call it last."""
+        """The complete drafts of a blob whose rename a power failure undid. Lists the folder, so call this last."""
         try:
             drafts = [self.draft_at(path) for path in self.folder.iterdir()]
         except OSError:
@@ -249,7 +249,7 @@ class Blobs:
         return plain_file.digest, size
 
     def _sync(self, drafts: Sequence[StagedFile], *folders: Path) -> None:
-        """Sync everything concurrently: the disk serves many requests in little more time than one."""
+        """Sync all drafts concurrently, because the disk serves many requests in little more time than one."""
         waits = [self._waiting.submit(draft.sync) for draft in drafts]
         waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]
         wait(waits)
@@ -263,7 +263,7 @@ class Blobs:
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """Whether `file` has the right content. If so, update its time, so that the new use is not collected."""
+    """Whether `file` has the right content. If so, renew its time, because blobs in new use must not be collected."""
     if not file.is_whole(size):
         return False
     try:
@@ -295,12 +295,12 @@ class DamagedError(Exception):
 
 
 def _level(size: int) -> int:
-    """Return how well content of about this size is compressed: large content faster, but a little less."""
+    """Return the compression level for content of this size: large content is compressed faster, but a little less."""
     return 1 if size > _LARGE_BYTES else 6
 
 
 def is_packable(size: int) -> bool:
-    """Whether content of this size can be compressed: the length at the end of the file must be able to hold it."""
+    """Whether content of this size can be compressed: gzip states the length in a field of limited size."""
     return 0 < size <= _MOST_BYTES
 
 

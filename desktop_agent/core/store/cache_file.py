@@ -1,7 +1,7 @@
 """A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time.
 
-Its content can be rebuilt, so no problem here is worth reporting to a user: the caller discards a damaged file, and
-continues in memory or in a spare file if the cache cannot be written. Every database in the cache folder is opened
+Its content can be rebuilt, so no problem here is worth reporting to a user: the caller discards a damaged file. If the
+cache cannot be written, the caller continues in memory or in a spare file. Every database in the cache folder is opened
 here.
 """
 
@@ -24,10 +24,10 @@ _READER_BUSY_S = 2
 _LOCK_POLL_S = 0.05
 _LONGEST_STEP_S = 0.5
 _INTERRUPT_AFTER = 50_000
-"""SQLite VM instructions between two checks whether to stop: a few milliseconds."""
+"""After how many instructions of SQLite's virtual machine to check whether to stop: a few milliseconds."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""SQLite's errors for a file that is damaged or not ours: no such table, malformed, not a database."""
+"""SQLite's errors for a file that is damaged or not one of these caches: no such table, malformed, not a database."""
 
 
 def not_stopped() -> bool:
@@ -43,7 +43,7 @@ def is_lock(error: sqlite3.Error) -> bool:
 
 
 def is_usable(path: Path) -> bool:
-    """Whether a database can be read and written, without waiting for locks. Writes nothing."""
+    """Whether a database can be read and written; a locked one counts as usable. Does not wait; writes nothing."""
     try:
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
@@ -56,7 +56,7 @@ def is_usable(path: Path) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """Commit everything the block writes, or nothing if it raises. One writer at a time; others wait."""
+    """Commit everything the block writes, or nothing if it raises. Other writers wait until the block ends."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -78,17 +78,18 @@ class CacheFile(Struct, frozen=True):
     """The tables of every version, in an order in which they can be dropped."""
     is_spare: bool = False
     journal: Literal["WAL", "TRUNCATE"] = "WAL"
-    """`TRUNCATE` for a file with few concurrent readers: half the waits for the disk."""
+    """`TRUNCATE` suits a file with few concurrent readers: a write waits for the disk half as often."""
     synchronous: Literal["NORMAL", "OFF"] = "NORMAL"
-    """`OFF` if waiting for the disk costs more than losing the file to a power failure."""
+    """`OFF` suits a file whose loss in a power failure costs less than waiting for the disk."""
 
     def connect(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
     ) -> sqlite3.Connection:
-        """Open it for writing; create an empty one if there is none. `is_shared` lets threads take turns.
+        """Open the file for writing, and create it if there is none. `is_shared` lets several threads use the
+        connection in turn.
 
-        Raises `OSError` or `sqlite3.Error`: among them `interrupted` when stopped, and `locked` when others use the
-        file for longer than `busy_s`.
+        Raises `OSError` or `sqlite3.Error`: `interrupted` if `is_stopped` says so, `locked` if others use the file for
+        longer than `busy_s`.
         """
         make_private_folder(self.path.parent)
         make_private_file(self.path)
@@ -115,12 +116,12 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return a substitute among the system's temporary files; `None` if none is possible, or this is one."""
+        """Return a substitute among the system's temporary files; `None` if none is possible or this is a spare."""
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
     def discard_spare(self) -> None:
-        """Delete the spare file, once this one can be used again."""
+        """Delete the spare file, once the file it replaced can be used again."""
         with suppress(OSError):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 
@@ -140,7 +141,7 @@ class CacheFile(Struct, frozen=True):
     def opened_to_read(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
-        """Open it alongside its writer; yield `None` if there is nothing to read. Raises like `connect`."""
+        """Open the file alongside its writer; yield `None` if there is nothing to read. Raises like `connect`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
@@ -174,10 +175,11 @@ class CacheFile(Struct, frozen=True):
         is_stopped: Callable[[], bool],
         on_wait: Callable[[], None] | None = None,
     ) -> "CacheFile":
-        """Let `write` bring it up to date when it is our turn; once more, from nothing, if it is damaged or worn.
+        """Wait for the writer lock, and let `write` bring the file up to date. If it is damaged or worn, delete it and
+        write again.
 
-        `write` returns whether it is worn. If this one cannot be written, a spare file is brought up to date. Returns
-        the file that was. Raises `OSError` and `sqlite3.Error`.
+        `write` returns whether the file is worn. If the file cannot be written, a spare one is brought up to date
+        instead. Returns the file that was brought up to date. Raises `OSError` and `sqlite3.Error`.
         """
         try:
             self._update(write, is_stopped, on_wait)
@@ -207,7 +209,7 @@ class CacheFile(Struct, frozen=True):
                 write(self)
 
     def discard(self) -> None:
-        """Delete it. A process that has it open continues with the deleted file."""
+        """Delete the file. A process that has it open continues with the deleted file."""
         for ending in ("", "-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 

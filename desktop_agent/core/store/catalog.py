@@ -1,7 +1,7 @@
-"""The session list: each session's place and its summary, quick to read and always rebuildable.
+"""The session list: the folder and the summary of each session, quick to read and always rebuildable.
 
-Summaries are cached in one file. A journal that has grown is read from where the cache stopped, a replaced one from its
-beginning. Deleting the cache loses nothing.
+Summaries are cached in one file. A journal that has grown is read from where the cached summary ends, and a journal
+that was replaced is read from its beginning. Deleting the cache loses nothing.
 """
 
 from collections.abc import Collection, Iterator
@@ -29,14 +29,14 @@ _EARLIER_CACHE = "summary.json"
 _VERSION = 4
 _MOST_OTHERS = 20
 _HEAD_BYTES = 400
-"""The type of a line is within this many bytes of its start."""
+"""The type of a record is within this many bytes of the start of its line."""
 
 
 class Catalog:
     """All sessions of one data folder. Methods block, and may be called from any thread."""
 
     def __init__(self, folder: Path, blobs: Blobs, cache: Path) -> None:
-        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt, such as the session list."""
         self.blobs = blobs
         self._folder = folder
         self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(learned(SessionSummary | None)))
@@ -63,7 +63,7 @@ class Catalog:
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
-        """The other sessions' summaries, most recently used first, without unreadable sessions."""
+        """The summaries of all readable sessions but those in `without`, most recently used first."""
         journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
@@ -85,7 +85,7 @@ class Catalog:
         return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
-        """Whether the cached summary, if it claims to be current, matches the session's journal."""
+        """Whether the cached summary matches the session's journal. One known to be out of date counts as right."""
         known = self._cache.get(session_id)
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
@@ -119,7 +119,7 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """Return the contents, by path, that agents of the folder's last sessions left in its files."""
+        """Return, by path, the contents that agents left in the files of `workspace` in its latest other sessions."""
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
         for summary in islice(same, _MOST_OTHERS):

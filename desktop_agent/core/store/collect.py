@@ -1,14 +1,15 @@
-"""What the store holds and for whom, and the removal of blobs that no session refers to any more.
+"""What the blob folder holds and which sessions need it, and the removal of blobs that no session refers to any more.
 
-A blob is needed as long as any file in any session's folder contains its digest, whatever the record around it is: of a
-newer version, torn, or the text of a message. An unreadable file could contain any digest, so then nothing is removed.
+A blob is needed as long as any file in any session's folder contains its digest. It does not matter whether the record
+around the digest is of a newer version, torn, or the text of a message. If a file is unreadable, nothing is removed,
+because it could contain any digest.
 
-Sessions can run meanwhile, in any process. They put a blob first and record its digest later, so only blobs that no
-session has put for a day are removed, and `Blobs.put` updates the time of what it finds. A blob is moved aside before
-its age is checked for the last time: from then on, a session that puts the same content writes it again.
+Sessions can run meanwhile, in any process. They put a blob first and record its digest later. Therefore only blobs that
+no session has put for a day are removed, and `Blobs.put` renews the time of a blob that it finds. A blob is moved aside
+before its age is checked for the last time: from then on, a session that puts the same content writes it again.
 
 A draft that a power failure left under its temporary name counts as a blob while a session needs it. It is renamed when
-it is a day old; until then its process could be about to do so.
+it is a day old; until then, the process that wrote it could be about to rename it.
 """
 
 import os
@@ -28,7 +29,7 @@ from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
 
 GRACE = timedelta(hours=24)
-"""How long an unreferenced blob is kept: a session can have put it without having recorded its digest yet."""
+"""How long an unreferenced blob is kept: a session may have put it and not recorded its digest yet."""
 
 Pause = Callable[[], None]
 
@@ -48,7 +49,7 @@ def _no_pause() -> None:
 
 
 class SessionUse(Struct, frozen=True):
-    """The disk space that one session takes. Names are those of the folders, whether or not they are session ids."""
+    """The disk space that one session takes. It is named after its folder, whether or not that name is a session id."""
 
     name: str
     journal_bytes: int
@@ -60,12 +61,12 @@ class SessionUse(Struct, frozen=True):
 
 
 class StorageReport(Struct, frozen=True):
-    """What the blob folder holds. Bytes are file lengths, so of compressed data, unless noted otherwise."""
+    """What the blob folder holds. Unless noted otherwise, bytes are lengths of files, which are mostly compressed."""
 
     blobs: int
     blob_bytes: int
     content_bytes: int
-    """The total uncompressed size."""
+    """The total size of the contents, uncompressed."""
     unreferenced: int
     unreferenced_bytes: int
     left_overs: int
@@ -80,7 +81,7 @@ class Collected(Struct, frozen=True):
     removed: int
     removed_bytes: int
     kept_young: int
-    """Blobs and temporary files that no session refers to but that are not old enough."""
+    """How many blobs and temporary files no session refers to, but are not old enough to be removed."""
 
 
 class _Found(Struct, frozen=True):
@@ -102,7 +103,7 @@ class _Holding(Struct, frozen=True):
 
 
 def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest]:
-    """Return those of `known` that occur anywhere in the text, even across blocks or inside a longer run of digits."""
+    """Return those of `known` that occur in the text, even across blocks or within a longer run of digits."""
     found: set[Digest] = set()
     tail = b""
     for block in blocks:
@@ -117,9 +118,9 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 def _hex_runs(text: bytes) -> Iterator[str]:
     """Yield the runs of hexadecimal digits that are at least as long as a digest.
 
-    The regular expression alone takes 7 s for 500 MB. It is applied only where enough consecutive samples, one byte in
-    eight, are such digits, which takes a thirtieth: every run of 64 contains eight of these bytes, ordinary text hardly
-    ever.
+    The regular expression alone takes 7 s for 500 MB. One byte in eight is therefore checked first, which takes a
+    thirtieth of that, and the expression is applied only where enough of these bytes in a row are hexadecimal digits.
+    Every run of 64 digits contains eight of them; ordinary text hardly ever has as many in a row.
     """
     samples = text[::_STRIDE].translate(_IS_HEX)
     first = samples.find(_ALL_HEX)
@@ -168,7 +169,8 @@ def collect(
     """Remove blobs that no session refers to and abandoned temporary files, if they are at least a day old.
 
     `pause` is called between steps of a few milliseconds. An exception it raises ends the collection, leaving
-    everything in order. Raises `StorageError`; if a session or the folder cannot be read, before anything is removed.
+    everything in order. Raises `StorageError`; if a session or the blob folder cannot be read, it does so before
+    anything is removed.
     """
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
@@ -216,7 +218,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _files_in(blobs: Blobs) -> list[_Found]:
-    """Return all blobs and temporary files in the blob folder. Other files are not ours."""
+    """Return all blobs and temporary files in the blob folder. Other files there were not written by the store."""
     found: list[_Found] = []
     with storage_error("The stored contents could not be listed.", hint=_PERMISSIONS):
         if not blobs.folder.exists():
@@ -248,8 +250,8 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
     """The entries of the sessions' folder, and which of `known` each refers to.
 
-    Raises `StorageError` if anything there cannot be read, or if the whole folder is missing while there are blobs:
-    then it is more likely to be elsewhere than gone.
+    Raises `StorageError` if anything there cannot be read. It does so, too, if there are blobs but no sessions' folder,
+    which is then more likely to be elsewhere than gone.
     """
     title = "A session could not be read, so it is unknown which contents are needed. Nothing was removed."
     with storage_error(title, hint=_PERMISSIONS):

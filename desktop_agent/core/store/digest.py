@@ -45,11 +45,11 @@ from desktop_agent.core.store.journal.journal_scan import (
 from desktop_agent.core.transcript import SessionInfo
 
 _Key = tuple[bytes, str, str]
-"""The date in bytes, the provider, the model; the last two are empty if no record says who answered."""
+"""The date in bytes, the provider and the model; provider and model are empty if no record says who answered."""
 
 
 class SpendingSums:
-    """Running sums, starting from what a summary knows."""
+    """Running sums of what a session used. They start from what `known`, its earlier summary, already contains."""
 
     def __init__(self, known: SessionSummary | None) -> None:
         self._before = known.usage if known is not None else Usage()
@@ -77,7 +77,7 @@ class SpendingSums:
             one.unpriced += usage.context_tokens
 
     def pay_elsewhere(self) -> None:
-        """Mark what was counted so far as a copy that another session paid for."""
+        """Mark what was counted so far as paid for by another session, from which it was copied."""
         self._before = self.total().paid_elsewhere()
         self._known = ()
         self._sums.clear()
@@ -117,7 +117,7 @@ def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
 
 
 def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
-    """Return the highest limit for all sessions together that the user allowed on that day; 0 if none."""
+    """Return the highest limit that the user allowed on that day for all sessions together; 0 if none was allowed."""
     allowed = (session.allowance for session in sessions)
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
 
@@ -151,10 +151,10 @@ _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for other processes before continuing without the cache."""
 _LOCKED_S = 30.0
-"""How long not to try a locked file again: the session list would wait for it each time."""
+"""How long a locked file is left alone: if each read tried it again, the session list would wait every time."""
 
 _BATCH = 100
-"""Journals whose digests are written at once: a stop loses at most these."""
+"""How many digests are written at once. If the process is stopped, at most these are lost."""
 
 Known = TypeVar("Known")
 Known_co = TypeVar("Known_co", covariant=True)
@@ -182,7 +182,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """Fold a journal, continuing from `noted` if that is still valid. `None` if unreadable or stopped."""
+    """Fold a journal, from `noted` on if that is still valid. `None` if the journal is unreadable, or if stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))
@@ -200,7 +200,7 @@ def fold_journal(
 
 
 class JournalCache(Generic[Known]):
-    """What is known of each session's journal, as a struct whose type is the same throughout a file.
+    """Stores what is known of each session's journal, as a struct; one file holds structs of one type.
 
     What cannot be written is kept in memory, so that a read-only disk does not make the list slow every time. All
     methods block; a problem with the file never raises.
@@ -245,7 +245,7 @@ class JournalCache(Generic[Known]):
         known: Mapping[SessionId, Noted[Known]],
         read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
     ) -> dict[SessionId, Noted[Known]]:
-        """Read these journals and return what each amounts to, saving the results in batches."""
+        """Read the journals of `names` and return what is now known of each, by name. Results are saved in batches."""
         seen: dict[SessionId, Noted[Known]] = {}
         unsaved: dict[SessionId, Noted[Known]] = {}
         for name in names:
@@ -292,7 +292,7 @@ class JournalCache(Generic[Known]):
             return None
 
     def _read(self, text: str) -> Known:
-        """Return what `_written` wrote. Raises `ValueError`."""
+        """Return the value that `_written` turned into this text. Raises `ValueError`."""
         try:
             return self._decoder.decode(text)
         except DecodeError:  # an escaped surrogate too
@@ -313,13 +313,13 @@ def _written(known: object) -> str:
 
 _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
-"""Events that organise a session, which does not count as using it."""
+"""Events that organise a session. They do not count as using it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
-"""Events that settle open questions: questions do not outlive their turn."""
+"""Events after which no question is open, because questions do not outlive their turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
-"""Events that say more than their time; of all others, which are most lines, only the time matters."""
+"""Events of which more than the time matters. Of all others, which are most lines, only the time does."""
 
 
 _SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")
@@ -403,7 +403,7 @@ class _Fold:
                 pass
 
     def result(self, size_bytes: int) -> SessionSummary | None:
-        """Return the summary. A turn that still runs in the journal was cut off: the session is idle, or asks."""
+        """Return the summary. A turn without an end was cut off: the session is idle, or still asks its question."""
         if not self._at:
             return None
         session = self._session

@@ -24,7 +24,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 DraftKey = str
-"""Identifies a conversation, even one that is not a session yet. Safe as a file name."""
+"""Identifies a conversation, which may not be a session yet. Safe as a file name."""
 
 _TURN = re.compile("[0-9]{1,18}")
 
@@ -36,7 +36,7 @@ def session_draft(session_id: SessionId) -> DraftKey:
 
 
 def viewing_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of a draft for a session that another process has open, separate from that process's own draft."""
+    """Return the key of a draft for a session that another process has open. That process has a draft of its own."""
     return f"viewing-{session_id}"
 
 
@@ -51,14 +51,14 @@ class SavedDraft(Struct, frozen=True):
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
     """Edits of earlier prompts, by turn."""
     sent: tuple[str, ...] = ()
-    """Prompts that were sent and are in no journal yet: their session is still being opened."""
+    """Prompts that were sent but are in no journal yet, because their session is still being opened."""
 
     @property
     def is_empty(self) -> bool:
         return not self.text and not self.edits and not self.sent
 
     def given_back(self) -> "SavedDraft":
-        """Return the draft with sent but unaccepted prompts placed before what was written since."""
+        """Return the draft with the prompts that were sent but never recorded placed before the later text."""
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
 
@@ -68,7 +68,7 @@ class Drafts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._claims: dict[DraftKey, Callable[[], object]] = {}
-        """The function that releases each claim."""
+        """The function that releases each draft that this window has claimed."""
 
     def claim(self, key: DraftKey) -> DraftKey:
         """Return the key under which this window keeps the conversation's draft, until `release`.
@@ -90,7 +90,7 @@ class Drafts:
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
-        """Return the stored draft, or an empty one. Prompts sent before the process ended are to be sent again."""
+        """Return the stored draft, or an empty one. Prompts that were sent but not recorded are in its text again."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
@@ -109,7 +109,7 @@ class Drafts:
             write_atomically(path, _content(draft), mode=0o600)
 
     def _take(self, slot: DraftKey) -> bool:
-        """Claim a draft; `False` if another window has it. Without locks, only one window is assumed."""
+        """Claim a draft; `False` if another window has it. Where locking is impossible, only one window is assumed."""
         from filelock import FileLock, Timeout  # 9 ms, for which the draft of a session does not wait
 
         try:
@@ -124,7 +124,7 @@ class Drafts:
         return True
 
     def _gather(self, key: DraftKey) -> None:
-        """Take over this conversation's drafts from closed windows."""
+        """Merge the drafts of this conversation that closed windows left into the draft of this window."""
         for path in sorted(self._folder.glob(f"{key}.*.json")):
             slot = path.name.removesuffix(".json")
             if slot in self._claims or not self._take(slot):

@@ -1,6 +1,6 @@
 """The folder of a session: one writer at a time, and new sessions created atomically.
 
-The operating system holds the lock, and releases it when the process dies, however it dies.
+The operating system holds the lock of the writer, and releases it when the process dies, however it dies.
 """
 
 import os
@@ -19,7 +19,7 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, 
 LOCK_NAME = "lock"
 
 _PATIENCE_S = 0.2
-"""Checking whether a session is locked holds its lock for a moment; this wait outlasts that."""
+"""How long to wait for a lock: longer than others hold it when they only check whether the session is locked."""
 
 
 class SessionLock:
@@ -52,7 +52,7 @@ class SessionLock:
 
 
 def is_locked(session_folder: Path) -> bool:
-    """Whether a process is writing this session. Its owner does not notice, and nothing is left in the folder."""
+    """Whether a process is writing this session. The check does not disturb it, and leaves nothing in the folder."""
     lock = session_folder / LOCK_NAME
     if not lock.is_file():
         return False
@@ -89,7 +89,7 @@ def _is_held(lock: Path) -> bool | None:
 
 
 _ABANDONED = timedelta(days=1)
-"""After this age, no process can still be writing a temporary folder."""
+"""The age at which a temporary folder counts as abandoned: no process can still be writing it."""
 
 
 @contextmanager

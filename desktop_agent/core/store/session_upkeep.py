@@ -1,7 +1,8 @@
 """Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove.
 
-A fork begins as a copy of another session's complete turns. Its source is only read, and can be running. Notes on a
-session (`file_session`) are appended to its journal, and removing it deletes its folder; both take its lock.
+A fork begins as a copy of another session's complete turns. That source is only read, and may be running. Renaming,
+pinning and archiving (`file_session`) append a record to the journal, and removing a session deletes its folder; all of
+these take the session's lock.
 """
 
 import os
@@ -35,7 +36,7 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
-"""Records about the source itself, or only waiting there."""
+"""Records that concern only the source, or that only wait there."""
 
 
 class Fork(Struct, frozen=True, kw_only=True):
@@ -53,14 +54,14 @@ class _Extent(Struct):
 
     blobs: Blobs
     end: int = 0
-    """Everything before this offset was read."""
+    """Everything before this offset of the source was read."""
     opened: ev.SessionOpened | None = None
     header: SessionInfo = field(default_factory=SessionInfo)
-    """The source's session, of which only the title counts."""
+    """The information about the source's session, of which only the title is used."""
     begun: int | None = None
-    """The offset of the unfinished turn."""
+    """The offset at which the unfinished turn begins."""
     prepared: int | None = None
-    """The offset of an unfinished undo or redo."""
+    """The offset at which an unfinished undo or redo begins."""
 
     def take(self, fields: JsonObject, offset: int, length: int) -> None:
         match fields.get("type"):
@@ -84,7 +85,7 @@ class _Extent(Struct):
 
     @property
     def whole(self) -> int:
-        """The offset before which everything is complete."""
+        """The offset before which no turn, undo or redo is unfinished."""
         return min(at for at in (self.end, self.begun, self.prepared) if at is not None)
 
     def _apply(self, fields: JsonObject) -> None:
@@ -176,9 +177,8 @@ _TAIL_BYTES = 256 * 1024
 def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
     """Append `filing` to the journal at `path`, durably. Blocks.
 
-    Nothing in the session is recovered or concluded; what a crash left stays for the next opening. Only a torn last
-    line is moved aside, as before every append. Raises `SessionBusyError` if the session is open elsewhere, and
-    `StorageError`.
+    What a crash left unfinished in the session stays for the next opening. Only a torn last line is moved aside, as
+    before every append. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`.
     """
     lock = SessionLock(path.parent)
     try:
@@ -202,13 +202,13 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
 NEVER_WRITTEN = (
     "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
 )
-"""Said of a session whose journal is empty."""
+"""The explanation for a session whose journal is empty."""
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Return the disk space a session takes; deleting it frees `own_bytes` after a day. Raises `StorageError`."""
+    """Return the disk space a session takes. Deleting it frees `own_bytes` a day later. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 
@@ -234,14 +234,14 @@ def remove_session(folder: Path) -> None:
 
 
 def discard_session(folder: Path) -> None:
-    """Remove a session that was never written; `verify` tries again if that fails. Blocks; never raises."""
+    """Remove a session that was never written. If that fails, `verify` tries it again. Blocks; never raises."""
     with suppress(OSError):
         if (folder / JOURNAL_NAME).stat().st_size == 0:
             shutil.rmtree(folder)
 
 
 def empty_trash(sessions: Path) -> int:
-    """Remove what a crash left of deleted sessions, as far as possible now; return their number."""
+    """Remove what a crash left of deleted sessions, as far as possible now; return how many were removed."""
     found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a session has begun and not finished, read from its events: recovery concludes it, and verify reports it."""
+"""What a session has begun and not finished, read from its events. Recovery concludes it, and verify reports it."""
 
 from datetime import datetime
 
@@ -21,16 +21,16 @@ class Unfinished(Struct):
     seen_at: datetime | None = None
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
-    """Calls without a result, in their order."""
+    """The calls without a result, in the order in which the model made them."""
     started: set[CallId] = field(default_factory=set[CallId])
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """The open questions: approvals of unfinished calls, and whether the turn can spend more."""
+    """The open questions: approvals of unfinished calls, and whether the turn may spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
-    """Background commands whose final changes were not recorded yet. They keep nothing else open."""
+    """Background commands whose final changes are not recorded yet. A turn can end while they run."""
     job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
     """The paths that each background command is known to have changed."""
     acted: set[CallId] = field(default_factory=set[CallId])
-    """Unfinished calls that can have had an effect: they were allowed to, or had prepared changes."""
+    """Unfinished calls that may have had an effect, because they were allowed to or had prepared changes."""
 
     @property
     def is_clean(self) -> bool:
@@ -38,25 +38,25 @@ class Unfinished(Struct):
 
     @property
     def is_writing(self) -> bool:
-        """Whether files may be half written: only the next opening finds out."""
+        """Whether files may be half written; the next opening of the session finds out whether they are."""
         return self.prepared is not None or not self.jobs.keys().isdisjoint(self.calls)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the user, so that asking again would repeat no action."""
+        """Whether the open turn does nothing but wait for the user, so that asking again would repeat no action."""
         is_still = self.turn is not None and self.prepared is None
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
     @property
     def worked_s(self) -> float:
-        """The least time the turn has worked, in seconds, as far as the journal shows."""
+        """The time the turn has worked at the least, in seconds: from its start to the last event in the journal."""
         if self.since is None or self.seen_at is None:
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
     def is_untouched(self, call_id: CallId) -> bool:
-        """Whether an unfinished call certainly had no effect: it was not started, or was waiting for an answer."""
+        """Whether an unfinished call surely had no effect, because it was not started or was waiting for an answer."""
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:

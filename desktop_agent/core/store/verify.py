@@ -1,10 +1,11 @@
 """Reports everything that is wrong with a stored session, and repairs it.
 
-Verifying only reads. If a session is open elsewhere, records that its writer has yet to write do not count as missing.
+Verifying only reads. While a session is open elsewhere, records that its writer has yet to write do not count as
+missing.
 
 A repaired journal replaces the old one in one step; the old one is kept next to it. Nothing is invented: unreadable
-lines are dropped, records are renumbered, and a call without a result gets one that says so. Records of unknown kinds
-and versions stay as they are, except for their number.
+lines are dropped, records are renumbered, and a call without a result gets one that says that there was none. Records
+of unknown kinds and versions stay as they are, except for their number.
 """
 
 import os
@@ -41,7 +42,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     code: str
     title: str
     repair: str = ""
-    """What a repair does about it; empty if nothing can or must be done."""
+    """What a repair does about the problem; empty if nothing can be done, or nothing has to be."""
     is_settled: bool = False
     """Whether nothing has to be done, because the session is read correctly anyway."""
     line: int | None = None
@@ -69,7 +70,7 @@ class Numbers(Struct):
     records: int = 0
     last: int = 0
     is_gap_explained: bool = False
-    """Whether an unreadable line came after the last readable one."""
+    """Whether an unreadable line came after the last readable one, which explains missing record numbers."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     given_up: set[CallId] = field(default_factory=set[CallId])
     """Calls without a result although their turn continued."""
@@ -77,16 +78,16 @@ class Numbers(Struct):
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
     prepared: set[ChangeId] = field(default_factory=set[ChangeId])
-    """Ids of prepared changes, which need not have been made."""
+    """Ids of prepared changes, which may never have been made."""
     doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
-    """The ids that prepared changes share with others."""
+    """Ids that prepared changes share with other changes."""
 
     @property
     def open_calls(self) -> list[ToolUseBlock]:
         return [block for block in self.unfinished.calls.values() if block.id not in self.given_up]
 
     def concludes(self, event: ev.JournalEvent) -> bool:
-        """Whether `event` ends the time in which calls could get a result, while some are still open."""
+        """Whether `event` comes too late for calls that are still open: none of them can get a result any more."""
         return isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone) and bool(self.open_calls)
 
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
@@ -146,10 +147,10 @@ class Numbers(Struct):
 
 
 def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
-    """Check one session and report what is wrong. Blocks for as long as reading all of it takes; changes nothing.
+    """Check one session and report what is wrong. Blocks until all of it is read; changes nothing.
 
     `is_ours` says that the caller has the session's lock, so that no other process writes it. Raises
-    `SessionNotFoundError` if there is none.
+    `SessionNotFoundError` if there is no such session.
     """
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
@@ -273,7 +274,7 @@ class Repaired(Struct, frozen=True):
     before: Report
     after: Report
     kept: Path | None
-    """The old journal; `None` if it did not have to change."""
+    """The path at which the old journal is kept; `None` if the journal did not have to change."""
 
 
 def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
@@ -383,7 +384,7 @@ def _line_of(event: ev.KnownEvent, number: int, at: datetime, blobs: Blobs) -> b
 
 
 def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
-    """The original line, byte for byte, unless its number or its session is wrong."""
+    """The original line, unchanged byte for byte unless its number or its session is wrong."""
     assert line.content is not None, "what was read is there"
     fields = decode_line(line)
     right: JsonObject = {"seq": number}
@@ -395,7 +396,7 @@ def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
 
 
 def _bring_back(path: Path, blobs: Blobs) -> None:
-    """Store missing contents again if files of the workspace still have them."""
+    """Store missing contents again, if files of the workspace still contain them."""
     workspace: Path | None = None
     for _, found in read_each_line(path, blobs):
         if isinstance(found, Damage):

@@ -1,12 +1,12 @@
 """The journal: one JSON object per line, appended and never rewritten. It *is* the session.
 
-A record is a single `write` of a whole line. A line that a killed process or a full disk left incomplete is found when
-the file is opened for writing: a last line without its newline is completed if it is valid, and otherwise moved to a
-`.torn` file next to the journal. `journal_reader` reads journals.
+A record is a single `write` of a whole line. A killed process or a full disk can leave the last line incomplete, which
+is noticed when the file is opened for writing: if only its newline is missing, it is completed; otherwise it is moved
+to a `.torn` file next to the journal. `journal_reader` reads journals.
 
-After a failed `fsync` it is unknown what is on the disk, and the next one can succeed without writing it: the system
-has dropped the pages, or marked them clean (https://lwn.net/Articles/752063/). So lines not known to be on the disk are
-kept in memory, and written again to the reopened file before anything else.
+After a failed `fsync` it is unknown what is on the disk, and the next `fsync` can succeed without writing it: the
+system has dropped the pages, or marked them clean (https://lwn.net/Articles/752063/). So lines not known to be on the
+disk are kept in memory, and written again to the reopened file before anything else.
 """
 
 import errno
@@ -42,7 +42,7 @@ from desktop_agent.core.system.staged_file import (
 )
 
 _MAX_WAITING_BYTES = 8 * 2**20
-"""Limit of what is kept in memory while fsync fails."""
+"""How many bytes of such lines are kept in memory at most while `fsync` fails."""
 _O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
 
@@ -50,7 +50,7 @@ class Journal:
     """Writes a journal. One per session and process; all methods block, so the session calls them in a thread."""
 
     def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
-        """Take over an appending descriptor of a file with this status; all of the file must be on the disk."""
+        """Take over `descriptor`, open for appending. `status` is that of its file, which must be on the disk."""
         self._path = path
         self._descriptor = descriptor
         self._size = status.st_size
@@ -58,7 +58,7 @@ class Journal:
         self._has_name = status.st_nlink > 0  # not every file system counts names
         self._has_place = self._is_at_its_place(status)  # nor has every one numbers for files that stay
         self._waiting: list[bytes] = []
-        """The last lines of the file, not known to be on the disk; included in `size`."""
+        """The last lines of the file, which are not known to be on the disk. `size` includes them."""
         self._waiting_bytes = 0
         self._is_sound = True
         """Whether nothing has failed since the file was last known to be correct."""
@@ -81,7 +81,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
-        """Open for appending and repair a torn tail; also return where the torn bytes were saved, if there were any."""
+        """Open a journal for appending. The bytes of a torn last line go to a file, whose path is also returned."""
         with _writing(path):
             refuse_links(path)
             torn = _mend_tail(path)
@@ -94,7 +94,7 @@ class Journal:
                 raise
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """Write one record; `is_durable` waits for the disk. Raises `StorageError` and leaves the journal as it was."""
+        """Write one record; `is_durable` waits for the disk. On `StorageError` the journal is as it was before."""
         line = self._encode(event)
         with _writing(self._path):
             self._check()
@@ -175,7 +175,7 @@ class Journal:
         self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """Remove an incomplete line. If that fails too, the next record or the next open does it."""
+        """Remove an incomplete line. If that fails too, it is removed before the next record or at the next opening."""
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)
@@ -203,7 +203,7 @@ def _mend_tail(path: Path) -> Path | None:
 
 
 def _is_whole(descriptor: int, start: int, size: int) -> bool:
-    """Whether the last line lacks nothing but its newline."""
+    """Whether only the newline of the last line is missing."""
     if size - start > MAX_LINE_BYTES:
         return False
     os.lseek(descriptor, start, os.SEEK_SET)
@@ -241,7 +241,7 @@ def _last_line_start(descriptor: int, size: int) -> int:
 
 @contextmanager
 def _writing(path: Path) -> Generator[None]:
-    """Raise `StorageError` for an `OSError` of the block: the session could not be written."""
+    """Raise an `OSError` of the block as a `StorageError` that says that the session could not be written."""
     try:
         yield
     except OSError as error:
@@ -261,8 +261,8 @@ _NOT_FINITE = (b"NaN", b"Infinity")
 def encode_line(fields: JsonObject) -> bytes:
     """Return the line of `fields` with its newline. Raises `ValueError` for values that no reader would accept.
 
-    The fast path is pydantic's own JSON; what it refuses goes to the slower `json`, which accepts a lone surrogate.
-    Neither writes NaN or infinities: they are not JSON, and no other program would read the line.
+    Normally pydantic's own fast JSON is used; what that refuses goes to the slower `json`, which accepts a lone
+    surrogate. Neither writes NaN or infinities: they are not JSON, and no other program would read the line.
     """
     try:
         line = to_json(fields)

@@ -2,8 +2,8 @@
 
 An unreadable line is reported with its number and skipped; it is never a reason to refuse the session.
 
-A line is decoded, migrated from an earlier format (`migrated`), and given back the long texts that were moved into
-blobs (`internalise`; `externalise` moves them out for the writer).
+A line is decoded, then `migrated` from an earlier format. Then its long texts, which the writer moved into blobs with
+`externalise`, are put back with `internalise`.
 """
 
 import errno
@@ -30,7 +30,7 @@ from desktop_agent.core.store.journal.lines import (
 )
 
 Step = Callable[[JsonObject], JsonObject]
-"""Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError` if it cannot."""
+"""Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError` if that is impossible."""
 
 STEPS: Mapping[int, Step] = {}
 """The migration from each version to the next. Version 1 is the first and current one, so there are none yet.
@@ -55,7 +55,7 @@ def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: i
 
 MAX_INLINE_BYTES = 16_384
 MAX_MOVED_BYTES = 2**30
-"""A reference that claims a larger size is not followed."""
+"""The largest size that a reference to moved text may state. One that states more is not followed."""
 MISSING = "[this content is missing on disk]"
 _REFERENCE_KEYS = {"blob", "size", "media_type"}
 # The parameter distinguishes a moved payload from a reference that is itself the value (a tool's full output).
@@ -74,12 +74,12 @@ def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
 
 
 def may_have_moved(line: bytes) -> bool:
-    """Whether `internalise` could change this line. It changes few lines, so the others need not be walked."""
+    """Whether `internalise` could change this line. Few lines need it, so the others need not be searched."""
     return _MARK in line
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
-    """Return `fields` with their texts put back (`MISSING` for a lost one), and descriptions of what was not found."""
+    """Return `fields` with their texts put back (`MISSING` for a lost one), and a description of each lost text."""
     lost: list[str] = []
     return _in_object(fields, blobs, lost), lost
 
@@ -152,7 +152,7 @@ class Damage(Struct, frozen=True):
 
 
 class Readable(NamedTuple):
-    """One readable line: its event, and which of its contents are lost."""
+    """One readable line: its event, and descriptions of those of its contents that are lost."""
 
     event: JournalEvent
     lost: list[str]
@@ -203,15 +203,16 @@ def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
 
 
 def refuse_links(path: Path) -> None:
-    """Raise `OSError` if a journal or its folder is a link: reading and writing would happen elsewhere."""
+    """Raise `OSError` if a journal or its folder is a link, which would redirect reading and writing elsewhere."""
     if path.is_symlink() or path.parent.is_symlink():
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Check the record's position: only the first may name the session and its workspace.
+    """Check a record in its position: only the first may be a `SessionOpened`, which names the session and its
+    workspace.
 
-    A different session id is replaced by the folder's name.
+    If it names another session than `folder` does, the folder's name replaces that id.
     """
     event = record.event
     if not isinstance(event, SessionOpened):
@@ -225,6 +226,6 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
 
 
 def reading(path: Path) -> AbstractContextManager[None]:
-    """Return a context in which an `OSError` becomes a `StorageError`: the session could not be read."""
+    """Return a context that turns an `OSError` into a `StorageError` which says that the session could not be read."""
     hint = "Check the permissions of the data folder."
     return storage_error("The session could not be read.", hint=hint, path=path)

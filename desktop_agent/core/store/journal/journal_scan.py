@@ -1,11 +1,10 @@
 """Scanning journals without decoding them: how far a cache has read, and what the head of a line says.
 
-A journal only grows, so a reader that has read part of it needs only the rest. If it was rewritten after all (repaired,
-or restored from a copy), the mark does not match, and it is read from its beginning.
+A journal only grows, so a reader that has read part of it needs only the rest. A repair, or restoring a copy, replaces
+it after all; then the `JournalMark` does not match, and the journal is read from its beginning.
 
-The head of a line is enough for the list of sessions and for headings. It relies on the order in which the codec writes
-keys, which a test checks. A line that begins differently, because another program wrote it, is decoded and reordered
-first.
+The head of a line is enough for the list of sessions and for headings. It relies on the order in which this application
+writes keys, which a test checks. A line of another program, which begins differently, is decoded and reordered first.
 """
 
 import json
@@ -38,7 +37,7 @@ _LIMIT = MAX_LINE_BYTES + 1
 
 
 State = tuple[int, int]
-"""Size in bytes and modification time in nanoseconds: it changes whenever the file does."""
+"""The size of a file in bytes and its modification time in nanoseconds. The pair changes whenever the file does."""
 
 
 def state_of(status: os.stat_result) -> State:
@@ -65,13 +64,13 @@ def journal_state(folder: Path, session_id: SessionId) -> State | None:
 
 
 class JournalMark(NamedTuple):
-    """A journal's state when it was read, up to the end of a line."""
+    """Which state a journal had when it was read, and up to the end of which line it was read."""
 
     state: State
     read_bytes: int = 0
-    """How far it was read; the rest was unread, or an unfinished line."""
+    """How many bytes were read. What follows had not been read, or was an unfinished line."""
     witness: bytes = b""
-    """Identifies the part that was read, by a hash of its first and last bytes."""
+    """A hash of the first and last bytes of the part that was read, by which that part is recognised."""
 
 
 def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
@@ -79,7 +78,7 @@ def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def goes_on(file: BinaryIO, mark: JournalMark) -> bool:
-    """Whether the journal still begins with the marked part, and was at most appended to."""
+    """Whether the journal still begins with the marked part, so that at most lines were added to it."""
     size, mtime_ns = state_of(os.fstat(file.fileno()))
     is_touched = size == mark.state[0] and mtime_ns != mark.state[1]
     return size >= mark.read_bytes and not is_touched and _witness(file, mark.read_bytes) == mark.witness
@@ -90,7 +89,7 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 
 
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each complete line with its beginning and end, except for lines that are too long."""
+    """Yield the beginning, the end and the content of each complete line. Lines that are too long are empty."""
     file.seek(start)
     place = start
     while line := file.readline(_LIMIT):
@@ -140,7 +139,7 @@ _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 class LineHead(Struct, frozen=True, gc=False):
-    """When something happened, and what: in bytes, for scanning the heads of all lines."""
+    """When something happened, and what: the bytes of a line's head, as all lines are scanned for them."""
 
     at: bytes
     kind: bytes
@@ -148,12 +147,12 @@ class LineHead(Struct, frozen=True, gc=False):
 
     @property
     def turn(self) -> int:
-        """The turn; 0 if it does not directly follow the kind."""
+        """The turn's number; 0 if the line does not state it directly after the type."""
         return int(self.turn_digits or 0)
 
 
 class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
-    """Plausible counts and costs: one invalid value must not spoil sums over many journals."""
+    """A usage with plausible counts and costs only, because one invalid value would spoil sums over many journals."""
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
@@ -165,7 +164,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
 
 
 class ReportedModel(Struct, frozen=True, gc=False):
-    """The part of a model's reference that tells models apart."""
+    """The fields of a model's reference by which models are told apart."""
 
     provider: str
     model: str
@@ -196,7 +195,7 @@ def reported_in(line: bytes) -> Reported | None:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return another program's line in the key order this application writes; empty if it is invalid."""
+    """Return a line of another program in the key order that this application writes; empty if the line is invalid."""
     fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:

@@ -1,6 +1,6 @@
 """The lines of a journal file, read exactly, quickly and with bounded memory, even from a hostile file.
 
-The fast path is msgspec's JSON (it keeps integers of any size, which orjson silently turns into floats); what it
+Normally msgspec's fast JSON is used, which keeps integers of any size (orjson silently turns them into floats). What it
 refuses goes to the slower `json`, which accepts a lone surrogate. Neither reads NaN or infinities: they are not JSON.
 `journal` writes lines.
 """
@@ -24,7 +24,7 @@ MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are neither written nor read. Long texts are in blobs, so a normal line has a few kilobytes."""
 
 MAX_DEPTH = 300
-"""How deeply a line may be nested for readers; writers give up earlier."""
+"""How deeply the value on a line may be nested for readers; writers accept less."""
 
 _BLOCK_BYTES = 2**20
 
@@ -39,7 +39,7 @@ class Line(Struct, frozen=True):
     content: bytes | None
     """The line without its newline; `None` if it is too long to be read."""
     is_ended: bool
-    """Whether it has its newline. If not, it is being written, or was when its process ended."""
+    """Whether the line has its newline. If not, it is still being written, or its process ended while writing it."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -117,7 +117,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _has_infinity(value: object) -> bool:
-    """Whether a number overflowed when it was parsed (`1e400`): no program could write or send it again."""
+    """Whether a number was too large for a float when it was parsed (`1e400`): no program could send it again."""
     for part in parts_of(value):
         if isinstance(part, float):
             if math.isinf(part):
@@ -129,17 +129,17 @@ def _has_infinity(value: object) -> bool:
 
 
 NEAR_BYTES: Final = 2**16
-"""How much can be read needlessly: searching further would not be quicker."""
+"""How many bytes may be read needlessly, because searching more exactly would take no less time."""
 
 _HEAD: Final = re.compile(rb'\{"v":\d+,"seq":(\d{1,18}),')
 _HEAD_BYTES: Final = 64
 
 
 def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
-    """Return the offset of a line shortly before the first record with a number above `seq`. Blocks.
+    """Return the offset of a line shortly before the first record whose `seq` is above `seq`. Blocks.
 
-    Numbers grow along the file. A line of unknown form ends the search: an offset that is too early is never wrong.
-    Raises `OSError`.
+    Record numbers grow along the file, so this searches by halves. A line of unknown form ends the search: an offset
+    that is too early is never wrong. Raises `OSError`.
     """
     with open_regular(path) as file:
         low, high = 0, file.seek(0, 2)  # what is before `low` is not above `seq`; what is from `high` on is

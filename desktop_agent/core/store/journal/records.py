@@ -3,9 +3,9 @@
 Every step is one line, so a reading thread never keeps the interpreter lock from the window for long; `Yielder`
 releases it now and then.
 
-A page is a range of lines whose entries are read together, wherever the user scrolls: the fold of its own lines, and of
-the few later lines that concern its entries (`JournalPage.late`). Page boundaries have no meaning; pages are long
-enough to fill a screen or two, and short enough to be read in a moment.
+A page is a range of lines whose entries are read together, wherever the user scrolls. It is the fold of its own lines,
+and of the few later lines that concern its entries (`JournalPage.late`). Page boundaries have no meaning; pages are
+long enough to fill a screen or two, and short enough to be read in a moment.
 """
 
 import json
@@ -47,7 +47,7 @@ _BREATH_S = 0.0002
 
 
 class Yielder:
-    """Releases the interpreter lock after holding it for a millisecond."""
+    """Releases the interpreter lock whenever it was held for a millisecond."""
 
     def __init__(self) -> None:
         self._since = time.perf_counter()
@@ -79,7 +79,7 @@ def read_records(
     """Yield the records whose lines begin from byte `start` to `end`.
 
     An unfinished last line is still being written and is not a record. When `is_thin`, the long texts in tool results
-    are not fetched; each is replaced by `…`. Raises `StorageError` if the file cannot be read.
+    are not fetched from their blobs; each is replaced by `…`. Raises `StorageError` if the file cannot be read.
     """
     results = _WithoutTexts(blobs.folder)
 
@@ -100,14 +100,14 @@ def read_records(
 
 
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
-    """Return the last `count` records, fewer where those exceed `max_bytes`. Raises `StorageError`."""
+    """Return the last `count` records, or fewer if these exceed `max_bytes`. Raises `StorageError`."""
     with reading(path), path.open("rb") as file:
         start = _start_of_last_lines(file, count, max_bytes)
     return list(read_records(path, blobs, start, yield_gil=yield_gil))
 
 
 class _WithoutTexts(Blobs):
-    """Returns the same short text for every blob."""
+    """A store that returns `…` for every blob, so that no text is read from the disk."""
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
         return "…".encode()
@@ -140,7 +140,7 @@ class PageSize(NamedTuple):
 
 LAST_RECORDS: Final = 60
 LAST_BYTES: Final = 131_072
-"""How much of a long session is shown before the rest is read."""
+"""How many bytes at the end of a long session are read and shown first."""
 
 _FIRST_RECORDS: Final = 2
 
@@ -173,7 +173,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Return the end of a session; everything before it is one page, not loaded. Blocks. Raises `StorageError`."""
+    """Return the end of a session; all before it is one page, which is not loaded. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
@@ -186,7 +186,9 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
 
 
 def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
-    """Return the indexes of `pages` that can contain `text`, by its longest word. Blocks. Raises `StorageError`."""
+    """Return the indexes of `pages` that can contain `text`, judged by its longest word. Blocks. Raises
+    `StorageError`.
+    """
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []
@@ -219,11 +221,11 @@ def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:
 
 
 _WITNESS_BYTES = 512
-"""How many of the last bytes read are checked again: they include the end of a record, with its number and time."""
+"""How many of the bytes read last are compared at the next read. They include a record's number and time."""
 
 
 class Follower:
-    """Reads a journal that another process writes. Blocks; it changes nothing, and does not disturb the writer."""
+    """Reads a journal that another process writes, without changing the file or disturbing the writer. Blocks."""
 
     def __init__(self, path: Path, blobs: Blobs, start: int = 0) -> None:
         """`start` is the byte offset of a line."""
@@ -234,10 +236,10 @@ class Follower:
         self._is_first = start == 0
         self._identity: tuple[int, int] | None = None
         self._witness = b""
-        """The last bytes before the offset."""
+        """The last bytes before the offset, which must still be there at the next read."""
 
     def read(self) -> list[JournalEvent]:
-        """Return what was added since the last call; everything on the first. Unreadable lines are left out.
+        """Return what was added since the last call; the first call returns everything. Unreadable lines are left out.
 
         Raises `StorageError` if the journal is gone, or no longer begins with what was read: a writer took a record
         back because its disk failed, or a repair replaced the file. Then only reading it again from the beginning

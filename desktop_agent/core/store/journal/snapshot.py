@@ -1,8 +1,8 @@
 """The snapshot of a session: its journal folded up to an offset, so that opening it need not read the whole journal.
 
 It is a cache next to the journal: sections of JSON, one per line, each small enough to be read in a moment. It records
-how much of the journal it covers and what the last bytes of that were, so a changed journal is noticed. A snapshot with
-any problem is treated as missing.
+how many bytes of the journal it covers and what the last of these bytes were, so that a changed journal is noticed. A
+snapshot with any problem is treated as missing.
 """
 
 import json
@@ -20,7 +20,7 @@ from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 10
-"""The version of the sections' meaning. A snapshot of another version is not read but rebuilt."""
+"""The version of what the sections mean. A snapshot of another version is not read but rebuilt."""
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
@@ -31,7 +31,7 @@ Section = tuple[str, object]
 
 
 def _check_of(journal: Path, offset: int) -> str:
-    """Return what identifies a journal up to `offset`. Raises `OSError`, and `ValueError` when it is shorter."""
+    """Return what identifies the first `offset` bytes of a journal. Raises `OSError`; `ValueError` if it is shorter."""
     hasher = new_hasher()
     with journal.open("rb") as file:
         hasher.update(file.read(min(offset, _CHECKED_BYTES)))
