@@ -7,9 +7,9 @@ from contextlib import suppress
 
 
 async def give_back_memory() -> None:
-    """Make the C library return the memory it retains after much was freed at once. Runs in a thread: it takes long.
+    """Make the C library return freed memory that it retains. Runs in a thread, because it takes long.
 
-    glibc otherwise keeps whole arenas in which a single block is in use. Other systems need no help.
+    Without this, glibc keeps a whole arena while a single block of it is in use. Other systems need no help.
     """
     if sys.platform == "linux":
         await asyncio.to_thread(_trim)

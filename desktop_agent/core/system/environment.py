@@ -1,4 +1,4 @@
-"""The environment of the programs that we start, built only here, and our own environment: both without credentials.
+"""Builds the environment of every program that we start, and cleans our own: both without credentials.
 
 A variable is withheld for its name (`GH_TOKEN`) or for the shape of its value: a key, or an address with a password in
 it. Confined commands also do not get the variables that lead to programs outside the sandbox. The user passes names on
@@ -63,7 +63,7 @@ _LEADS_OUT = re.compile(
 
 
 def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return `environ` for a child process: without credentials, but for the names that the user passes on."""
+    """Return `environ` for a child process: without credentials, except those that the user passes on (`passed`)."""
     kept_back = kept_back_from(environ, passed)
     return {name: value for name, value in environ.items() if name not in kept_back}
 
@@ -90,7 +90,7 @@ def confined_environment(
 
 
 def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the names that confined commands do not get in addition, each with the reason in a few words."""
+    """Return the names that are withheld from confined commands only, each with the reason in a few words."""
     names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
     return dict.fromkeys(names, "it leads out of the sandbox")
 
@@ -137,12 +137,12 @@ def take_environment() -> Mapping[str, str]:
 def _say_without_keys(
     environ: Mapping[str, str], kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print the traceback of an unhandled exception without keys: its message may quote anything."""
+    """Print the traceback of an unhandled exception with keys masked, because its message may quote anything."""
     sys.stderr.write(mask("".join(format_exception(kind, error, trace)), secrets_in(environ)))
 
 
 def name_bus(environ: MutableMapping[str, str]) -> None:
-    """Name the running session bus, or none: libdbus starts one for a program that has a display but no bus named."""
+    """Set the variable to the running session bus, or to one that cannot exist: without it, libdbus may start a bus."""
     if environ.get(BUS_VARIABLE):
         return
     runtime = environ.get("XDG_RUNTIME_DIR", "")
@@ -151,7 +151,7 @@ def name_bus(environ: MutableMapping[str, str]) -> None:
 
 
 def _wipe(name: str) -> None:
-    """Overwrite a value where the kernel exposes it (`/proc/self/environ`): deleting it only drops the pointer."""
+    """Overwrite a value where the kernel exposes it (`/proc/self/environ`): deleting it would only drop the pointer."""
     if sys.platform == "win32":
         return
     import ctypes  # 5 ms that only an environment with keys costs

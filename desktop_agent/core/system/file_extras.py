@@ -19,7 +19,7 @@ _ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
 
 
 def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
-    """Return the extras of the file at `path` itself, whose owner is known. Raises `OSError` when it is gone."""
+    """Return the extras of the file at `path` itself; the caller knows its owner. Raises `OSError` when it is gone."""
     return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
 
 

@@ -2,11 +2,11 @@
 
 `write_atomically` keeps everything about a file except its content: permission bits, owner, extended attributes
 (including ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its
-caller says that no other name lies where it must not write.
+caller says that all other names are in places that it may write.
 
-Two names are exchanged in one step, and a name is taken only where it is free. Python has neither operation; Linux has
-(`renameat2`), on the file systems that people keep their work on. Where they are missing, `ExchangeUnsupportedError` is
-raised, and the caller does what it can without them.
+Two names are exchanged in one step, and a name is taken only where it is free. Python has neither operation. Linux has
+both (`renameat2`), on all file systems where people usually keep their work. Where they are missing,
+`ExchangeUnsupportedError` is raised, and the caller manages without them.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ _AT_FDCWD = -100
 _NOREPLACE = 1
 _EXCHANGE = 2
 _UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
-"""Errors with which a kernel or a file system says that it does not support this."""
+"""Errors with which a kernel or a file system says that it does not support the rename."""
 
 
 class ExchangeUnsupportedError(Exception):
@@ -87,7 +87,7 @@ class ChangedError(OSError):
 
 
 class Anything(Enum):
-    """Permission for a write to displace whatever is there."""
+    """As the expected state: the write may displace whatever is there."""
 
     ANYTHING = "anything"
 
@@ -189,7 +189,7 @@ def change_mode_of(path: Path, mode: int) -> None:
 
 
 def require_mode(path: Path, descriptor: int, mode: int) -> None:
-    """Set the mode unless it is already set: only a file's owner may, and writing can have cleared special bits."""
+    """Set the mode unless it is set: only the file's owner may set it. Writing can have cleared its special bits."""
     if stat.S_IMODE(retried(os.fstat, descriptor).st_mode) != mode:
         change_mode(path, descriptor, mode)
 
@@ -227,7 +227,7 @@ def _attributes(file: Path | int) -> list[str]:
 Check = Callable[[], None]
 
 KeepsNames = Callable[[os.stat_result], bool]
-"""Whether a write may change this file under all its names (hard links). Asked only where there are several."""
+"""Whether a write may change this file under all its names (hard links). Called only for a file with several names."""
 
 _NAMES_ELSEWHERE = "it has other names (hard links) that must keep their content, and its folder takes no new file"
 
@@ -251,7 +251,7 @@ def write_state(
     """Bring `path` to `state`: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
 
     `check` is called at the last moment at which nothing has changed yet; what it raises stops the write. If another
-    program writes after that, the write displaces something other than `before`: then that is put back and this raises
+    program writes after that, the write displaces something other than `before`; this puts it back and raises
     `ChangedError`. Where the system cannot exchange two names, the check is the only protection.
 
     A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
@@ -321,7 +321,7 @@ def _write(
     keeps_names: KeepsNames,
     before: Expected = ANYTHING,
 ) -> None:
-    """Write like `write_atomically`, but never through a symlink, even if one takes the file's place meanwhile."""
+    """Write like `write_atomically`, but never through a symlink, even if one takes the place of the file meanwhile."""
     try:
         old = retried(os.lstat, target)
     except FileNotFoundError:
@@ -365,7 +365,7 @@ def _write_by_rename(
 
 
 def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
-    """Overwrite `target`, or else restore its content. Raises `OSError`, also when the file is no longer `old`."""
+    """Overwrite `target`, or restore its content. Raises `OSError`, also when the file is no longer `old`."""
     descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
     try:
         now = retried(os.fstat, descriptor)

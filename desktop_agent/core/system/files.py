@@ -1,4 +1,4 @@
-"""Exact bytes: a file's whole state in memory, read from the disk."""
+"""The whole state of a file in memory, read from the disk: its exact bytes, mode and kind."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ def new_file_mode() -> int:
 
 
 def new_hasher() -> "hashlib.blake2b":
-    """Return the hasher behind every digest, for content that comes in pieces."""
+    """Return a hasher that computes our digests from content that arrives in pieces."""
     return hashlib.blake2b(digest_size=32)
 
 
@@ -49,7 +49,7 @@ class FileState(Struct, frozen=True, kw_only=True):
     mode: int = DEFAULT_MODE
     kind: FileKind = "file"
     extras: FileExtras | None = None
-    """None where they were not read, and where a write leaves the existing ones alone. Comparisons ignore them."""
+    """None if they were not read; a write then leaves the existing ones alone. Comparisons ignore them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileState) and self._compared() == other._compared()
@@ -72,28 +72,28 @@ class FileState(Struct, frozen=True, kw_only=True):
 
 
 class FileTransition(Struct, frozen=True):
-    """A file as it was and as it is or will be. `None` means absent; `path` is relative to the workspace, with `/`."""
+    """One path before and after a change. `None` means absent; `path` is relative to the workspace, with `/`."""
 
     path: str
     before: FileState | None
     after: FileState | None
     new_folders: tuple[str, ...] = ()
-    """Folders that are created with it, outermost first."""
+    """Folders that are created together with the file, outermost first."""
     moved_from: str = ""
     moved_to: str = ""
     is_shared: bool = False
-    """Whether it may be the work of another session's command that ran at the same time."""
+    """Whether another session's command that ran at the same time may have made the change."""
     is_new_name: bool = False
     """Whether the path became another name (a hard link) of an existing file."""
     is_prior: bool = False
-    """Whether it happened before everything recorded for the path."""
+    """Whether the change happened before everything that is recorded for the path."""
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
-    Raises `OSError` for what cannot be read. Folders (an `IsADirectoryError`), named pipes and sockets also raise it,
-    because an edit must never replace one, unless the caller can handle them (`with_special`); devices always do. Owner
+    Raises `OSError` for what cannot be read, and for devices. It also raises it for folders (`IsADirectoryError`),
+    named pipes and sockets, which an edit must never replace, unless the caller can handle them (`with_special`). Owner
     and attributes are included unless `with_extras` is false.
     """
     try:

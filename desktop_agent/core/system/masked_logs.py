@@ -10,7 +10,7 @@ class MaskingFormatter(logging.Formatter):
     """Masks all output, including tracebacks: an error message may quote anything."""
 
     def __init__(self, pattern: str, environ: Mapping[str, str]) -> None:
-        """Mask what looks like a key, and what `environ` names as a secret, regardless of its form."""
+        """Mask what looks like a key, and the values of variables in `environ` whose names say that they are secret."""
         super().__init__(pattern)
         self._secrets = secrets_in(environ)
 

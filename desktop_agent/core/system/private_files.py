@@ -41,7 +41,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Create an empty private file if missing; files SQLite puts beside it get its mode. Raises `OSError`."""
+    """Create an empty private file if missing. SQLite gives the files beside it the same mode. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 
@@ -71,7 +71,7 @@ def _close_contents(root: Path) -> None:
 
 
 def _close(name: str, folder: int | None = None) -> bool:
-    """Close one file or folder; return whether that worked. Uses a handle, because a name may become a link."""
+    """Close one file or folder to others, if it is our own. Uses a handle, because a name may become a link."""
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)
@@ -84,13 +84,13 @@ def _close(name: str, folder: int | None = None) -> bool:
 
 
 _RACY_NS = 50_000_000
-"""How long a date is too young to be relied on: a tick of the file system's clock takes 1 to 16 ms."""
+"""A date younger than this is not relied on: a tick of the file system's clock takes 1 to 16 ms."""
 _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 """The same where dates have a resolution of one second, as in HFS+, or two, as in FAT."""
 
 
 class FileStamp(Struct, frozen=True):
-    """What distinguishes one state of a file from another."""
+    """The data that distinguish one state of a file from another."""
 
     modified_ns: int
     size: int
@@ -107,7 +107,7 @@ class FileStamp(Struct, frozen=True):
 
 
 def stamp_of(path: Path) -> FileStamp | None:
-    """Return the state of a file; None if it is missing. Blocks. Call it before reading the file."""
+    """Return the stamp of a file; None if it is missing. Call it before reading the file. Blocks."""
     try:
         return FileStamp.of(path.stat())
     except OSError:

@@ -1,6 +1,6 @@
 """Files that are written before they get their name, and folders whose entries are made durable.
 
-System calls are completed: retried when a signal interrupts them, and continued when they are partial.
+System calls are completed: retried when a signal interrupts them, and continued when they did only a part.
 """
 
 import errno
@@ -42,13 +42,13 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Close the descriptor, ignoring errors: durable data is synced by then, and it is gone even on failure."""
+    """Close the descriptor, ignoring errors: data that must last is synced by then, and a failed close closes it."""
     with suppress(OSError):
         os.close(descriptor)
 
 
 TEMPORARY_MARK = ".desktop-agent-"
-"""Part of every temporary name, so that left-overs of a killed process can be recognised and removed."""
+"""A part of every temporary name, by which the left-overs of a killed process are recognised and removed."""
 
 _TEMPORARY_SUFFIX = ".tmp"
 
@@ -58,12 +58,12 @@ class StagedFile:
 
     Several files that are all synced before the first is placed become visible together, as nearly as a disk allows,
     and `sync_folders` then makes all their names durable with one wait for each folder. Where even that wait is too
-    much, the folder is synced together with the files, before they are placed: if a power failure undoes the placing, a
-    complete draft remains, whose `intended_name` says what it is.
+    long, the caller syncs the folder together with the files, before they are placed: if a power failure then undoes
+    the placing, a complete draft remains under its temporary name, from which `intended_name` tells the final one.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
-        """Create one in the existing `folder`; its temporary name ends with `name`. All methods raise `OSError`."""
+        """Create a file in the existing `folder`. Its temporary name contains `name`. All methods raise `OSError`."""
         self.path = temporary_beside(folder / "draft", name)
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
@@ -101,7 +101,7 @@ class StagedFile:
 
 
 def sync_folders(folders: Iterable[Path]) -> None:
-    """Make the names in these folders durable, where the platform can. Raises `OSError` when the disk fails."""
+    """Make the names in these folders durable, if the platform can. Raises `OSError` when the disk fails."""
     if os.name == "nt":
         return
     for folder in folders:
@@ -136,7 +136,7 @@ def is_left_over(path: Path) -> bool:
 
 
 def intended_name(name: str) -> str:
-    """Return the name that a draft's temporary `name` was to get; empty if it has none, or is not a draft's."""
+    """Return the name that a staged file called `name` was to get; empty if unknown, or if it is no staged file."""
     if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
         return ""
     return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]

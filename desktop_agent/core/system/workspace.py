@@ -1,7 +1,7 @@
 """The folder a session works in, and its contents, read without ever raising for a single bad entry.
 
-Everything here is synchronous and meant for a thread. A thread shares the interpreter with the window, so nothing here
-is one long call into C: the window waits at most a few milliseconds for its turn.
+Everything here is synchronous and meant for a thread. Because that thread shares the interpreter with the window,
+nothing here is one long call into C: the window waits at most a few milliseconds for the interpreter.
 """
 
 import ctypes
@@ -25,15 +25,15 @@ from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
-"""How a folder is marked because of what is below it, strongest first."""
+"""How a folder is marked because of the files below it. The strongest mark is named first."""
 
 MAX_LISTED_FILES: Final = 200_000
 
 _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
-"""Version control's own folders and a file manager's litter: no user edits them by hand, and a click would not help."""
+"""Folders of version control, and a file that a file manager leaves everywhere: no user edits these by hand."""
 
 _COVER: Final = ".desktop-agent"
-"""Shown only when it is not empty."""
+"""A folder that is shown only when it is not empty; see `_is_cover`."""
 
 _SORTED_AT_ONCE: Final = 2_048
 
@@ -41,17 +41,17 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
 _STATX_BYTES: Final = 256
-"""Size of `statx` in `linux/stat.h`, which tells when a file was created; Python does not offer it."""
+"""Size of `struct statx` in `linux/stat.h`. It says when a file was created; Python does not offer it."""
 
 
 class FolderListing(NamedTuple):
-    """What a folder holds, in natural order, and what went wrong while reading it, if anything.
+    """What a folder holds, in natural order. `problem` is what went wrong while reading it, if anything.
 
     Plain strings, because there may be 100,000 of them: the garbage collector ignores strings.
     """
 
     folders: list[str]
-    """What can be opened as a folder: folders, and links to folders."""
+    """Folders, and links to folders."""
     files: list[str]
     links: frozenset[str] = frozenset()
     problem: str = ""
@@ -91,7 +91,7 @@ _FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm") 
 """Places in system folders where people do keep projects."""
 _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
 _FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
-"""Never a project as a whole, whoever names them; folders in them may be one."""
+"""Folders that are never a project as a whole, whoever names them. Folders in them may be one."""
 _HOMES: Final = ("/home", "/users")
 
 _OF_VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", ".jj"})
@@ -124,7 +124,7 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
         *("internet plug-ins", "input methods", "quicklook", "spotlight", "screen savers", "workflows", "cookies"),
     )
 )
-"""Parts that are refused on other systems, too, where a folder named `Library` can be anything."""
+"""Parts of `Library` that are refused on all systems. Elsewhere than on macOS, the rest of it can be anything."""
 
 
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
@@ -229,7 +229,7 @@ def identity_of(folder: Path) -> FolderIdentity | None:
 
 
 def _born_ns(folder: Path, status: os.stat_result) -> int | None:
-    """Return when a folder was created, if known: inode numbers of deleted folders are reused."""
+    """Return when a folder was created, if known. An inode number alone is not enough, because it is reused."""
     if sys.platform == "linux":
         return _born_ns_on_linux(os.fsencode(folder))
     if os.name == "nt":
@@ -252,10 +252,10 @@ def _born_ns_on_linux(path: bytes) -> int | None:
 
 
 class HeldWorkspace:
-    """The folder of a session, recognised by identity: kept open, so that no other gets its inode. Blocks."""
+    """The folder of a session, recognised by its identity. It is kept open, so that no other gets its inode. Blocks."""
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Hold the resolved folder `root` as soon as it is seen; it must be the `known` one, if given."""
+        """Hold the resolved folder `root` as soon as it exists. If `known` is given, `root` must have that identity."""
         self.root = root
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
@@ -267,7 +267,7 @@ class HeldWorkspace:
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of the folder; None until it has been seen."""
+        """Device and inode of the folder; None until it was held for the first time."""
         return self._identity
 
     def check(self) -> None:
@@ -311,7 +311,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """Whether `check` would pass, without telling the user if not."""
+        """Whether `check` would pass. Unlike a failed `check`, this does not count as told to the user."""
         has_refused = self._has_refused
         try:
             self.check()
@@ -322,7 +322,7 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """Accept the folder that is there, at the user's request; return its identity if the session has none yet."""
+        """At the user's request, accept the folder that is there now; return its identity if the session had none."""
         if self.root.is_symlink():
             return None
         if self._has_refused:
@@ -336,7 +336,7 @@ class HeldWorkspace:
         return None
 
     def _is_the_known_one(self) -> bool:
-        """Whether the folder there is the one the session worked in; a held one is, as `check` compares it."""
+        """Whether `root` is the folder that the session worked in. True for a held one: `check` compares it itself."""
         if self._known is None or self._identity is not None:
             return True
         there = identity_of(self.root)
@@ -404,7 +404,7 @@ def scan_directory(path: Path) -> FolderListing:
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:
-    """Whether the sandbox mounts the entry while a command runs, so that the command cannot create it."""
+    """Whether this is the empty folder that the sandbox mounts during a command, lest the command create it."""
     if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
         return False
     with os.scandir(entry.path) as found:
@@ -412,7 +412,7 @@ def _is_cover(entry: os.DirEntry[str]) -> bool:
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
-    """Return the files below `path`, breadth first, links not followed, and whether these are all."""
+    """Return the files below `path`, breadth first, without following links, and whether the list is complete."""
     found: list[str] = []
     waiting = [""]
     for folder in waiting:
@@ -425,7 +425,7 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
 
 
 def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
-    """Return the mark of every folder that has a changed file below it, the strongest winning."""
+    """Return the mark of every folder with changed files below it: the strongest of their marks."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
         mark = _MARK_OF.get(status.state)
@@ -468,7 +468,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return a sort key for `name`: `page2` comes before `page10`, and case decides last."""
+    """Return a sort key for `name`. `page2` comes before `page10`; case decides only between otherwise equal names."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 
@@ -486,10 +486,10 @@ def _names_in_order(keys: list[str]) -> list[str]:
 def entries_below(
     roots: Iterable[Path], *, skipped: Container[str] = (), most: float = inf
 ) -> Iterator[tuple[Path, str, os.DirEntry[str]]]:
-    """Yield every entry below `roots`: its root, its path from there, with `/`, and the entry. Blocks.
+    """Yield every entry below `roots`: the root, the path from there (with `/`), and the entry. Blocks.
 
     Symbolic links are not followed, and folders with a `skipped` name are not entered. Unreadable entries are skipped.
-    After `most` entries no other folder is opened; the one that holds the last of them is listed completely.
+    After `most` entries, no other folder is opened. The folder that holds the last of them is still listed completely.
     """
     folders = deque((root, "") for root in roots)
     seen = 0

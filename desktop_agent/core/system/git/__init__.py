@@ -1,1 +1,1 @@
-"""What git itself knows about a folder: its status, its files, its refs; and refs put back when lost."""
+"""What git itself knows about a folder: its status, its files and its refs. Also puts lost refs back."""

@@ -59,7 +59,7 @@ _FOR_COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "status": ("--ignore-submodules=all",),
     "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
 }
-"""Without them, these commands start converters, and git in each submodule with the submodule's configuration."""
+"""Without these options, the commands start converters, and git in each submodule with its own configuration."""
 _REPLACED: Final = "{} is not the one that was there when the folder was opened"
 _STRANGER: Final = (
     "{0} belongs to another user; if you trust the repository, run: git config --global --add safe.directory {1}"
@@ -70,7 +70,7 @@ _PASSED_ON: Final = (
     "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
     "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
 )  # fmt: skip
-"""Listed one by one, so that no key reaches a child process and no `GIT_DIR` of a calling hook misleads it."""
+"""The variables that git gets, listed one by one so that it gets no key, and no `GIT_DIR` of a hook that runs us."""
 _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 """Used in place of an empty `PATH`, which would mean the current folder."""
 
@@ -82,7 +82,7 @@ class PinnedGit(Struct, frozen=True):
     _common: Path
 
     async def run(self, *arguments: str, limit_bytes: int) -> "tuple[bytes, bool] | NoStatus":
-        """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
+        """Return git's output and whether it is complete, or why there is none. Cancelling kills the process group."""
         repository = self._repository
         places = (f"--git-dir={repository.git_dir}", f"--work-tree={repository.root}")
         command, *rest = arguments
@@ -96,7 +96,7 @@ class PinnedGit(Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """Yield git bound to `repository`, or why not: the repository was replaced, or belongs to another user."""
+    """Yield git bound to `repository`, or why it is not: the repository was replaced, or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
     if isinstance(look, NoStatus):
         yield look
@@ -130,9 +130,9 @@ async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> 
 
 
 def _look_at(repository: Repository) -> tuple[Path | None, Path, bytes | None] | NoStatus:
-    """Return what belongs to another user, if anything, the common folder, and the settings in the form of `LISTING`.
+    """Return the part that is another user's, if any; the common folder; and its settings in the form of `LISTING`.
 
-    There are no settings where the file needs git to parse it.
+    The settings are None where only git can parse the file.
     """
     if not is_still_there(repository):
         return NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git"))
@@ -154,7 +154,7 @@ async def _is_trusted(repository: Repository) -> bool:
 
 
 async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Return what `git config` prints about the user's own settings or a file, without searching for a repository."""
+    """Return what `git config` prints about the user's own settings, or about one file; it looks for no repository."""
     environ = await asyncio.to_thread(_environment, repository.root) | {"GIT_DIR": os.devnull}
     answer = await _run((*_ALWAYS, *arguments), repository.root, environ, _SETTINGS_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
@@ -221,7 +221,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 async def _read_output(
     process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
 ) -> tuple[bytes, bool]:
-    """Return at most `limit_bytes`, and whether that is all. The rest is read, too: a full pipe is never closed."""
+    """Return at most `limit_bytes`, and whether that is all. The rest is read, too: a full pipe would stop git."""
     output = bytearray()
     is_complete = True
     while chunk := await stream.read(64 * 1024):
@@ -278,7 +278,7 @@ _KEPT: Final = re.compile(
 )
 """Settings that change what git answers, and name no program."""
 _NO_FILTERS: Final = b"\n* -filter\n"
-"""This folder's attributes override all others, so that no file ever has a filter."""
+"""The line for `info/attributes`, which overrides all other attributes, so that no file ever has a filter."""
 _LARGEST_ATTRIBUTES_BYTES: Final = 1024 * 1024
 _LINKED: Final = (
     "objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow", "info/exclude",
@@ -346,7 +346,7 @@ def _link(target: Path, link: Path) -> None:
 
 
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""How much of a status is read: about 200,000 changed files, more than a user reads, and still harmless."""
+"""How much of a status is read: enough for about 200,000 changed files, more than a user would look at."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
@@ -361,7 +361,7 @@ async def query_status(folder: Path) -> RepoStatus | NoStatus:
 
 
 async def status_of(repository: Repository) -> RepoStatus | NoStatus:
-    """Return the state of a repository found before, below its `prefix`. Submodules are not inspected."""
+    """Return the status of `repository` below its `prefix`. Submodules are not inspected."""
     # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
     answer = await run_git(
         repository,

@@ -3,9 +3,10 @@
 Nothing here touches files or the index, and nothing is removed: what a command created stays. A ref is put back only
 while it is still where the command left it, so that the user's later changes to it are kept.
 
-Git eventually deletes unreachable objects, and those of an old stash entry at the next clean-up. `keep_objects`
-prevents that with the log of one private ref: git keeps objects that a ref's log names, for 30 days unless the user set
-`gc.reflogExpireUnreachable`. The ref itself points to HEAD, so no list of commits shows anything new.
+Git deletes unreachable objects in time; those of a dropped stash entry that is old, at its next clean-up.
+`keep_objects` prevents that with the log of one private ref: git keeps objects that a ref's log names, for 30 days
+unless the user set `gc.reflogExpireUnreachable`. The ref itself points to HEAD, so no list of commits shows anything
+new.
 """
 
 import asyncio
@@ -26,12 +27,12 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, commo
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200
-"""How many objects are kept alive for one command; each takes a child process."""
+"""How many objects are kept from deletion for one command. Each of them costs a child process."""
 
 _STASH: Final = "stash:"
 _KEPT: Final = "refs/desktop-agent/kept"
 _PASSED_OVER: Final = ("refs/remotes/", "refs/prefetch/", "refs/desktop-agent/")
-"""Refs that the next fetch restores, and our own."""
+"""Refs that are ignored: those that the next fetch restores, and our own."""
 _ZERO: Final = "0" * 40
 _ZERO_SHA256: Final = "0" * 64
 
@@ -108,7 +109,7 @@ def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
 
 
 async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
-    """Keep git from deleting what these changes lost, for as long as it keeps the logs of refs."""
+    """Keep git from deleting the objects that these changes lost, for as long as git keeps the logs of refs."""
     lost = [change.before for change in changes if change.is_loss and change.before is not None]
     oids = list(dict.fromkeys(oid for oid in lost if not oid.startswith("refs/")))[:MOST_KEPT]
     if not oids:
@@ -204,7 +205,7 @@ async def _write(git: PinnedGit, *arguments: str) -> str:
 
 
 _YOUNG_NS: Final = 3_000_000_000
-"""How long a date is too young to be relied on: a tick of any file system's clock takes at most two seconds."""
+"""A change time younger than this is not relied on: a tick of any file system's clock takes at most two seconds."""
 _MOST_FILES: Final = 2_000
 _MOST_REPOSITORIES: Final = 16
 _FILES: Final = ("HEAD", "config", "config.worktree", "packed-refs", "logs/refs/stash")
@@ -214,7 +215,7 @@ _FOLDERS_PASSED_OVER: Final = frozenset({"remotes", "prefetch", "desktop-agent"}
 
 _Look = tuple[int, int, int, int, int]
 RefsStamp = tuple[object, ...]
-"""Equal stamps mean equal refs."""
+"""The state of the files with a repository's refs. Equal stamps mean equal refs."""
 
 
 class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves this module
@@ -226,8 +227,8 @@ class KnownRefs:
 
     Asking takes two processes, some 8 ms, twice around every command. Refs are small files: as long as `stat` shows no
     change in any of them, or in their folders, git would say the same. That relies on the change time, which no program
-    can set. Git is asked when that is too recent to differ from the next write, for a link, for a great many files, or
-    on a system without such a time (Windows).
+    can set. Git is asked where this is not enough: a change time is so recent that the next write may not alter it, a
+    file is a link, there are a great many files, or the system has no such time (Windows).
     """
 
     def __init__(self) -> None:
@@ -244,7 +245,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """Return what `read` would, without asking git; None where git has to be asked. Blocks."""
+        """Return what `read` would return, if that is known without asking git; otherwise None. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
@@ -253,7 +254,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return a value that changes with any ref, to take before reading them; None if unknown. Blocks."""
+    """Return a value that changes with any ref; None if unknown. Call it before reading the refs. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

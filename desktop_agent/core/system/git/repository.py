@@ -1,9 +1,8 @@
-"""Which repository a folder is in, and what can be said about it without starting git; git's answers as data.
+"""Finds a folder's repository and what can be said of it without starting git. Also the types of git's answers.
 
-A repository is found by looking for `.git`, never by asking git, and recognised again later. Git's own search also
-accepts a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every git process
-repeats that search. Here a repository is a `.git` in the folder or above, and its `identity` reveals later if it was
-replaced.
+A repository is found by looking for `.git` in the folder and above, never by asking git. Git's own search also accepts
+a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every git process repeats that
+search. The `identity` of a repository reveals later whether it was replaced.
 """
 
 import errno
@@ -17,7 +16,7 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
-"""What happened to a file since the last commit, staged or not. `ignored`: git leaves the file alone."""
+"""What happened to a file since the last commit, staged or not. `ignored` means that git leaves the file alone."""
 
 
 class FileStatus(Struct, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """Where a folder's repository is; `prefix` leads from its top to the folder: empty, or ending in `/`."""
+    """Where a folder's repository is. `prefix` is the path from its top to the folder: empty, or ending in `/`."""
 
     root: Path
     git_dir: Path
@@ -101,7 +100,7 @@ def common_folder(git_dir: Path) -> Path:
 
 
 def is_still_there(repository: Repository) -> bool:
-    """Whether `repository` is still the one that was found, not another in its place. Blocks."""
+    """Whether the repository that was found is still there, and was not replaced by another. Blocks."""
     try:
         dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)
@@ -115,7 +114,9 @@ def is_still_there(repository: Repository) -> bool:
 
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
-    """Return the beginning of a file; empty if there is none, or a pipe on which a reader would block. Blocks."""
+    """Return the beginning of a regular file; empty for anything else, such as a pipe, which could block for ever.
+    Blocks.
+    """
     return _read_regular(os.fspath(path), limit_bytes)
 
 
@@ -157,7 +158,7 @@ def _git_dir(dot_git: str) -> str | None:
 
 
 def _would_wait(git_dir: str) -> bool:
-    """Whether git would block for ever: a file that it opens first is a pipe or a device."""
+    """Whether git would wait for ever, because one of the files that it opens first is a pipe or a device."""
     for name in _OPENED_FIRST:
         try:
             mode = _mode_at(f"{git_dir}/{name}")

@@ -1,10 +1,10 @@
 """How connections are made: where an address leads, through which proxy, size limits, and why a connection failed.
 
-A name can lead anywhere, even to this machine, so addresses are judged instead (`reach_of`).
+A host name can resolve to anything, even to this machine, so its addresses are judged instead (`reach_of`).
 
-The proxy is the one that the environment names for an address, never one for this machine. The rules are curl's:
-`https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in `no_proxy`. Where the
-environment names none, Windows and macOS have proxies in the system's settings.
+The proxy is the one that the environment names for an address. Addresses of this machine never get one. The rules are
+curl's: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in `no_proxy`. Where
+the environment names none, Windows and macOS have proxies in the system's settings.
 
 Limits are far above what any model sends. No HTTP library is imported here.
 """
@@ -106,13 +106,13 @@ def _covers(entry: str, host: str, port: int) -> bool:
 
 
 MAX_CHARS = 4_000_000
-"""How many characters of text, thinking and call arguments one answer can have together."""
+"""How many characters the text, thinking and call arguments of one answer may have together."""
 MAX_BLOCKS = 1_000
 MAX_CALLS = 200
 MAX_NAME_CHARS = 1_000
-"""The longest name or id of a call; APIs take 128."""
+"""The longest name or id of a call. APIs accept 128 characters."""
 MAX_STREAM_BYTES = 64 * 2**20
-"""The longest streamed answer: a million tokens, one event each, come to less."""
+"""The longest streamed answer. A million tokens with an event for each are shorter."""
 MAX_BODY_BYTES = 4 * 2**20
 """The longest answer that is read as a whole, such as a list of models."""
 MAX_ERROR_BYTES = 64 * 2**10
@@ -130,7 +130,7 @@ def oversized(detail: str) -> ProviderError:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and its causes, including httpcore2's; no contexts: those may be failures of earlier attempts."""
+    """Yield `error` and its causes, with httpcore2's, but no contexts, which may be failures of earlier attempts."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
@@ -158,7 +158,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, in the order to try them. Raises `OSError` when it has none."""
 
 Reach = Literal["public", "local", "closed"]
-"""`local`: a private network. `closed`: this machine, and services only for it, such as a cloud's credentials."""
+"""`local`: in a private network. `closed`: this machine, or a service only for it, such as a cloud's credentials."""
 
 _NOT_PUBLIC = tuple(
     map(
@@ -192,7 +192,7 @@ _OF_CREDENTIALS = frozenset(
         ),
     )
 )
-"""Where clouds hand out credentials to whoever asks from the machine."""
+"""Addresses at which clouds give credentials to any program that asks from the machine."""
 
 _NAMES_OF_CREDENTIALS = frozenset(
     (
@@ -200,12 +200,12 @@ _NAMES_OF_CREDENTIALS = frozenset(
         "metadata.tencentyun.com", "metadata.azure.internal", "metadata.internal",
     )
 )  # fmt: skip
-"""Names of some of these addresses: a proxy resolves names where we cannot see it."""
+"""Host names of some of these addresses. They are listed because a proxy resolves names itself, unseen by us."""
 
 _TRANSLATED, _TRANSLATED_LOCALLY = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE, _RENUMBERED = ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96")
 _IN_A_SITE = (0x00005EFE, 0x02005EFE)
-"""How the second half of an ISATAP address begins, which embeds an IPv4 address."""
+"""How the second half of an ISATAP address, which embeds an IPv4 address, begins."""
 
 
 def reach_of(address: IpAddress) -> Reach:

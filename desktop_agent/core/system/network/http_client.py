@@ -4,8 +4,8 @@ Loading certificates takes some 20 ms. No other module makes a client. No client
 itself, follows redirects or keeps cookies.
 
 Connections that carry a key go through `GuardedTransport`, which limits what an address may answer: it decompresses
-nothing, waits a limited time for the headers, and ends a body at its limit. The HTTP library limits the headers
-themselves (100 KB).
+nothing, waits a limited time for the headers, and stops reading a body at the size limit. The HTTP library limits the
+headers themselves (100 KB).
 """
 
 import asyncio
@@ -51,12 +51,12 @@ def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | 
 
 
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for one MCP server; the `transport` adds credentials, and limits and judges the answers."""
+    """Return a client for one MCP server. The `transport` adds credentials, limits the answers and checks them."""
     return _client(transport, timeout, {"Accept-Encoding": "identity"})
 
 
 def exporter_session(proxy: Proxy | None) -> "Session":
-    """Return the session for OpenTelemetry's exporter, without passwords of `~/.netrc` and without redirects."""
+    """Return the session for OpenTelemetry's exporter. It reads no passwords in `~/.netrc`, follows no redirects."""
     import requests  # that library's only use, when telemetry is switched on
 
     session = requests.Session()
@@ -83,7 +83,7 @@ def _client(
 
 
 def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
-    """Return the way to an address, which bounds nothing. Raises `ProviderError` when it cannot be built."""
+    """Return a transport that does not limit answers. Raises `ProviderError` when it cannot be built."""
     context = _tls_context(os.environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None
@@ -97,7 +97,7 @@ def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the trusted certificates: the system's, or `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
+    """Trust the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):
@@ -162,7 +162,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response at its headers; interim answers (1xx) may repeat, each within the time limit."""
+        """Return the response once its headers arrived. Interim answers (1xx) may precede it, each within the limit."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as limit:
@@ -179,7 +179,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int, *, is_cut: bool) -> None:
-        """With `is_cut`, the excess is cut off instead of being an error."""
+        """Limit `inner` to `most_bytes`. With `is_cut`, the rest is dropped; without it, more is an error."""
         self._inner = inner
         self._most_bytes = most_bytes
         self._is_cut = is_cut

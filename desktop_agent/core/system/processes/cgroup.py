@@ -1,16 +1,16 @@
-"""How much of the machine one command may use, and the cgroup in which the kernel counts, limits and ends all of it.
+"""The limits of one command, and the cgroup in which the kernel counts, limits and ends all of its processes.
 
-The watch counts and ends; the limits that `limited` sets before a command's first line runs are the kernel's own safety
-net. The kernel counts tasks per user, and not at all for root, so its task limit is wide, and only keeps the machine
-usable until the watch looks.
+`LimitWatch` counts, and ends a command that exceeds its limits. The limits that `limited` sets before a command's first
+line runs are a safety net of the kernel's. The kernel counts tasks per user, and not at all for root, so its task limit
+is wide: it only keeps the machine usable until the watch looks.
 
 Where Linux permits, each command has a cgroup of its own. A process in it cannot leave by forking, by starting a
-session or by losing its parent, and `cgroup.kill` ends all of it at once. Only version 2 has that. The limits need the
-controllers `pids` and `memory`, which only a delegated cgroup has; without them a cgroup still ends commands, and the
-watch limits them.
+session or by losing its parent, and `cgroup.kill` ends all of them at once. Only version 2 of cgroups has that. The
+limits need the controllers `pids` and `memory`, which only a delegated cgroup has; without them a cgroup still serves
+to end commands, and the watch alone limits them.
 
-The cgroups are in a scope that the user's systemd delegates (`Scope`), else below the cgroup that we are in. Everything
-here blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
+The cgroups are in a scope that the user's systemd delegates (`Scope`), or else below our own cgroup. Everything here
+blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
 
 import errno
@@ -31,9 +31,9 @@ from desktop_agent.core.system.processes.process_table import task_count
 
 SHELL = "/bin/sh"
 _TASKS_PER_PROCESS = 4
-"""The most threads per process on average: a tree with more counts as having too many processes."""
+"""How many threads a process may have on average. A command with more counts as having too many processes."""
 _SCORE = 500
-"""Of -1000 to 1000: when memory runs out, the kernel ends commands before the window and the user's programs."""
+"""From -1000 to 1000. A high score makes the kernel end commands before other programs when memory runs out."""
 _SET = (
     "ulimit -Sn {soft} && ulimit -Hn {hard}\n"
     "ulimit -Su {tasks} || ulimit -Sp {tasks}\n"
@@ -45,7 +45,7 @@ _SET = (
 class CommandLimits(Struct, frozen=True, kw_only=True):
     max_processes: int = 512
     max_memory_bytes: int | None = None
-    """The memory limit; None: three quarters of the machine's memory."""
+    """None means three quarters of the machine's memory."""
     max_open_files: int = 8192
 
     @property
@@ -70,7 +70,7 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` for a shell that runs `beginning`, then the command, within limits. Blocks. Raises `OSError`."""
+    """Return `argv` for a shell that runs `beginning`, then the command within `limits`. Blocks. Raises `OSError`."""
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -101,14 +101,14 @@ _PROGRAM = "/usr/bin/systemd-run"
 _ARGUMENTS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--property=CPUWeight=10")
 _HOLD = "echo; read -r line"
 _PATIENCE_S = 2.0
-"""How long to wait for systemd; if it takes longer, it is not used."""
+"""How long to wait for systemd. If it takes longer, we manage without a scope."""
 
 
 class Scope:
     """A scope of the user's systemd in which we can create cgroups: the only way for a desktop program to get any.
 
-    It lasts as long as something runs in it: here a shell that waits for the end of a pipe that only we hold open. All
-    methods block for a moment.
+    A scope lasts as long as something runs in it. Here that is a shell, which waits for the end of a pipe that only we
+    hold open. All methods block for a moment.
     """
 
     def __init__(self, holder: "subprocess.Popen[bytes]", folder: Path) -> None:
@@ -117,7 +117,7 @@ class Scope:
 
     @classmethod
     def start(cls, top: Path) -> "Scope | None":
-        """Request a scope below the cgroup mount `top`; None where there is no such systemd."""
+        """Request a scope below the cgroup mount `top`; None where the user's systemd gives none."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
             return None
@@ -141,7 +141,7 @@ class Scope:
         return scope
 
     def close(self) -> None:
-        """End the scope with everything still running in it. Remove the cgroups in it first."""
+        """End the scope and everything that still runs in it. The caller removes the cgroups in it first."""
         for pipe in (self._holder.stdin, self._holder.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -160,7 +160,7 @@ def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
 
 
 def _make_way(pid: int, folder: Path) -> bool:
-    """Move the holder into its own cgroup: a cgroup that delegates its controllers may hold no process itself."""
+    """Move the scope's shell into a child cgroup: only a cgroup without processes can delegate its controllers."""
     try:
         (folder / "holder").mkdir()
         (folder / "holder" / "cgroup.procs").write_text(str(pid))
@@ -172,14 +172,14 @@ def _make_way(pid: int, folder: Path) -> bool:
 _NAME = "desktop-agent-"
 _CONTROLLERS = ("cpu", "memory", "pids")
 _WEIGHT = 10
-"""The share of the processor that all commands together get; other programs have 100."""
+"""The processor weight of all commands together. Other programs have 100."""
 _CHANGES = 100
 _PATIENCE_MS = 500
-"""How long each wait for the last processes to end may take; there are at most `_CHANGES` waits."""
+"""How long one wait for the last processes to end may take. There are at most `_CHANGES` waits."""
 _TRIAL_S = 5.0
-"""How long entering a cgroup may take; if it takes longer, cgroups are not used."""
+"""How long the test whether a cgroup can be entered may take. If it takes longer, cgroups are not used."""
 _TASKS_ABOVE = 16
-"""How many tasks beyond its limit a command gets, so that the watch sees it exceed the limit and ends it."""
+"""How far the kernel's limit is above the command's own, so that the watch sees the excess and ends the command."""
 
 
 class CommandGroup:
@@ -200,14 +200,14 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove the cgroup, later if something lives in it; return why the kernel ended the command, or nothing."""
+        """Remove the cgroup, or do so later if it is not empty. Return why the kernel ended the command, if it did."""
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()
         return excess
 
     def leave(self) -> None:
-        """Have the cgroup removed when the next one is made, or with all of them. Does not block."""
+        """Leave the removal until the next cgroup is made or all of them are closed. Does not block."""
         self._left.append(self)
 
     def remove(self) -> bool:
@@ -228,7 +228,7 @@ class CommandGroups:
         self.folder = folder
         self._scope = scope
         self._left: deque[CommandGroup] = deque()
-        """Groups in which something was still alive, or dying, when their commands had ended."""
+        """Groups that could not be removed when their commands ended, because something in them was alive or dying."""
 
     @classmethod
     def open(cls, mark: str) -> "CommandGroups | None":
@@ -249,7 +249,7 @@ class CommandGroups:
         return frozenset(_read(self.folder / "cgroup.subtree_control").decode().split()) & frozenset(_CONTROLLERS)
 
     def make(self, name: str, limits: CommandLimits) -> CommandGroup | None:
-        """Return a new cgroup with those of `limits` that the kernel can enforce; None when it cannot be created."""
+        """Return a new cgroup with as many `limits` as the kernel can enforce; None when it cannot be created."""
         with suppress(IndexError):  # others make some meanwhile
             for _ in range(len(self._left)):
                 left = self._left.popleft()
@@ -276,7 +276,7 @@ class CommandGroups:
 
 
 def _places() -> tuple[Path, Path] | None:
-    """Return where the kernel mounts the cgroups of version 2, and the cgroup of this process."""
+    """Return the mount point of the cgroups of version 2, and the folder of this process's cgroup."""
     own = _group_of("self")
     for mount in os.fsdecode(_read(Path("/proc/self/mountinfo"))).splitlines():
         fields, _, rest = mount.partition(" - ")
@@ -313,9 +313,7 @@ def _made_in(parent: Path, name: str) -> Path | None:
 
 
 def _can_be_entered(folder: Path) -> bool:
-    """Let a shell try to enter a child: whether it may depends on the owner of the cgroups between ours and
-    that one.
-    """
+    """Let a shell try to enter a child of `folder`: it may be refused by the owner of a cgroup on the way there."""
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()
@@ -332,7 +330,7 @@ def _share_out(folder: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Remove the cgroups of applications that were killed together with their guard; those in use stay."""
+    """Remove the cgroups of applications that were killed together with their guard, unless they are in use."""
     for folder in parent.glob(f"{_NAME}*-*"):
         pid = folder.name.removeprefix(_NAME).partition("-")[0]
         if not Path("/proc", pid).exists():
@@ -348,7 +346,7 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
-    """Wait for the kernel, which ends processes only after it has replied, but not for a process that it cannot end."""
+    """Wait while processes end, which the kernel does after `cgroup.kill` has returned. Give up on one that stays."""
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)
@@ -359,7 +357,7 @@ def _wait_until_empty(folder: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content of a kernel file; nothing without it: its cgroup is removed, or lacks the controller."""
+    """Return the content of a kernel file; empty if its cgroup is removed, or lacks the controller."""
     try:
         return path.read_bytes()
     except OSError:
@@ -367,7 +365,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a kernel file if it exists: without a controller, its files do not."""
+    """Write to a kernel file if it exists. The files of a controller that the cgroup lacks do not."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

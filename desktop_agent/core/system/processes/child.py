@@ -1,4 +1,4 @@
-"""One running command with everything it starts: reading its output, waiting for it, ending all of it."""
+"""One running command with everything it starts: reads its output, waits for it, and ends all of its processes."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.process_tree import Activity, ProcessTree, Scope
 
 QUIET_S = 0.2
-"""How long output must be silent after the exit before we stop reading from what was left behind."""
+"""How long there must be no output after the command's exit before we stop reading from processes it left behind."""
 _WALL = "bwrap"
-"""The sandbox around a command. It may end a moment after the command, without anything else left running."""
+"""The sandbox around a command. It may end a moment after the command, but does not count as left behind."""
 
 QUIET_ROUNDS = 5
 
@@ -28,7 +28,7 @@ PATIENCE_S = 5.0
 POLL_S = 0.02
 
 CROWD = 32
-"""A tree with more processes is killed without being asked to end."""
+"""A tree with more processes than this is killed without being asked to end."""
 
 T = TypeVar("T")
 
@@ -37,15 +37,15 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
     exit_code: int
     """The exit code as shells report it: 128 + n for a process that signal n ended."""
     ended: Mapping[int, str] = field(default_factory=dict[int, str])
-    """What the command had left running, which was then ended: pid to name."""
+    """The processes that the command left running, and that were then ended: pid to name."""
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])
-    """What could not be ended, such as another user's process: pid to name."""
+    """The processes that could not be ended, such as another user's: pid to name."""
     excess: str = ""
     """Which limit it exceeded, in words, if the watch or the kernel ended it for that."""
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """The events of one child: its output (a sink for each descriptor, or one `reader`), its exit, the end."""
+    """The events of one child: its output (to a sink for each descriptor, or by one `reader`), its exit, its end."""
 
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -165,12 +165,12 @@ class ChildProcess:
         let_go: Callable[[], None] | None = None,
         keeps_detached: bool = False,
     ) -> None:
-        """Its processes started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
+        """The command started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
-        `let_go` is called in a thread once nothing of the command is left, before its end is reported.
+        `let_go` is called in a thread once no process of the command is left, before its end is reported.
 
-        With `keeps_detached`, processes that it detached properly (own session and output) survive when the command
-        ends on its own.
+        With `keeps_detached`, processes that the command detached properly (own session and output) survive if it ends
+        on its own.
         """
         self._clock = clock
         self._let_go = let_go
@@ -191,11 +191,11 @@ class ChildProcess:
 
     @property
     def has_exited(self) -> bool:
-        """Whether the first process exited on its own; what it left behind may still be there."""
+        """Whether the first process exited on its own. Processes that it left behind may still run."""
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:
-        """Return a new tree of its processes, for use in another thread."""
+        """Return a new tree of the command's processes, for use in another thread."""
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
@@ -212,12 +212,12 @@ class ChildProcess:
             pipe.close()
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the command to end on its own; False when it has not. Cancelling only stops the waiting."""
+        """Wait for the command to end on its own; False after `timeout_s`. Cancelling only stops the waiting."""
         done, _ = await asyncio.wait({self._life}, timeout=timeout_s)
         return bool(done)
 
     async def end(self) -> ProcessEnd:
-        """End the whole tree if it still runs, and return how it ended, even when this is cancelled meanwhile."""
+        """End the whole tree if it still runs, and return how it ended. A cancellation takes effect only then."""
         self.ask_to_end()
         return await unhurried(self._life)
 
@@ -258,7 +258,7 @@ class ChildProcess:
         )
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
-        """Read what is still in the pipe, but do not wait for what a grandchild may print later."""
+        """Read what is still in the pipe, but do not wait for output that a grandchild may print later."""
         for _ in range(QUIET_ROUNDS):
             if any(waker.done() for waker in (self._pipes.drained, *wakers)):
                 return
@@ -286,7 +286,7 @@ class ChildProcess:
         return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
-        """Kill with a single signal: the loop is being torn down, and there is no time for more."""
+        """Kill the process group with a single signal: the loop is being torn down, so there is no time for more."""
         if self._pipes.exited.done() or os.name == "nt":
             return
         try:
@@ -298,7 +298,7 @@ class ChildProcess:
 async def end_all(
     tree: ProcessTree, scope: Scope, *, clock: Clock, grace_s: float
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """End the tree (TERM, after `grace_s` KILL); return what was alive and what survived, as pid to name."""
+    """End the tree (TERM, then KILL after `grace_s`). Return what was alive and what survived, each as pid to name."""
     begun = clock.monotonic()
     forced_at: float | None = None
     met: dict[int, str] = {}
@@ -315,7 +315,7 @@ async def end_all(
 
 
 async def unhurried(work: Awaitable[T]) -> T:
-    """Await `work` to its end even when we are cancelled meanwhile; the cancellation is raised afterwards."""
+    """Await `work` to its end even when the caller is cancelled meanwhile; raise the cancellation afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

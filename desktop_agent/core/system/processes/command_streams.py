@@ -1,12 +1,12 @@
-"""What one command prints, read in a thread of its own, from a pipe or from a terminal that is made for it.
+"""Reads what one command prints, in a thread of its own, from a pipe or from a terminal that is made for the command.
 
-The event loop's own pipes deliver 64 KiB at a time on the loop's thread; a command that prints 1 GB takes 16,000 turns
-of the window's loop. Here the loop is notified only of the end. The thread reads, and while its sink is busy (a slow
-disk) the command simply waits at its full pipe.
+The event loop's own pipes deliver 64 KiB at a time on the loop's thread; a command that prints 1 GB would take 16,000
+iterations of the window's loop. Here the loop is notified only of the end. The thread reads, and while its sink is busy
+(a slow disk) the command simply waits at its full pipe.
 
-Input for a terminal is typed here too, a line whenever the command has been silent for a moment after it read the line
-before: programs that ask for passwords discard what was typed before they asked. `Keyboard` is what the user types into
-a terminal of their own.
+Input for a terminal is typed here too, line by line: the next one when the command has read the last one and has then
+been silent for a moment, because programs that ask for passwords discard what was typed before they asked. `Keyboard`
+is what the user types into a terminal of their own.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from msgspec import Struct
 
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
-"""The size of a pipe where the system lets us choose; the usual 64 KiB cost a process switch per 64 KiB."""
+"""The size of a pipe where the system lets us choose. The usual size costs a process switch per 64 KiB."""
 
 TYPING_PAUSE_S = 0.1
 END_PAUSE_S = 1.0
 END_OF_INPUT = b"\x04"
 
 ThreadSink = Callable[[bytes], None]
-"""Takes output on the reading thread, and may block."""
+"""A function that takes output on the reading thread. It may block."""
 
 
 class OutputReader:
@@ -47,7 +47,7 @@ class OutputReader:
         typed: Iterable[bytes] | None = None,
         unread_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`typed`, for a terminal: lines to type, then the end; `unread_bytes` returns how much input is unread."""
+        """`typed`: lines to type into a terminal before the end of input; `unread_bytes` tells how much is unread."""
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
@@ -67,7 +67,7 @@ class OutputReader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read only what is already there; `ended` is done when the sink is no longer called."""
+        """Read only what was already printed, then stop. `ended` is done when the sink is no longer called."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -112,7 +112,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Read what arrived before reading was stopped, at most a pipe full: a command may print for ever."""
+        """Read what arrived before reading was stopped, but no more than a pipe holds: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()
@@ -144,9 +144,7 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return a function that waits for output and returns whether there is any; False means that reading was
-        stopped.
-        """
+        """Return a function that waits for output and returns whether there is any. False: reading was stopped."""
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
@@ -167,7 +165,7 @@ class OutputReader:
         return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
 
     def _type_next(self) -> None:
-        """Type the next line; if there is none, send the end of input again, which the program may have discarded."""
+        """Type the next line. After the last one, send the end of input again: the program may have discarded it."""
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:
@@ -266,14 +264,14 @@ def typed_lines(text: str | None) -> Iterator[bytes]:
 
 
 MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
-"""How much input can wait to be read; more, such as a pasted file for a program that hangs, is refused."""
+"""How much input may wait to be read. More is refused, such as a pasted file for a program that hangs."""
 
 
 class Keyboard:
-    """Types into one terminal without waiting for the program that reads it. For the event loop's thread."""
+    """Types into one terminal without waiting for the program that reads from it. For the event loop's thread only."""
 
     def __init__(self, terminal: Terminal) -> None:
-        """Must be made before the terminal is handed over to a runner."""
+        """Create it before the terminal is handed over to a runner."""
         self._loop = asyncio.get_running_loop()
         self._fd = os.dup(terminal.ours)
         self._waiting = bytearray()
@@ -307,7 +305,7 @@ class Keyboard:
             return None
 
     def hang_up(self) -> None:
-        """Close it, as when a modem hung up: shells end, and tell what they started."""
+        """Close the terminal, as if a modem hung up: a shell in it ends, and signals what it started to end."""
         if not self._is_open:
             return
         self._is_open = False
@@ -333,7 +331,7 @@ class Keyboard:
 
 
 def hang_up_on(group: int) -> None:
-    """Tell a shell that its terminal is gone: an interactive one ignores any other request to end."""
+    """Tell a shell that its terminal is gone. An interactive shell ignores any other request to end."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGHUP)

@@ -1,7 +1,7 @@
-"""What a command prints, in bounded memory: both ends as a terminal shows them, all of it in a file, live text.
+"""What a command prints, in bounded memory: both ends as a terminal shows them, the whole in a file, and live text.
 
-An `OutputCapture` can be fed from any single thread. With a file, feeding writes, so do it in a thread that may wait
-for the disk.
+An `OutputCapture` can be fed from any single thread. If there is a file, feeding writes to it, so do that in a thread
+that may wait for the disk.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ from desktop_agent.core.terminal.printout import Printout, joined
 from desktop_agent.core.terminal.rows import SGR
 
 KEPT_BYTES = 64 * 1024
-"""How much of the beginning, and again of the end, stays in memory."""
+"""How much of the beginning stays in memory, and the same amount of the end."""
 
 SPOOL_LIMIT_BYTES = 64 * 1024 * 1024
 """How much of the output goes to the file. Longer output is stored as its beginning, a mark, and its end."""
 
 LIVE_INTERVAL_S = 1 / 30
 LIVE_LIMIT_BYTES = 32 * 1024
-"""How much text people are shown per interval. No user can read more, and the window must keep up."""
+"""How much text is shown per interval. Nobody can read more, and the window must keep up."""
 
 Sink = Callable[[bytes], "asyncio.Future[None] | None"]
-"""Takes output on the event loop's thread. A returned future asks for a pause until it is done."""
+"""Takes output on the event loop's thread. If it returns a future, reading pauses until that is done."""
 
 
 class Spool:
@@ -41,7 +41,7 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
         self.written_bytes = 0
-        """How much of the output is in the file, without the mark that says what is missing."""
+        """How much of the output is in the file, not counting the mark that says what is missing."""
         self.error = ""
         """Why writing ended early; later output is lost."""
         self._file: FileIO | None = None
@@ -138,7 +138,7 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed, as a terminal shows it; with a `tail`, something is left out between it and `head`."""
+    """What a command printed, as a terminal shows it. If there is a `tail`, something is left out before it."""
 
     head: str
     tail: str
@@ -182,13 +182,13 @@ class Ends:
 
 
 MOST_EFFORT = 4 * 1024 * 1024
-"""How much is parsed character by character, which takes some seconds."""
+"""How much of an output is parsed character by character. That much takes some seconds."""
 _READ_BYTES = 256 * 1024
-"""How much of the end is parsed beyond that."""
+"""How much of the end of a longer output is parsed, too."""
 
 
 class ShownOutput:
-    """What a terminal shows of an output, in bounded memory: of a long one the beginning, the end and a count."""
+    """What a terminal shows of an output, in bounded memory: for a long one, its beginning, its end and a count."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -223,9 +223,7 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Keep only the last of the waiting bytes, from the start of a line if possible; the first time, reset the
-        terminal.
-        """
+        """Drop all but the last waiting bytes, up to a line's start if possible. The first time, reset the terminal."""
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return
@@ -300,24 +298,24 @@ def continuation_bytes(data: bytes | bytearray) -> int:
 
 
 def create_private(path: Path) -> FileIO:
-    """Create `path`, which must not exist, readable by its owner only; output may hold secrets."""
+    """Create `path`, which must not exist. Only its owner may read it, because output may hold secrets."""
     make_private_folder(path.parent)
     return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600), "wb")
 
 
 class RecordSplitter:
-    """Splits a stream at a separator, in time that grows with what comes only, also for one endless record."""
+    """Splits a stream into records at a separator, in time linear in its length, even if a record never ends."""
 
     def __init__(self, separator: bytes, most_bytes: int) -> None:
         self.too_long = 0
-        """How many records had more than `most_bytes`; they are left out."""
+        """How many records were longer than `most_bytes`, and were left out."""
         self._separator = separator
         self._most_bytes = most_bytes
         self._begun: list[bytes] = []
         self._size = 0
 
     def feed(self, content: bytes) -> list[bytes]:
-        """Return the records that are whole now, without their separators."""
+        """Return the records that `content` completes, without their separators."""
         first, *others = content.split(self._separator)
         self._add(first)
         if not others:

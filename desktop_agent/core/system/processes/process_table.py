@@ -1,9 +1,9 @@
-"""The process table, read in one pass: parents, start times and memory of processes; and their priorities.
+"""Reads the process table in one pass (parents, start times and memory of processes), and sets priorities.
 
 Reading it must stay cheap while hundreds of processes multiply, so on Linux only one small file per process is read.
 Elsewhere psutil is used. Everything here blocks.
 
-Commands have a lower processor priority than the window: a build uses all of the processor while the user still types.
+Commands have a lower processor priority than the window, because a build uses the whole processor while the user types.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def process_table() -> dict[int, ProcessEntry]:
 
 
 def started_now() -> float:
-    """Return the least `started` of any process that starts from now on."""
+    """Return a value of `started` that no process that starts from now on falls below."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
     return time.time() - 1
@@ -182,7 +182,7 @@ NICENESS = 10
 _FURTHEST = 19
 
 RETRY_S = 0.15
-"""How long to wait before retrying: Linux accepts one change of a session's share per 0.1 s, for all users together."""
+"""How long to wait before retrying. Linux accepts one change of a session's share per 0.1 s from all users together."""
 
 
 def lower_priority(transport: asyncio.SubprocessTransport) -> None:
@@ -197,11 +197,10 @@ def lower_priority(transport: asyncio.SubprocessTransport) -> None:
 
 
 def raise_thread_priority() -> None:
-    """Raise this thread's priority above every command, where permitted: for root, whose tasks the kernel does not
-    count.
+    """Raise this thread's priority above every command. Only root may, whose tasks the kernel does not count.
 
-    Linux may share time among sessions first, whatever their priorities: a bomb that starts a session per process would
-    leave next to nothing for the thread that ends it.
+    Linux may divide time among sessions first, whatever their priorities. A fork bomb that starts a session per process
+    would then leave next to nothing for the thread that ends it.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -215,7 +214,7 @@ def reset_thread_priority() -> None:
 
 
 def lower_own_priority() -> None:
-    """Lower this process's priority below all others, and its session's if it leads one."""
+    """Lower the priority of this process below all others, and that of its session if it leads one."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # a user may have made it stand back even further
@@ -226,7 +225,7 @@ def lower_own_priority() -> None:
 
 
 def _lower_session_share(transport: asyncio.SubprocessTransport) -> None:
-    """Lower the share of the session: Linux may share time among sessions first ("autogroup", sched(7))."""
+    """Lower the share of the command's session: Linux may divide time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:

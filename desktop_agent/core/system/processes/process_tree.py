@@ -4,10 +4,10 @@ A process belongs to a tree when any of these holds: it is in the tree's cgroup,
 process group; it descends from a member; it carries the tree's mark. Without a cgroup, only the mark finds a daemon
 that called `setsid` and whose parent has exited.
 
-The mark is in the environment, and on Linux also in a limit: that of the resident set, which Linux has not enforced
-since version 2.4.30. The limit is inherited like the environment, but survives clearing the environment, and can be
-read for other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have
-to reap every orphan, and would take orphans from programs that use us as a library.
+The mark is in the environment, and on Linux also in the limit of the resident set, which Linux has not enforced since
+version 2.4.30. The limit is inherited like the environment, but survives clearing the environment, and can be read for
+other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have to reap
+every orphan, and would take orphans from programs that use us as a library.
 
 Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
 `waitpid`: the root is our own child, and its exit status belongs to the code that started it.
@@ -43,21 +43,21 @@ from desktop_agent.core.system.processes.process_table import (
 )
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
-"""The environment variable that identifies the application, and its command, that a process belongs to."""
+"""The environment variable that says to which application, and to which of its commands, a process belongs."""
 
 LIMIT_UNIT = 2**30
-"""A marked limit divided by this is the application's number, which all of its commands share."""
+"""Divide a marked limit by this to get the number of the application, which is the same for all of its commands."""
 _NUMBER_BITS = 20
 _KIB = 1024
 
 Scope = Literal["tree", "group"]
-"""`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
+"""`tree` is everything that the command started; `group` leaves out processes that properly detached themselves."""
 
 _STOPS_WITHIN_S = 2.0
-"""How long a process may take to stop: one that waits for a broken disk never does."""
+"""How long we wait for a process to stop. One that waits for a broken disk never does."""
 _STOP_POLL_S = 0.0005
 _SWEEPS = 200
-"""The most passes of one forceful call, which go on as long as each finds new processes."""
+"""The most passes of one forceful call. It makes another pass as long as the last one found new processes."""
 
 
 def marked_limit(mark: str) -> int:
@@ -77,12 +77,12 @@ def put_mark(pid: int, mark: str) -> None:
 
 
 class ProcessTree:
-    """The processes below `root`, or without one all that carry the mark. For one thread at a time."""
+    """The processes below `root`, or, without a root, all processes that carry the mark. For one thread at a time."""
 
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """No process of the tree has a `started` before `since`."""
+        """Processes that started before `since` do not belong to the tree."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
@@ -110,8 +110,8 @@ class ProcessTree:
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
         """Ask every member once to end (TERM), or kill it (KILL), and return those that were alive: pid to name.
 
-        A forceful call continues as long as it finds new processes: a tree that multiplies is ended by looking again
-        faster than it forks, not by looking again later.
+        A forceful call continues as long as it finds new processes, because a tree that multiplies is ended only by
+        looking again faster than it forks.
         """
         raise_thread_priority()  # a bomb that makes sessions leaves us one share of the processor in hundreds
         try:
@@ -124,7 +124,7 @@ class ProcessTree:
             reset_thread_priority()
 
     def pause(self) -> None:
-        """Stop all members until `resume`, where possible; their system calls have finished when it returns."""
+        """Stop all members, where possible, until `resume`. When this returns, their system calls have finished."""
         seen: set[tuple[int, float]] = set()
         until_s = time.monotonic() + _STOPS_WITHIN_S
         for _ in range(_SWEEPS):
@@ -159,7 +159,7 @@ class ProcessTree:
                 _send(member.pid, forceful=False)
 
     def _kill(self, members: Iterable[ProcessEntry]) -> None:
-        """Kill the oldest first: when a sandbox's first process dies, the kernel ends its whole namespace."""
+        """Kill the oldest first, because the kernel ends a sandbox's whole namespace when its first process dies."""
         members = list(members)
         if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
             with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
@@ -168,7 +168,7 @@ class ProcessTree:
             _send(member.pid, forceful=True)
 
     def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
-        """Return the living members. A known member stays one even if its parent's end hides its origin."""
+        """Return the living members. A known member stays one even if its parent has ended, which hides its origin."""
         if self._since is None and self._root in table:
             self._since = table[self._root].started
         table.pop(os.getpid(), None)
@@ -252,9 +252,9 @@ def _send(pid: int, *, forceful: bool) -> None:
 _MOST_STRETCHES = 1_000
 _MOST_TABLES = 3
 _UNSETTLED = -2
-"""Replaces the run time of a process seen for the first time: what it has started so far may be unknown."""
+"""Stands for the run time of a process seen for the first time, because what it has started so far may be unknown."""
 _CPU_CLOCK = 2
-"""A process's clock id combines this with its inverted pid: `clock_getcpuclockid` of Linux."""
+"""Combined with a process's inverted pid, this is the id of its clock, as in Linux's `clock_getcpuclockid`."""
 
 
 class Stretch(Struct):
@@ -263,11 +263,11 @@ class Stretch(Struct):
     start_ns: int
     end_ns: int
     written: int | None
-    """How many bytes it wrote, except to us; None if not counted."""
+    """How many bytes the program wrote, except to us; None if they were not counted."""
     ran_ns: int = 0
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
-        """Whether a file with this date may have been changed in this stretch: the clock of files lags a little."""
+        """Whether a file with this date may have been changed in this stretch. File dates lag by up to `slack_ns`."""
         return self.start_ns - slack_ns <= at_ns <= self.end_ns
 
 
@@ -277,7 +277,7 @@ class _Counted(Struct, frozen=True):
 
 
 class Activity:
-    """When one tree of processes ran, and how much it wrote: this tells its files from the user's.
+    """When one tree of processes ran, and how much it wrote. This tells the command's files from the user's.
 
     A program that did not run did not write. The kernel's clock for each process tells whether it ran; reading it costs
     one system call, so it can be read several times a second. Written bytes are read only if it ran. What it wrote to
@@ -288,7 +288,7 @@ class Activity:
     """
 
     def __init__(self, tree: ProcessTree, received: Callable[[], int], *, started_ns: int | None = None) -> None:
-        """`received` returns how many bytes it has sent us. Nothing of it ran before `started_ns`."""
+        """`received` returns how many bytes the tree has sent us. None of its processes ran before `started_ns`."""
         self._tree = tree
         self._received_of = received
         self._guard = threading.Lock()
@@ -299,7 +299,7 @@ class Activity:
         self._is_partial = False
         self.started_ns = time.time_ns() if started_ns is None else started_ns
         self.seen_ns = self.started_ns
-        """Up to when its activity is known."""
+        """The time up to which the tree's activity is known."""
         self.ended_ns: int | None = None
 
     @property
@@ -314,7 +314,7 @@ class Activity:
                 self.seen_ns = self.ended_ns
 
     def is_idle(self) -> bool:
-        """Whether it has not run since the last look; if so, note that. Costs a system call for each process."""
+        """Whether the tree has not run since the last look; if so, note that. Costs a system call for each process."""
         if not self._guard.acquire(blocking=False):
             return False
         try:
@@ -328,12 +328,12 @@ class Activity:
             self._guard.release()
 
     def has_run(self) -> bool:
-        """Whether any of its known processes has run since the last look, however briefly."""
+        """Whether any known process of the tree has run since the last look, however briefly."""
         with self._guard:
             return not self.has_ended and self._have_known_run()
 
     def look(self, *, is_brief: bool = False) -> None:
-        """Note what it has done since the last look; a brief look finds no newly started processes. Blocks."""
+        """Note what the tree has done since the last look. A brief look finds no newly started processes. Blocks."""
         if self.is_idle():
             return
         with self._guard:
@@ -342,8 +342,8 @@ class Activity:
             is_brief = is_brief and bool(self._counted)
             # What happens while the counters are read may be in this stretch or the next: the two overlap.
             begun_ns = time.time_ns()
-            # The clocks before the table: who forks after it was read shows that by having run. Whom we meet for the
-            # first time may have forked meanwhile, so that the table is read once more.
+            # The clocks are read before the table, so a process that forks after its clock was read shows later that it
+            # ran. A process that we meet for the first time may have forked meanwhile, so the table is read once more.
             known = {key: _cpu_ns(key[0]) for key in self._counted}
             members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
             for _ in range(_MOST_TABLES):
@@ -369,7 +369,7 @@ class Activity:
                 self._tree.pause()
 
     def is_writing_in(self, folder: str) -> bool:
-        """Whether one of its processes has a file in a folder open for writing. Blocks."""
+        """Whether a process of the tree has a file below `folder` open for writing. Blocks."""
         with self._guard:
             if self.has_ended:
                 return False
@@ -381,7 +381,7 @@ class Activity:
                 self._tree.resume()
 
     def since(self, at_ns: int) -> list[Stretch]:
-        """Return when it ran after this time, as copies that the caller can modify."""
+        """Return the stretches after `at_ns` in which the tree ran, as copies that the caller may modify."""
         with self._guard:
             return [
                 Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
@@ -393,7 +393,7 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how much it wrote, except to us; a parent includes the bytes of ended children."""
+        """Return how much the tree wrote, except to us. A parent's count includes the bytes of its ended children."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -404,7 +404,7 @@ class Activity:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return how long a process and its threads have run; -1 if it has ended or that is not known."""
+    """Return how long a process and its threads have run; -1 if unknown or if it has ended."""
     if sys.platform == "linux":
         try:
             return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
@@ -429,11 +429,11 @@ def _written_by(pid: int) -> int | None:
 _SHELL = Path("/bin/sh")
 
 _LAST_WORD = b"closed\n"
-"""Written once nothing is being started any more. A killed application writes nothing."""
+"""What an application that closes properly writes to its guard, once it starts nothing more."""
 
-# Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable. A
-# killed application may have been starting a process, which has the mark only once it runs its own program: finding
-# nothing once is then not enough.
+# The search is repeated, because a process may fork between being listed and being killed. It is bounded, because a
+# process may be unkillable. A killed application may have been starting a process, which has the mark only once it runs
+# its own program: finding nothing once is then not enough.
 _SCRIPT = f"""
 wanted=5
 while read -r word; do [ "$word" != closed ] || wanted=1; done
@@ -460,19 +460,19 @@ done
 [ -z "$4" ] || [ $wanted = 1 ] || (umask 077; : > "$4")
 """
 
-# A process that has ended stays listed until its parent asks, which is for ever where a container's first process never
-# does. The first thread of a process may end before the others do: then it is not over.
+# A process that has ended stays listed until its parent waits for it, which the first process of a container may never
+# do. If only the first thread of a process has ended, the process still runs.
 _IS_LIVING = '/^State:/ { ended = $2 == "Z" } /^Threads:/ && !(ended && $2 == 1)'
 
 MARGIN_NS = 2 * 10**9
-"""Added to a recorded end: servers belong to another guard, which ends them at the same time."""
+"""Added to a recorded end, because servers belong to another guard, which ends them at about the same time."""
 
 
 def ended_by(end: Path, written: Path) -> int | None:
-    """Return when everything that a killed application ran had ended, by the clock of files; None if unknown.
+    """Return a time, by the clock of files, when everything that a killed application ran had ended; None if unknown.
 
-    `end` is the file that its guard creates, `written` a file that the application wrote: if the machine was restarted
-    since, everything it ran ended then. Blocks.
+    `end` is the file that the application's guard creates. `written` is a file that the application wrote: if the
+    machine was restarted since, everything that the application ran ended then. Blocks.
     """
     with suppress(OSError):
         return end.stat().st_mtime_ns + MARGIN_NS
@@ -501,7 +501,7 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Watch processes with `mark` and cgroups in `groups`; `end` is made when all are gone. None if impossible."""
+        """Watch processes with `mark` and cgroups in `groups`. Creates `end` when all are gone. None if impossible."""
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT

@@ -1,10 +1,11 @@
-"""Child processes that end on request: whole trees, bounded memory, no call that hangs.
+"""Runs child processes and ends them on request with everything they started, in bounded memory, without hanging.
 
 Every command gets its own session and process group, and a mark that everything it starts inherits (`process_tree`), so
 that ending it ends everything it started. A command is over when its first process has exited and its output has ended,
-or has been silent for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended,
-too, even if it detached itself, as a compiler daemon does: later writes would have no author. Only processes that the
-user's own terminal detaches live on, until `aclose`.
+or has been silent for 0.2 s although something it left behind still holds the pipe. The processes that it left behind
+are then ended, too, even if they detached themselves, as a compiler daemon does, because what they write later could
+not be attributed to a command. Only processes that detach themselves from the user's own terminal live on, until
+`aclose`.
 
 Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when it is gone.
 """
@@ -56,7 +57,7 @@ from desktop_agent.core.system.processes.process_tree import (
 )
 
 GRACE_S = 0.5
-"""How long after TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
+"""The time from TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -67,14 +68,14 @@ class Command(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     stdin: str | None = None
     takes_input: bool = False
-    """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that `start` starts."""
+    """Whether the program is sent input while it runs (`ChildProcess.send`). Only for programs that `start` starts."""
     tty: bool = False
     stand_ins: tuple[Path, ...] = ()
-    """Folders for a sandbox to mount on, needed while it runs. The caller has them created and removed."""
+    """Empty folders that a sandbox mounts over, created for the time that the program runs."""
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
-    """How a command ended, and what it printed (standard output and error in the order they were written)."""
+    """How a command ended, and what it printed: standard output and error together, in the order they were written."""
 
     end: ProcessEnd
     output: CapturedOutput
@@ -106,8 +107,8 @@ class ProcessRunner:
     ) -> None:
         """`limits` is called for each command that is run or read, not for programs that `start` starts.
 
-        `open_groups` is called once, with our mark, in a thread: the groups it returns enforce the limits as well. If
-        this application is killed, the file `end` is created once nothing that it ran is left.
+        `open_groups` is called once, in a thread, with the mark of this application. The groups it returns enforce the
+        limits as well. If this application is killed, the file `end` is created once nothing that it ran is left.
         """
         self._end = end
         self._clock = clock
@@ -132,8 +133,8 @@ class ProcessRunner:
     ) -> ProcessOutcome:
         """Run `command` to its end and return the outcome; a timeout ends it and keeps what it printed.
 
-        `on_text` is called on the loop's thread, about 30 times a second. `on_cancelled` gets the partial outcome when
-        the run is cancelled, once nothing of it is left. Raises `OSError` when the command cannot be started.
+        `on_text` is called on the loop's thread, about 30 times a second. If the run is cancelled, `on_cancelled` gets
+        the partial outcome once none of its processes are left. Raises `OSError` when the command cannot be started.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
         # It can print before we know that it has started: that, too, belongs to the outcome of a cancelled run.
@@ -179,7 +180,7 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command` with streams to sinks on the loop; the caller must `end` it. Raises `OSError`."""
+        """Start `command`, its streams going to sinks on the loop. The caller must `end` it. Raises `OSError`."""
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
@@ -197,7 +198,7 @@ class ProcessRunner:
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
-        """End all commands and everything they ever started that is alive; nothing can be started afterwards."""
+        """End all commands, and everything still alive that a command started. Nothing can be started afterwards."""
         self._is_closed = True
         await unhurried(self._close())
 
@@ -268,7 +269,7 @@ class ProcessRunner:
         return child
 
     async def prepare(self) -> "_LastResort":
-        """Have what ends commands even when we cannot; the first call makes it. Raises `OSError` after `aclose`."""
+        """Return what ends commands even when we cannot, made by the first call. Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(
                 asyncio.to_thread(_LastResort.start, self._open_groups, self._mark, self._end)
@@ -387,7 +388,7 @@ async def _stdin(command: Command, ours: ExitStack) -> int:
 
 
 def _stdin_file(text: str) -> IO[bytes]:
-    """Return `text` as an unnamed file: unlike a pipe it needs no writer while the command runs."""
+    """Return `text` as an unnamed file. Unlike a pipe, it needs nobody to write to it while the command runs."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
     file.write(text.encode("utf-8", "replace"))
     file.seek(0)
@@ -397,9 +398,9 @@ def _stdin_file(text: str) -> IO[bytes]:
 LOOK_EVERY_S = 0.05
 _FULL_LOOK_EVERY_S = 0.25
 _MANY_TASKS = 64
-"""How many tasks more than at the last full look trigger the next one at once."""
+"""If the machine has this many tasks more than at the last full look, the next full look follows at once."""
 _SHARED_AGAIN_S = 2.0
-"""How long a tree that seems to exceed its memory only because its processes share memory is left alone."""
+"""How long a tree's memory is not measured again if it seemed too large only because its processes share memory."""
 
 Ended = Callable[[str], None]
 
@@ -426,7 +427,7 @@ class LimitWatch:
         self._thread: threading.Thread | None = None
 
     def add(self, root: int, tree: ProcessTree, limits: CommandLimits, ended: Ended) -> None:
-        """Watch the `tree` of `root`, an object of our own. `ended` is called once, in our thread, with the reason."""
+        """Watch `tree`, which nobody else may use. `ended` is called once, in our thread, with the reason."""
         with self._lock:
             self._watched[root] = _Watched(tree, limits, ended)
             if self._thread is None:
@@ -441,7 +442,7 @@ class LimitWatch:
                 self._wake.set()
 
     def join(self) -> None:
-        """Return when the thread has ended, once nothing is watched any more. Blocks."""
+        """Wait until the thread has ended, which it does once nothing is watched any more. Blocks."""
         thread = self._thread
         if thread is not None:
             thread.join()

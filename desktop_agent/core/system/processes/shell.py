@@ -1,4 +1,4 @@
-"""The one shell that commands run in, and where the programs are that we run ourselves.
+"""Finds the one shell that commands run in, and the programs that we run ourselves.
 
 It is bash, whose grammar the policy reads, else a plain `sh`; never the user's own. It is called by its path, starts
 without profile and rc files, and gets no variable that makes a shell run anything but the command. The user's own
@@ -25,7 +25,7 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
-    """Return `PATH` without relative folders and folders in `workspace`, which a model can write."""
+    """Return `PATH` without relative folders, and without folders in `workspace`, to which a model can write."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if _is_trusted(Path(folder), workspace))
 
@@ -40,7 +40,7 @@ def _is_trusted(path: Path, workspace: Path | None) -> bool:
 
 
 ShellKind = Literal["bash", "sh", ""]
-"""The kind of shell. Empty if there is neither: then the meaning of a command line is unknown."""
+"""The kind of shell. Empty if there is neither, so that the meaning of a command line is unknown."""
 
 PLACES: tuple[str, ...] = (
     "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin",
@@ -61,7 +61,7 @@ class Shell(Struct, frozen=True):
     kind: Literal["bash", "sh"]
 
     def argv(self, line: str) -> tuple[str, ...]:
-        """Return the arguments that run `line`, even one that begins like an option."""
+        """Return the arguments that run `line`, even if it begins like an option."""
         if self.kind == "sh":
             return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
         # `--norc`: with a socket as its input, bash believes it is a remote login and reads the user's file.

@@ -1,8 +1,8 @@
 """A process that runs a module of ours and answers over its standard streams, for work in a separate interpreter.
 
-Python code holds the interpreter lock, so a second thread would neither be faster nor leave the window's thread
-undisturbed. The process ends when its input does, so it never outlives its caller. A message is a pickled object; both
-ends are our own.
+Python code holds the interpreter lock, so a second thread would not be faster, and would disturb the window's thread.
+The process ends when its input does, so it never outlives its caller. A message is a pickled object; both ends are our
+own.
 """
 
 import os
@@ -107,12 +107,12 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def ignore_interrupts() -> None:
-    """Leave Ctrl+C in the terminal to the parent process. Call it in a process of our own."""
+    """Leave Ctrl+C in the terminal to the parent process. Call it in a child process of ours."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def serve(answer: Callable[[IO[bytes], IO[bytes]], None]) -> None:
-    """In the process: let `answer` read a request and write the answer, repeatedly until the input ends."""
+    """Run in the worker process: let `answer` read a request and write the answer, until the input ends."""
     ignore_interrupts()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not print into an answer
