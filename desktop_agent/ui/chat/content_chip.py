@@ -23,7 +23,7 @@ MAX_PIXELS = 50_000_000
 
 
 class CardPicture(Struct, frozen=True):
-    """A picture ready to be painted, perhaps scaled down; or why it cannot be shown."""
+    """A picture ready to be painted, which may be scaled down, or the reason why it cannot be shown."""
 
     image: QImage
     size: QSize
@@ -69,13 +69,13 @@ _WIDTH = 224
 
 
 class ContentChip(DrawnButton):
-    """Pressed to see its content large. It has the same size with and without a thumbnail, so that nothing moves."""
+    """Shows its content large when pressed. A thumbnail does not change its size, so that nothing moves."""
 
     def __init__(
         self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget, *, is_picture: bool
     ) -> None:
-        """`detail` is shown below the name; `colour` returns the colour of a theme role. `is_picture` decides about the
-        icon while there is no thumbnail.
+        """`detail` is shown below the name, and `colour` returns the colour of a theme role. `is_picture` selects the
+        icon to be shown while there is no thumbnail.
         """
         super().__init__(parent)
         self.name = name
@@ -89,7 +89,7 @@ class ContentChip(DrawnButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_content(self, size_bytes: int, picture: CardPicture | None) -> str:
-        """Show the size and, if there is one, the picture; return why the picture cannot be shown, if so."""
+        """Show the size and the picture, if any. Return why the picture cannot be shown; empty if nothing is wrong."""
         details, problem = [byte_count(size_bytes)], ""
         if picture is not None and picture.problem:
             details.insert(0, self.tr("Cannot be shown"))

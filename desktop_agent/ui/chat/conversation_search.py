@@ -37,7 +37,7 @@ class Search:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         words = _WORD.findall(text.lower())
         self._rarest = max(words, key=len, default="")
-        """A word that every match contains: entries without it are skipped."""
+        """The longest word of the searched text: entries without it are skipped."""
         self.found: dict[EntryRow, list[TextMatch]] = {}
         self._readings: dict[EntryRow, object] = {}
         """The rows that are being read, each with its current reading."""
@@ -49,7 +49,7 @@ class Search:
             yield from self.read_row(row)
 
     def read_row(self, row: EntryRow) -> Iterator[None]:
-        """Search one row again, yielding after each block. What was found is known at the end."""
+        """Search one row again, yielding after each block. Its matches are in `found` once the iteration has ended."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
@@ -289,7 +289,7 @@ class Finder(QObject):
         self._unread |= self._candidates & {number}
 
     def _page_before(self, target: EntryRow | None, direction: int, origin: int) -> int | None:
-        """Return the first unread page on the way from row `origin` to `target`, wrapping around at the end."""
+        """Return the first unread page from row `origin` to `target` in this direction, wrapping around at the end."""
         rows = self._layout.rows
         if direction > 0:
             way = chain(range(origin + 1, len(rows)), range(origin + 1))

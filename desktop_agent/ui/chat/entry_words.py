@@ -69,7 +69,7 @@ def _verb(tool: str) -> str:
 
 
 def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
-    """Return verb and object of a call. A plan is its own object."""
+    """Return verb and object of a call. For a plan the object is empty."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return (say("Plan updated") if is_superseded else _verb(entry.call.name)), ""
     return _verb(entry.call.name), entry.edited_command or entry.title
@@ -81,12 +81,12 @@ def is_command(tool: str) -> bool:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return `1 file` or `2 files`, of `%n file` and `%n files`."""
+    """Return the number with its noun, such as `1 file` or `2 files` from the patterns `%n file` and `%n files`."""
     return plural("Transcript", number, one, many)
 
 
 def cut_lines(lines: int, characters: int) -> str:
-    """Return how far lines go on beyond what is shown: `1 line goes on for 6 044 characters`; empty if they do not."""
+    """Return how much of shortened lines is not shown, as `1 line goes on for 6 044 characters`; empty without any."""
     if not lines:
         return ""
     length = counted(characters, "%n character", "%n characters")
@@ -184,7 +184,7 @@ def badge(entry: ToolEntry) -> str:
 
 
 def asked(entry: ToolEntry) -> str:
-    """Return why the user was asked about a finished call, and the outcome; empty if there was no question."""
+    """Return why the user was asked about a finished call, and what came of it; empty if there was no question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""
@@ -323,7 +323,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 
 
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
-"""Words for turns of unknown length: recorded afterwards, or by another program."""
+"""Words for turns of unknown length, which were recorded afterwards or by another program."""
 
 
 def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:
@@ -416,6 +416,6 @@ def _compaction(entry: CompactionEntry) -> str:
 
 
 def page(entry: PageEntry) -> str:
-    """Return the text that replaces messages that are not loaded when they are copied."""
+    """Return the text that a copied selection has in place of messages that are not loaded."""
     one, many = "[%n earlier message that is not loaded]", "[%n earlier messages that are not loaded]"
     return counted(entry.entries, one, many)

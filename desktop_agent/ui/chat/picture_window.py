@@ -12,7 +12,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 
 LARGE = QSize(6_000, 6_000)
-"""The largest size that it is used with: larger pictures are scaled down."""
+"""The largest picture that is passed to this window: larger ones are scaled down before."""
 
 _STEP = 1.25
 _SMALLEST, _LARGEST = 0.05, 16.0
@@ -59,7 +59,7 @@ class PictureWindow(QDialog):
 
     @property
     def scale(self) -> float:
-        """How large the picture is shown: 1 is its own size."""
+        """The scale at which the picture is shown; 1 is its own size."""
         return self._picture.scale
 
     def _fit_in(self) -> None:

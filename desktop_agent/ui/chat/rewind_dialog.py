@@ -80,7 +80,7 @@ class RewindDialog(QDialog):
         self._show_choice()
 
     def _show_choice(self) -> None:
-        """Show what each way would do for the selected message, and offer those that would do something."""
+        """Show what each way to rewind would do for the selected message, and enable those that would do something."""
         choice = self._choices[self._picker.currentIndex()]
         scope = self._scope()
         for card in self._cards.values():
@@ -108,7 +108,7 @@ class RewindDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """Set the height that the words need at this width; the size hint assumes another width."""
+        """Set the height that the texts need at the dialog's width, because the size hint assumes another width."""
         layout = self.layout()
         assert layout is not None
         layout.activate()

@@ -1,4 +1,4 @@
-"""The body of an edit: a few changed lines of the first file, and those of the other files on demand.
+"""The body of an edit's card: a few changed lines of the first file, and those of the other files on demand.
 
 The lines are taken from a diff in a thread, because comparing words takes time. To colour them, the old lines and the
 new lines are parsed as two pieces of source.
@@ -60,7 +60,7 @@ class DiffExcerpt(NamedTuple):
     hidden: int = 0
     """How many changed lines are left out."""
     note: str = ""
-    """Shown instead of the lines, or after them."""
+    """A text that is shown after the lines, or in their place if there are none."""
 
 
 def excerpt_of(diff: FileDiff) -> DiffExcerpt:
@@ -126,7 +126,7 @@ _LANGUAGES = frozenset(
         *("sh", "sql", "swift", "toml", "ts", "tsx", "xml", "yaml"),
     }
 )
-"""The suffixes that Pygments also knows as languages."""
+"""The file suffixes that Pygments accepts as names of languages."""
 
 _OTHER_SUFFIXES = {"cc": "cpp", "h": "c", "hpp": "cpp", "kt": "kotlin", "pyi": "py", "yml": "yaml"}
 
@@ -272,7 +272,7 @@ def _toggle(change: FileChange) -> str:
 
 
 def _is_open(row: EntryRow, change: FileChange) -> bool:
-    """Whether a file's lines are shown: at first only the first file's."""
+    """Whether a file's lines are shown. Until the user opens others, only the first file's are."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 

@@ -25,7 +25,7 @@ _EMPTY_HEIGHT = 64
 
 
 class PictureButton(DrawnButton):
-    """A button with a picture, once it is loaded."""
+    """A button that shows a picture once the picture is loaded."""
 
     def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)

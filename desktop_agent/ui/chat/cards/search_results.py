@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
 MOST_PLACES = 1_000
-"""How many places are listed at most; the model reads no more either."""
+"""How many places are listed at most. The model reads no more than these either."""
 _MAX_TEXT = 300
 _MAX_PATH = 1_000
 
@@ -34,7 +34,7 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how much was found without reading it, because every call is asked."""
+    """Return how many places a result lists, without reading them, because this is called for every tool call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
@@ -145,7 +145,7 @@ def place_name(found: FoundPlace) -> str:
 
 
 def _places(row: EntryRow) -> "_ReadPlaces":
-    """Return the places to show, read only once: there can be a thousand more."""
+    """Return the places to show. They are read once and kept, because there can be a thousand of them."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
     if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:

@@ -1,4 +1,4 @@
-"""The base of every tool card's body, its text, and the source of contents that the transcript only names.
+"""The base class of the bodies of tool cards, their text, and the source of contents that the transcript only names.
 
 A body provides its text, whether it is open at first, and what is placed around the text. The text exists whether or
 not a widget shows it, because it is also searched and copied.
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 class CardSource(Protocol):
-    """Reads and compares off the window's thread. Raises `AgentError` when content cannot be read."""
+    """Reads contents and compares files off the window's thread. Raises `AgentError` when content cannot be read."""
 
     async def change_diff(self, change: FileChange) -> FileDiff: ...
 
@@ -41,7 +41,7 @@ class CardSource(Protocol):
 
 
 class CardLoader(NamedTuple):
-    """A source, and what runs its coroutines and reports their errors."""
+    """A source, and the function that runs its coroutines and reports their errors."""
 
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
@@ -97,7 +97,7 @@ class ContentWriter:
         self._parts: list[str] = []
         self._marks: list[TextMark] = []
         self.at = 0
-        """Where the next piece begins, in UTF-16 units."""
+        """Where the next added text begins, in UTF-16 units."""
 
     def add(self, text: str, look: PrintedStyle | Tint | None = None, href: str = "") -> None:
         length = utf16_length(text)
@@ -140,8 +140,9 @@ _BAR = 26
 
 
 class ToolBody(QObject):
-    """The inside of one card: it reads the text of its family into the card's column, and paints around it, below the
-    card's line. What it says comes from the entry; what the user opened in it is kept in the row.
+    """The inside of one card, below the card's line. It puts its text into the card's column and paints around it.
+
+    The text is made from the entry; the row keeps what the user opened in it.
     """
 
     changed = Signal()  # it says something else now, by itself
@@ -150,7 +151,7 @@ class ToolBody(QObject):
     ground: ClassVar[str] = "sunken"
     """The colour role of its background."""
     is_result: ClassVar[bool] = False
-    """Whether the result is what the user wants to see: it unfolds even if all went well."""
+    """Whether the result is what the user wants to see. If so, it is unfolded at first even if all went well."""
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card)
@@ -160,7 +161,7 @@ class ToolBody(QObject):
         self.column = card.column
         self.content = Content()
         self.widgets: Sequence[QWidget] = ()
-        """Shown above the text."""
+        """The widgets that are shown above the text."""
         self._loader = loader
         self._loading: set[str] = set()
         self._bar: Bar | None = None
@@ -203,11 +204,11 @@ class ToolBody(QObject):
         return None
 
     def on_bar_clicked(self) -> None:
-        """Show what the bar offers: by default the whole output."""
+        """Show what the bar offers, which by default is the whole output."""
         self.actions.output_requested.emit(entry_of(self.row))
 
     def load(self) -> None:
-        """Load what it needs; emits `changed` when it is there. Called whenever it is unfolded."""
+        """Start to load what the body needs; emit `changed` when it is loaded. Called whenever the body is unfolded."""
 
     def place_widgets(self, area: QRect) -> int:
         return flow(self.widgets, area)
@@ -224,7 +225,7 @@ class ToolBody(QObject):
     # -- loading --
 
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
-        """Keep the result of `work`, or its `AgentError`, in the row under `key`; only once per key."""
+        """Run `work` and keep its result or its `AgentError` in the row under `key`. Do so only once for each key."""
         if self._loader is not None and key not in self.row.loaded and key not in self._loading:
             self._loading.add(key)
             self._loader.spawn(self._fetch(key, work(self._loader.source)))
@@ -263,7 +264,7 @@ class ToolBody(QObject):
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether the body should be visible, loaded or not."""
+        """Whether the body should be visible, even if it is not loaded yet."""
         unfolded = self.row.is_unfolded
         return self.is_open_at_first(self.row) if unfolded is None else unfolded
 
@@ -273,7 +274,7 @@ class ToolBody(QObject):
 
     @property
     def is_unfolded(self) -> bool:
-        """Whether the body, or what else there is to say, is unfolded."""
+        """Whether the body is unfolded; if it is empty, whether the rest of the card is."""
         return self._is_wanted if self._is_there else bool(self.row.is_unfolded)
 
     @property

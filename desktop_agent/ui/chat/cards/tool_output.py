@@ -1,4 +1,4 @@
-"""The bodies of printed output: a command's last lines, in their colours, while it runs; and other tools' first lines.
+"""The bodies of printed output: the last lines of a command, live and in colour, or the first lines of another tool.
 
 Tools answer the model in JSON, below notes in brackets: the user sees the text in it, with control characters escaped.
 """
@@ -51,7 +51,7 @@ def _shortened(line: str) -> tuple[str, int]:
 
 
 def readable(content: str) -> str:
-    """Return what the user wants to see of a result: tools answer in JSON, below notes in brackets."""
+    """Return the part of a result that the user wants to see, without the JSON around it and the notes in brackets."""
     if notes := _NOTES.match(content):
         content = content[notes.end() :]
     if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
@@ -64,7 +64,7 @@ def readable(content: str) -> str:
 
 
 def _is_silent(answer: object) -> bool:
-    """Whether there is nothing to see: a search that found nothing, a command that printed nothing."""
+    """Whether there is nothing to see, because a search found nothing or a command printed nothing."""
     if not isinstance(answer, dict):
         return answer == []
     fields = cast("dict[str, object]", answer)
@@ -88,11 +88,11 @@ def _text_of(answer: object) -> str:
 
 
 _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
-"""Metadata that only commands have."""
+"""Keys of metadata that only the results of commands have."""
 
 
 class _Reading(NamedTuple):
-    """Which output was read, and how far."""
+    """Which output was read, how many of its characters, and the lines that resulted."""
 
     of: object
     chars: int
@@ -141,7 +141,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
 
 
 def _tail(row: EntryRow) -> Tail:
-    """Return the end of the output, continuing where reading stopped."""
+    """Return the last lines of the output. Of an output that is still growing, only the new part is read."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
     reading = known if isinstance(known, _Reading) else None
@@ -160,9 +160,9 @@ def _tail(row: EntryRow) -> Tail:
 
 
 def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
-    """Return the end of the live output with its colours, or what the model reads if that is different.
+    """Return the last lines of the live output, which has colours, or of what the model reads if that is different.
 
-    The texts differ only if part of a flood was not shown live, or its beginning is no longer kept.
+    The two differ only if the output came too fast to be shown live in full, or if its beginning is no longer kept.
     """
     entry = entry_of(row)
     if entry.result is None or isinstance(entry.decision, Denied | Aborted) or "job_id" in entry.result.metadata:
@@ -177,7 +177,7 @@ def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
 
 
 class PrintedBody(ToolBody):
-    """Text as it came."""
+    """Shows the text of a result unchanged."""
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:

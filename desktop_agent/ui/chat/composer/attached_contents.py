@@ -20,7 +20,7 @@ from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
-"""Two rows of chips; any others are only marked in the text."""
+"""How many contents get a chip: two rows of them. Any others are only marked in the text."""
 
 
 class ContentPreview(NamedTuple):
@@ -103,7 +103,7 @@ class AttachedContents(QObject):
         return chip
 
     def _arrange(self) -> None:
-        """Show the first few, in the order of the text; Tab reaches them before the field."""
+        """Show the first few chips in the order of the text. Tab reaches them before the field."""
         self._chips = {content: self._chips[content] for content in self._mentioned if content in self._chips}
         chips = list(self._chips.values())
         for at, chip in enumerate(chips):

@@ -160,7 +160,7 @@ class ControlRow(QObject):
         return max(area.y() + height, middle + row_height // 2)
 
     def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
-        """Return the widgets on the right that fit: status gives way, so that nothing moves when a turn begins.
+        """Return the widgets on the right that fit. Status makes room, so that nothing moves when a turn begins.
 
         The meter's words go first, then the cost, then the meter.
         """
@@ -182,7 +182,7 @@ def _width_of(widgets: Sequence[QWidget]) -> int:
 _MARGIN_X = 20
 _MARGIN_Y = 12
 _MAX_WIDTH = 856
-"""A little wider than the text above, as its margins are a little narrower."""
+"""The composer's greatest width. It exceeds the transcript's a little, because the composer's margins are narrower."""
 
 _INNER = 12
 
@@ -208,7 +208,7 @@ class Composer(QWidget):
         self._is_working = False
         self._blocked = ""
         self._asked: CallId = ""
-        """The waiting call that the next message denies."""
+        """The id of the waiting call that the next message denies; empty if there is none."""
         self._arming = Arming(ARMING_DELAY_MS, self)
         self._field = QRect()
         self.edit = MessageEdit(self)
@@ -254,13 +254,13 @@ class Composer(QWidget):
     # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
-        """Set whether a turn is running: messages then wait for its end or for its next step."""
+        """Set whether a turn is running. During a turn, messages wait for its end or for its next step."""
         self._is_working = is_working
         self.waiting.set_sendable(is_sendable=not is_working)
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """Set the waiting question that a sent message denies, with its text as the reason."""
+        """Set the call whose question is waiting: the next message denies this call, with its text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()
@@ -291,7 +291,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """Block sending for this reason; the draft stays. With an empty reason, messages can be sent again."""
+        """Block sending for this reason, and keep the draft. With an empty reason, messages can be sent again."""
         if reason == self._blocked:
             return
         self._blocked = reason

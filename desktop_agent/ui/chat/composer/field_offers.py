@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, ListPopup, MentionPopup
 
 PASTED = "pasted"
-"""The source in a mention of pasted content: what comes before the colon."""
+"""The source in a mention of pasted content. A mention's source is what comes before its colon."""
 
 _LONGEST_TEXT = 50_000
-"""How long a text may be to be marked, in characters: it is read again at every key press."""
+"""The longest text, in characters, whose mentions are marked: it is read again at every key press."""
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
@@ -252,7 +252,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
     # -- the list --
 
     def _show_all(self, typed: TypedMention, *, is_more: bool = False) -> None:
-        """Offer what is known. While the user is choosing or pointing at a row, additions go at the end."""
+        """Show the known offers. While the user is choosing or pointing at a row, new ones are added at the end."""
         from desktop_agent.core.mentions.offers import with_symbols
 
         popup = self._popup
@@ -280,7 +280,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._close()
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
-        """Replace what was typed with a mention; no space follows it if the user has more to type."""
+        """Replace what was typed with the chosen mention. If the user has more to type in it, no space is added."""
         if self.typed is None:
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")

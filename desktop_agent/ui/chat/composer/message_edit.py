@@ -34,10 +34,10 @@ class PromptHistory:
         self._at = len(self._prompts)
         self._draft = ""
         self._added: list[str] = []
-        """Prompts sent since the history was read."""
+        """The prompts sent since the history was last read."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
-        """Return the history with `prompts` as read again, plus those sent here that are not recorded yet."""
+        """Return a history of `prompts`, which were read again, and of those sent here that are not among them yet."""
         history = PromptHistory(prompts)
         for prompt in self._added:
             if prompt not in prompts:
@@ -109,7 +109,7 @@ class FieldMarks:
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
-        """`offset` is the text's origin in the viewport."""
+        """Paint the backgrounds of the spans. `offset` is the position of the text's origin in the viewport."""
         with QPainter(viewport) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -160,9 +160,9 @@ class MessageEdit(QPlainTextEdit):
         self.key_takers: list[Callable[[QKeyEvent], bool]] = []
         """The lists above the field: each gets every key first and returns whether it handled it."""
         self.escape_takers: list[Callable[[], bool]] = []
-        """Each returns whether Escape is for its list and not for the window's shortcut."""
+        """Functions that return whether Escape is for a list above the field and not for the window's shortcut."""
         self.gives_contents = False
-        """Whether files, pictures and long texts are handed on; otherwise they are treated as in any field."""
+        """Whether files, pictures and long texts are emitted by signals; otherwise they are treated as in any field."""
         self.marks = FieldMarks(self)
         self._placeholder = ""
         self.setProperty("variant", "bare")

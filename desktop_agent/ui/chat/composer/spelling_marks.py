@@ -17,12 +17,12 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
-"""How long after a key press words are checked, so that none is underlined while it is being typed."""
+"""The delay from the last key press to the check, so that no word is underlined while it is being typed."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
-"""Characters. In a longer message nothing is underlined: it is read again after each pause, on the window's thread."""
+"""The longest message, in characters, that is checked: it is read after each pause, on the window's thread."""
 _MOST: Final = 100
-"""How many misspelled words are underlined. With more, the message is in a language without a dictionary."""
+"""How many words may be misspelled. If there are more, the message is probably in a language without a dictionary."""
 
 
 class SpellingMarks(QObject):
@@ -62,7 +62,7 @@ class SpellingMarks(QObject):
         self._look()
 
     def _note_key(self, event: QKeyEvent) -> bool:
-        """Start at the first typed letter: text inserted by the application loads no dictionaries."""
+        """Check only once a letter is typed, so that text inserted by the application loads no dictionaries."""
         self._is_typed_in |= bool(event.text().strip())
         return False
 

@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _HEIGHT = 30
 _MOST_CHARS = 2_000
-"""How much of a prompt is shown: no more fits in its line, and Qt would measure all of it to cut it off."""
+"""How much of a prompt is put on its line: no more fits there, and Qt would measure a longer text to shorten it."""
 
 
 class QueueCard(QWidget):
@@ -186,7 +186,7 @@ class WaitingPrompts(QObject):
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """Show these prompts, each an id and a text, next one first; those in `steering` go into the running turn."""
+        """Show these pairs of id and text, next one first. `steering` has the ids that go into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return
         self._prompts = list(prompts)

@@ -1,7 +1,7 @@
 """What every entry on screen can do: take a width, know its height, draw its text, and be read aloud.
 
-An `EntryRow` is what is kept of an entry while no widget shows it. What the user can ask for in a conversation goes
-out by the signals of one `EntryActions`, which every entry gets. A `LabelLine` folds an entry's text away.
+An `EntryRow` is kept of each entry even while no widget shows it. The requests that the user makes in a conversation
+are signals of one `EntryActions`, which all its entries share. A `LabelLine` folds an entry's text away.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ class EntryRow(Struct, eq=False):
     entry: Entry
     index: int
     page: int | None = None
-    """Its page, or the page it is a placeholder for; None for entries added since the session was opened."""
+    """The page of the entry, or the page it is a placeholder for; None if it came after the session was opened."""
     height_hint: int = 0
-    """For a page that is not loaded: the height of its rows with the gap below."""
+    """For the placeholder of a page that is not loaded: the height of the page's rows with the gap below."""
     is_unfolded: bool | None = None
-    """Whether the user folded or unfolded it; None leaves it to the entry."""
+    """True if the user unfolded it, False if they folded it; None leaves it to the entry."""
     stream: MarkdownStream | None = None
     """The markdown parsed so far. Can be dropped at any time."""
     drafts: dict[str, str] = {}
@@ -139,7 +139,7 @@ class EntryWidget(QWidget):
 
     @property
     def is_behind(self) -> bool:
-        """Whether only the beginning of a long entry is shown so far; call `refresh` again."""
+        """Whether only the beginning of a long entry is shown so far. If so, call `refresh` again."""
         return False
 
     @property
@@ -149,7 +149,7 @@ class EntryWidget(QWidget):
         return focused is not None and focused.hasFocus()
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges of the widget, as far as there is time."""
+        """Lay out what lies between these edges of the widget until the time is over."""
         if self.is_column_shown:
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
@@ -170,10 +170,10 @@ class EntryWidget(QWidget):
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let its question, if any, listen to the keys that answer."""
+        """Set whether the keys that answer work for the question in this entry, if it has one."""
 
     def rearm(self) -> None:
-        """Let its question ignore answers for a moment: they were meant for another one."""
+        """Have this entry's question, if any, ignore answers for a moment, because they were meant for another one."""
 
     def follow(self, href: str) -> None: ...
 

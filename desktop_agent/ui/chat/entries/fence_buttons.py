@@ -32,7 +32,7 @@ _NO_FILES = frozenset(
 
 
 def named_paths(source: str, start: int, code: str) -> tuple[str, ...]:
-    """Return the relative paths named for the fence at `start`, the likeliest first."""
+    """Return the relative paths that the text names for the fence at `start`, the likeliest first."""
     line_end = source.find("\n", start)
     info = source[start:line_end] if line_end >= 0 else ""
     found = [
@@ -92,7 +92,7 @@ class FenceButtons(QObject):
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
-        """Place the buttons above these fences: first block, frame, whether it can be applied to a file."""
+        """Place the buttons above these fences, each its first block, its frame, and whether it can go to a file."""
         wanted: dict[tuple[FenceAct, int], QRect] = {}
         for index, frame, is_for_file in fences:
             wanted["copy", index] = frame

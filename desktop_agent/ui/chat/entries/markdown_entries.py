@@ -41,7 +41,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Call it after layout."""
+        """Offer the links to the keyboard. Call this after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
@@ -95,7 +95,7 @@ class LinkedEntry(EntryWidget):
 SPOKEN_CHARS = 4_000
 """Length of the accessible name: a screen reader reads all of it at once."""
 READ_S = 0.003
-"""How long one step parses a text that arrived in one piece."""
+"""How many seconds one step may spend on parsing a text that arrived in one piece."""
 _PIECE_CHARS = 1_024
 _PIECE_LINES = 64
 """Lines parsed between two looks at the clock: few, because unsettled text is parsed again."""
@@ -107,7 +107,7 @@ _FIRST_LINES = 80
 def parse_more(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
-    With a `time`, stop when it is over; call it again while `is_behind`.
+    With a `time`, stop when that is over. Call this again as long as `is_behind` is true.
     """
     if row.stream is None:
         row.stream = MarkdownStream()
@@ -133,7 +133,7 @@ def is_behind(row: EntryRow, entry: TextEntry | CommandRun) -> bool:
 
 
 def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
-    """Return the text, and whether it can grow."""
+    """Return the markdown of an entry, and whether it can still grow."""
     return (answer_words(entry.output), False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 
@@ -222,7 +222,7 @@ class MarkdownWidget(LinkedEntry):
 
 
 class TextWidget(MarkdownWidget):
-    """An answer of the model."""
+    """Shows an answer of the model."""
 
     writes_files: ClassVar[bool] = True
     is_tab_stop: ClassVar[bool] = True
@@ -241,7 +241,7 @@ class TextWidget(MarkdownWidget):
 
 
 class ThinkingWidget(MarkdownWidget):
-    """Thinking, folded at first."""
+    """Shows the model's thinking, folded at first."""
 
     is_folding: ClassVar[bool] = True
 

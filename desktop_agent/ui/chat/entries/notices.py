@@ -165,7 +165,7 @@ class LineWidget(EntryWidget):
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._sign = ""
-        """The icon in front of the text; a turn's end has a small square instead."""
+        """The sign in front of the text. The line of a turn's end has a small square in its place."""
         self._text = ""
         self._passage: TextPassage | None = None
         self._open: QPushButton | None = None
@@ -215,7 +215,7 @@ class LineWidget(EntryWidget):
 
 
 class CompactionWidget(EntryWidget):
-    """The line and, below it, the summary with its actions while it is in force."""
+    """A line about a summary and, below it, the summary; its actions are shown while it is in force."""
 
     is_folding: ClassVar[bool] = True
 
@@ -276,11 +276,11 @@ class CompactionWidget(EntryWidget):
 
 
 _STEP = 360
-"""The distance between the repeated words, so that some are always in view."""
+"""The distance in pixels at which a placeholder repeats its words, so that they are always in view."""
 
 
 class PageWidget(EntryWidget):
-    """Keeps the place of a page until it is loaded."""
+    """A placeholder for a page until that is loaded."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

@@ -29,7 +29,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class QuietButton(QPushButton):
-    """Always there and in the tab order; only its look is quiet."""
+    """A button that looks unobtrusive but is always there and in the tab order."""
 
     def __init__(self, text: str, entry: QWidget) -> None:
         super().__init__(text, entry)
@@ -166,7 +166,7 @@ class PromptEditor(QWidget):
         self.needed_height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
 
     def _arrange_buttons(self, area: QRect) -> int:
-        """Place the choice on the left and the buttons on the right or below; return where they end."""
+        """Place the choice about files on the left and the buttons to its right or below it; return where they end."""
         picker = self._files.sizeHint()
         buttons = (self._send, self.cancel)
         needed = sum(control.sizeHint().width() + Space.S for control in buttons)

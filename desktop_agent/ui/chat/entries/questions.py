@@ -1,4 +1,4 @@
-"""The card of a question that waits for the user, and the question whether a conversation may cost more.
+"""The card of a question that waits for the user, and the card that asks whether a conversation may cost more.
 
 Nothing on a card answers by accident: see `ui.chat.question.approval`.
 """
@@ -26,7 +26,7 @@ PADDING = 15
 
 
 class QuestionCard(QWidget):
-    """One question that waits for the user. Its parent gives it a width; it is as high as that takes."""
+    """One question that waits for the user. Its parent sets its width; its height follows from that."""
 
     resized = Signal()
 
@@ -46,14 +46,14 @@ class QuestionCard(QWidget):
         raise NotImplementedError
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
+        """Set whether keys answer, anywhere in the window. They may do so for only one question at a time."""
         raise NotImplementedError
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show what the session says of an edited command, where the question has one."""
+        """Show the session's judgement of the edited command. Does nothing in questions without a command."""
 
     def stop(self) -> None:
-        """Take no more answers."""
+        """Accept no more answers."""
 
     # -- geometry --
 
@@ -79,7 +79,7 @@ class QuestionCard(QWidget):
         super().hideEvent(event)
 
     def rearm(self) -> None:
-        """Wait again: another question was just answered, and a second press was not meant for this one."""
+        """Ignore answers for a moment again, because a second press would be meant for a question just answered."""
         self._arming.restart()
         self.update()
 
@@ -87,7 +87,7 @@ class QuestionCard(QWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: the card has been visible for a moment and is not answered."""
+        """Whether an answer counts: the card has been visible for a moment and has not been answered yet."""
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
@@ -124,7 +124,7 @@ class SpendingCard(QuestionCard):
         return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
 
     def stop(self) -> None:
-        """Disable the buttons. The focus stays in the conversation instead of moving from a button elsewhere."""
+        """Disable the buttons. If one of them has the focus, the focus stays in the conversation."""
         if any(button.hasFocus() for button in self._buttons):
             self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         for button in self._buttons:
@@ -136,7 +136,7 @@ _INDENT = 20
 
 
 class SpendingWidget(EntryWidget):
-    """A card with two answers; then one quiet line."""
+    """The question as a card with two answers; once it is answered, one quiet line."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

@@ -2,7 +2,7 @@
 
 Only block structure is read here, which is cheap; what is inside a line is read by `inline` when it is drawn.
 
-Mathematics is left as it was written, because what it means to TeX, markdown would take for emphasis. Inline it stands
+Mathematics is left as it was written, because markdown takes some signs of TeX for emphasis. Within a line it stands
 in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`; a block of it begins with a line of only `$$` or `\\[`, and is shown as code.
 """
 
@@ -41,7 +41,7 @@ _FORMULA_CLOSINGS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _FENCES = ("```", "~~~")
 _LONGEST_IN_DOLLARS = 300
 _DOLLARS = re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n])*?(?<!\s)\$(?!\d)")
-"""An amount of money is not a formula: no space just inside the dollars, and no digit after them."""
+"""A formula in dollars. To tell it from amounts of money: no space just inside the dollars, no digit after them."""
 _IS_TEX = re.compile(r"[\\^_*{]")
 """Characters that markdown would misread or hide. A simpler formula stays readable without its escapes."""
 
@@ -99,7 +99,7 @@ References = dict[str, dict[str, object]]
 """Link reference definitions by label, as markdown-it-py keeps them: `title`, `href` and the lines (`map`)."""
 
 SENTINEL = "\u2060"
-"""Put before a line that is the middle of a paragraph. A word joiner is invisible and starts no block."""
+"""A word joiner, put before a line from the middle of a paragraph. It is invisible, and no block starts with it."""
 
 BULLET = "•"
 _MAX_NESTING = 60
@@ -161,11 +161,11 @@ Resumption = Literal["", "paragraph", "list", "table"]
 
 
 class Region:
-    """A piece of source, parsed, that begins where a block may begin.
+    """A parsed piece of source that begins where a block may begin.
 
-    `text` may carry a prefix that is not in the source, so that a region can start in the middle of a paragraph or of
-    a table; `resumes` says which. `number` continues an ordered list and `joint` a paragraph. `offset` is where the
-    region begins in the message, not counting the prefix, which has `prefix` characters.
+    `text` may begin with `prefix` characters that are not in the source, so that a region can start in the middle of a
+    paragraph or of a table; `resumes` says which. `number` continues an ordered list, and `joint` continues a
+    paragraph. `offset` is the position in the message of the first character after the prefix.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Region:
 
     @property
     def complete_lines(self) -> int:
-        """How many lines end in a newline: the meaning of the line after them can still change."""
+        """How many lines end in a newline. The meaning of a last line without one can still change."""
         return len(self.line_starts) - 1
 
     def position(self, line: int) -> int:
@@ -266,7 +266,7 @@ class _Flattener:
 
     region: Region
     is_first: bool
-    """Whether the node is the first of its region, which can continue something."""
+    """Whether the node is the first of its region. Only the first can continue a block from before the region."""
     found: list[Block] = field(default_factory=list[Block])
     containers: str = ""
     marker: str = ""

@@ -10,16 +10,16 @@ from typing import Literal, NamedTuple
 
 SOFT_LIMIT = 2000
 PROSE_LINES = 40
-"""Characters and written lines of prose in one block. A longer paragraph continues in the next block."""
+"""The most characters and source lines of prose in one block. A longer paragraph continues in the next block."""
 
 CHUNK_LINES = 40
 CHUNK_CHARS = 4000
-"""Lines and characters of code or plain text in one block."""
+"""The most lines and characters of code or plain text in one block."""
 
 TABLE_ROWS = 20
 TABLE_CELLS = 60
 TABLE_CHARS = 1200
-"""Body rows of a table in one block, and how many cells and characters these have before the block is full."""
+"""The most body rows of a table in one block. The block is also full once they have this many cells or characters."""
 
 MOST_COLUMNS = 32
 """A table with more columns has no room for its words, so it is shown as its source lines."""
@@ -41,7 +41,7 @@ class Block(NamedTuple):
     """Where its source begins, in characters of the whole message."""
     end: int
     joint: str | None = None
-    """Set when this continues the block before it: what stood between the two parts."""
+    """If this continues the block before it, the text that stood between the two; otherwise None."""
     containers: str = ""
     """`l` for each list and `q` for each quote around it, outermost first."""
     marker: str = ""
@@ -79,9 +79,9 @@ def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def bounded(text: str, start: int, chars: int, lines: int) -> int:
-    """Return where the first `lines` lines of `text` after `start` end, at most `chars` characters after it.
+    """Return where the first `lines` lines of `text` after `start` end, but at most `chars` characters after `start`.
 
-    Parsing time depends on both: many short lines take as long as one line that is a hundred times as long.
+    Parsing time depends on both limits: many short lines take as long as one line that is a hundred times as long.
     """
     limit = min(len(text), start + chars)
     at = start

@@ -116,7 +116,7 @@ class _Writer:
         self._length = 0
         self._style = 0
         self._outer: list[int] = []
-        """The style outside each open emphasis: one nested in the same kind ends without ending the outer one."""
+        """The style around each open emphasis, restored at its end: the outer one may be of the same kind."""
         self._link = ""
         self._link_start = 0
 

@@ -28,12 +28,12 @@ from desktop_agent.ui.widgets.text_colours import lexer_for_language
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
 _OPENING = re.compile("^" + _FENCE, re.MULTILINE)
-"""A complete line with a fence in the first column: it opens one, unless one is open. No container reaches there."""
+"""A complete line with a fence in the first column, so in no quote or list. It opens a fence unless one is open."""
 
 _INDENTED_OPENING = re.compile(r"(?P<indent> {0,3})" + _FENCE)
 
 _MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
-"""The beginning of a line that may become the closing one, so it is not shown as code yet."""
+"""The beginning of a line that may become the closing line of a fence, so it is not shown as code yet."""
 
 _WINDOW_CHARS = 8_192
 _WINDOW_LINES = 256
@@ -43,10 +43,10 @@ Without a limit, each step through a quote of a megabyte would parse all of it a
 """
 
 _MOST_REFERENCES = 1_000
-"""How many link definitions are used; each step carries all of them."""
+"""The most link definitions that are used. There is a limit because each parsing step passes all of them on."""
 
 _PATIENT_ABOVE = 6_000
-"""An unsettled end longer than this (one huge quote, say) is parsed again only when it has grown by a sixteenth."""
+"""An unsettled rest longer than this, such as one huge quote, is parsed again only when it has grown by a sixteenth."""
 
 
 class _Fence(Struct):
@@ -55,16 +55,16 @@ class _Fence(Struct):
     closing: re.Pattern[str]
     language: str
     source_start: int
-    """Where the source of the open block begins: with the fence's first line, later with the first of its own."""
+    """Where the source of the open block begins. The fence's first block includes its opening line."""
     indent: re.Pattern[str]
-    """The indent to strip from its lines, as far as it is present."""
+    """The indent to strip from each line of code, as far as the line has it."""
     joint: str | None = None
 
 
 class MarkdownStream:
     """Reads one message as it is written.
 
-    `blocks` is what it consists of so far. `feed` and `close` return the index of the first block that changed.
+    `blocks` are the blocks of the text so far. `feed` and `close` return the index of the first block that changed.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class MarkdownStream:
         self._table_head = ""
         self._fence: _Fence | None = None
         self._held = ""
-        """A carriage return at the very end: its newline may follow."""
+        """A carriage return at the end of the text so far, held back because its newline may follow."""
         self._patience = 0
         self.is_closed = False
         self._parts: list[str] = []
@@ -178,12 +178,12 @@ class MarkdownStream:
         )
 
     def _finish(self, region: Region, limit: int) -> None:
-        """Settle the whole region: a fence follows, or nothing."""
+        """Settle the whole region, because a fence or the end of the message follows."""
         self._keep(region, region.blocks(region.nodes), region.complete_lines + 1)
         self._go_to(limit)
 
     def _show(self, region: Region) -> None:
-        """Add the blocks of the rest, which may all change."""
+        """Show the blocks of the unsettled rest, all of which may still change."""
         self.blocks += region.blocks(region.nodes)
         self.references = region.references
         length = len(self._tail)
@@ -208,9 +208,9 @@ class MarkdownStream:
         self._patience = 0
 
     def _settle_region(self, region: Region, *, is_full: bool) -> bool:
-        """Settle every node before the last, or else the certain part of the last one.
+        """Settle every node before the last. If there is only one, settle the part of it that cannot change.
 
-        A full region has no room for more of the last node.
+        `is_full` says that the region has no room for more of the last node.
         """
         nodes = region.nodes
         count = _last_complete(nodes, region)
@@ -264,7 +264,7 @@ class MarkdownStream:
         return True
 
     def _settle_rows(self, region: Region, node: Node, *, is_full: bool) -> bool:
-        """Settle as many rows as some blocks hold once a complete row follows; in a full region, all complete ones."""
+        """Settle the rows that fill whole blocks once a complete row follows; in a full region, all complete rows."""
         lines = region.row_lines(node)
         complete = sum(line < region.complete_lines for line in lines)
         if not complete:

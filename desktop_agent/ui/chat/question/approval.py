@@ -1,4 +1,4 @@
-"""The question about a tool call: what would run, why it asks, and the ways to answer.
+"""The question about a tool call: what would run, why the user is asked, and the ways to answer.
 
 Nothing here answers by accident: for the first moments after it appears every answer is ignored, the focus is not
 moved to it, and no button is a default.
@@ -30,10 +30,10 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, visible
 
 COMMAND = "command"
-"""The key of the edited command among the drafts."""
+"""The key under which the edited command is kept in a row's drafts."""
 
 _MOST_CHANGE_LINES = 14
-"""How many lines of a changed tool are shown; longer ones scroll."""
+"""How many lines the field for a tool's definition or its changes shows at most; longer texts scroll."""
 
 _FLAT_PADDING = 9
 """Padding of a frameless button, so that its words align with the fields."""
@@ -48,10 +48,10 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """Asks about a call. `drafts` outlive the card.
+    """Asks about a call. The `drafts` that it writes to are kept when the card is deleted.
 
-    Its fields must be seen in full: the command or the call, details, changes of a tool. Only the server's description
-    of a tool that was never allowed can stay folded.
+    The user must have seen its fields in full: the command or the call, details, changes of a tool. Only the server's
+    description of a tool that was never allowed can stay folded.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ApprovalCard(QuestionCard):
             change.most_lines = _MOST_CHANGE_LINES
             self._others.append(change)
         self._definition: CardField | None = None
-        """What the server says of the tool: made when the user wants to see it."""
+        """The server's description of the tool. The field is made when the user wants to see it."""
         self._unfold = make_button(
             object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=self, is_compact=True
         )

@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
 _LEAST_QUOTED_WIDTH = 60
-"""In pixels. An offer cut further no longer says which command it allows, so it moves to a second row."""
+"""The least width of a quoted command, in pixels. Offers that would be cut further get a second row instead."""
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
@@ -34,16 +34,16 @@ def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
 
 
 DENIAL = "denial"
-"""The key of the reason among the drafts."""
+"""The key under which the reason for a denial is kept in a row's drafts."""
 
 _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """Calls `allow` or `deny` when the user wants that; they decide whether it counts.
+    """Calls `allow` or `deny` when the user answers; these functions decide whether the answer counts.
 
-    Offers that are quick to read have a button each. Any other rule should be seen whole, with what it would have
-    allowed so far: `review` shows that, and the question in full.
+    Each offer that is quick to read has a button. Any other rule should be seen whole, with what it would have allowed
+    so far: the `review` button shows that together with the whole question.
     """
 
     switched = Signal()
@@ -119,7 +119,7 @@ class CardAnswers(QObject):
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
-        """Offer a yes, or say why it is impossible."""
+        """Enable the buttons that say yes, or say why the call cannot be allowed."""
         for button in (self._allow, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without one Qt describes it by its tool tip, which is markup where it may be cut.
@@ -140,7 +140,7 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Fit the offers into the width; the names of keys are dropped first."""
+        """Fit the buttons into the width. The names of keys are left out first, before commands are shortened."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
         self._fit_offers(shown, 2 * width)  # their full words
@@ -166,7 +166,7 @@ class CardAnswers(QObject):
     def has_room_beside(self, area: QRect, width: int) -> bool:
         """Return whether something of this width fits behind the last button.
 
-        The buttons are placed to find out, and moved afterwards.
+        To find out, this places the buttons in `area`; `place` moves them afterwards.
         """
         flow(self._shown(), area)
         return self.last_button.right() + Space.L + width <= area.x() + area.width()

@@ -1,4 +1,4 @@
-"""What cards of questions show: the text in question, and the notes below it.
+"""The parts of all question cards: fields for the text in question, and the notes below them.
 
 A `RequestCard` is a card on which a server asks something. As with the question about a call, nothing on it answers by
 accident: see `approval`.
@@ -35,7 +35,7 @@ _SIDES = 22
 
 
 class CardField(ExactField):
-    """A field as high as its text, up to a limit, read-only at first. `fold` stands below it."""
+    """A field that is as high as its text, up to a limit, and read-only at first. The bar `fold` is placed below it."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
         super().__init__(styles.theme, text, parent)
@@ -47,7 +47,7 @@ class CardField(ExactField):
         self.fold = FoldBar(self, parent)
 
     def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
-        """Place it with `reserved` pixels free on the right; return the height with its fold."""
+        """Place the field, leaving `reserved` pixels free on its right; return its height including the fold bar."""
         self.setViewportMargins(0, 0, reserved, 0)
         lines = count_lines(self.toPlainText(), self.font(), width - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines
@@ -111,7 +111,7 @@ class CardPart(Protocol):
 
 
 class RequestCard(QuestionCard):
-    """What a server asks while its call runs: parts in a column, and buttons below them.
+    """A question that a server asks while its call runs: parts in a column, and buttons below them.
 
     Subclasses make the parts, each with the gap below it, then call `set_answers`.
     """
@@ -127,7 +127,7 @@ class RequestCard(QuestionCard):
         self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
     def set_answers(self, yes_words: str, *others: QPushButton, no: QPushButton) -> None:
-        """Offer a yes, perhaps `others` that consent as well, and `no`."""
+        """Show the button for yes with these words, any `others` that also consent, and the button `no`."""
         self._yes_words = yes_words
         self._consents = (self.yes, *others)
         self._buttons = (*self._consents, no)

@@ -1,5 +1,5 @@
-"""Questions from a server while its call runs: to the user, by a form or an address, or to the model
-(`SamplingCard`).
+"""Questions that a server asks while its call runs: to the user, who fills in a form or visits an address, or to the
+model, which takes the user's consent (`SamplingCard`).
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ _WIDEST = 420
 
 
 class FormRow(QObject):
-    """One field of the form; `drafts` outlive the card."""
+    """One field of the form. Its input is kept in `drafts`, which outlive the card."""
 
     resized = Signal()
 

@@ -1,4 +1,4 @@
-"""Blocks as they stand in a column: passages and tables with their markers, bars and grounds."""
+"""Blocks laid out for a column: passages and tables with their list markers, quote bars and backgrounds."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _FLAGS: dict[Alignment, Qt.AlignmentFlag] = {
 
 
 class _Cell:
-    """One cell: laid out once on a single line, and again only when its column is too narrow for that."""
+    """One cell of a table. Laid out once on a single line, and again only if its column is too narrow for that."""
 
     def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: References) -> None:
         self.content = content
@@ -79,7 +79,7 @@ class _Cell:
 
 
 class TablePassage:
-    """One block of a table: all of it, or some of its rows. It has the interface of a `TextPassage`."""
+    """One block of a table, which holds all of its rows or some of them. It has the interface of a `TextPassage`."""
 
     def __init__(
         self,
@@ -91,7 +91,10 @@ class TablePassage:
         natural_widths: Sequence[float] | None,
         before: "TablePassage | None",
     ) -> None:
-        """Lay out `block`. `natural_widths` are those of the table it continues; `before` is its previous layout."""
+        """Lay out `block`. `before` is its previous layout, if any.
+
+        `natural_widths` are the natural column widths of the table that it continues; None if it begins a table.
+        """
         self._styles = styles
         self._alignments = block.alignments
         self._has_header = block.joint is None
@@ -286,7 +289,7 @@ class Box:
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
-        """Paint at `y`. With the same `key` as last time, a cached picture is copied."""
+        """Paint the box at `y`. If `key` is the same as last time, the cached picture of the box is copied."""
         scale = painter.device().devicePixelRatio()
         if scale != int(scale):  # a picture would fall between pixels and blur
             painter.save()
@@ -363,7 +366,7 @@ class Box:
                 x += LIST_INDENT
 
     def _side(self, x: float, width: float) -> float:
-        """Return the left edge of something that is `x` away from the side on which reading begins."""
+        """Return the left edge of something `width` wide that is `x` away from the side on which reading begins."""
         return self.width - x - width if self._is_mirrored else x
 
     def _paint_marker(self, painter: QPainter, x: float) -> None:
@@ -396,7 +399,7 @@ class Box:
             painter.drawPolyline([at + QPointF(3.5, 6.5), at + QPointF(5.8, 9), at + QPointF(9.7, 4.2)])
 
     def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> list[tuple[int, int]]:
-        """Mark lines that go on beyond the edge, and keep their text off the marks. Return where these lines are."""
+        """Mark the lines that go on beyond the edge, and exclude the marks from the clip. Return where they are."""
         width = self.width - self.origin.x()
         lines = passage.overflowing_lines(width)
         if not lines:
@@ -414,5 +417,5 @@ class Box:
 
 
 def code_padding(block: Block, *, is_continued: bool) -> tuple[int, int]:
-    """Return the space above and below the text of a part of a fence, within its ground."""
+    """Return the space above and below the text in a block of a fence, within the fence's background."""
     return (CODE_HEADER if block.joint is None else 0), (0 if is_continued else CODE_PADDING_Y)

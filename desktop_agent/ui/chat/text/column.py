@@ -24,11 +24,11 @@ from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMar
 from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, format_ranges
 
 SLICE_S: Final = 0.0015
-"""A tenth of a frame: a step that began is finished, and placing and painting what it made take several times that."""
+"""The time for one slice. A tenth of a frame, because placing and painting its result takes several times that."""
 
 
 class Slice:
-    """Time for some steps: `seconds` from now, or unlimited if `is_open`. The first step is always made."""
+    """A time limit for several steps: `seconds` from now, or none if `is_open`. The first step is always made."""
 
     def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
         self.is_open = is_open
@@ -41,12 +41,12 @@ class Slice:
 
 
 class Heights:
-    """Stacked heights in whole pixels. Changing one near the end is cheap, which is where conversations grow."""
+    """Stacked heights in whole pixels. It is cheap to change one near the end, where conversations grow."""
 
     def __init__(self) -> None:
         self._heights: list[int] = []
         self._bottoms: list[int] = []
-        """The bottom edges from the top on, as far as they have been computed."""
+        """The bottom edges of the first things, as many as have been computed."""
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -63,7 +63,7 @@ class Heights:
         return self._bottom(index - 1)
 
     def at(self, y: int) -> int:
-        """Return the index of what lies at `y`: the first above, the last below; -1 in an empty column."""
+        """Return the index of the thing at `y`, or of the nearest one outside the column; -1 if the column is empty."""
         self._bottom(len(self._heights) - 1)
         return min(bisect_right(self._bottoms, y), len(self._heights) - 1)
 
@@ -93,15 +93,15 @@ class Heights:
 
 
 _FEW = 24
-"""How many blocks can stay laid out, wherever they are."""
+"""A column with no more blocks than this can stay laid out as a whole, however far out of view."""
 
 
 class Column:
     """The layout of one entry's blocks, with their `text` and its `highlights`.
 
-    Coordinates are relative to its own top left corner. `ground` and `ink` are colour roles; without a ground, what is
-    painted below shows through. `is_framed` gives code blocks a background and a header; without it code is bare and
-    its lines are cut at the edge instead of wrapped, as for the output of a command.
+    Coordinates are relative to the column's top left corner. `ground` and `ink` are the colour roles of background and
+    text; without a ground, what is painted below shows through. `is_framed` gives code blocks a background and a
+    header. Without it, code has neither, and its lines are cut at the edge, as in the output of a command.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class Column:
         self._width = 0
         self._colours: dict[int, tuple[str, Colouring]] = {}
         self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
-        """The natural column widths of each table, by its first part."""
+        """The natural column widths of each table, by the index of its first block."""
         self._ground = styles.colour(ground) if ground else QColor(0, 0, 0, 0)
         self._ink = styles.colour(ink)
         self._heights = Heights()
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._of_other_width: dict[int, Box] = {}
-        """Boxes laid out at the last width and not yet needed at the new one."""
+        """The boxes that were laid out at the last width and have not been needed at the current one yet."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
@@ -169,7 +169,7 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges; this can change heights above and within.
+        """Lay out what lies between these edges. This can change heights above and between them.
 
         If the time runs out, the rest stays blank: call it again.
         """
@@ -201,7 +201,7 @@ class Column:
         self.revision += 1
 
     def anchor(self, y: int) -> tuple[int, int]:
-        """Return the block at `y`, and how far below its top `y` is: stable while heights above change."""
+        """Return the block at `y` and how far `y` is below its top. Both stay valid while heights above change."""
         index = max(0, self._heights.at(y))
         return index, y - self._heights.top(index)
 
@@ -369,7 +369,7 @@ class Column:
     # -- painting --
 
     def draw(self, painter: QPainter, top: int, bottom: int) -> None:
-        """Paint what lies between these edges. Must have been laid out."""
+        """Paint what lies between these edges, which must have been laid out."""
         if not self.text.blocks:
             return
         index = max(0, self._heights.at(top))

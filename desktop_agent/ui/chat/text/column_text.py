@@ -111,7 +111,7 @@ def _lines(text: str) -> str:
 
 
 _MOST_MARKED = 60
-"""How many matches of a block are marked: those around the current one."""
+"""The most matches of one block that are marked. If there are more, those around the current one are."""
 
 
 class TextMatch(NamedTuple):
@@ -141,7 +141,7 @@ class ColumnHighlights:
         self._current = current
 
     def of_block(self, index: int, length: int) -> tuple[list[Highlight], object]:
-        """Return what is highlighted in a block of this length, and a key that stays the same while that does."""
+        """Return the highlights in a block of this length, and a key that changes only when they change."""
         selected = self._selected_range(index, length)
         first = bisect_left(self._matches, (index,))
         matches = self._near_current(self._matches[first : bisect_left(self._matches, (index + 1,), first)])
@@ -156,7 +156,7 @@ class ColumnHighlights:
         return highlights, (selected, tuple(matches), self._current)
 
     def _near_current(self, matches: Sequence[TextMatch]) -> Sequence[TextMatch]:
-        """Return the matches of a block to mark: Qt paints the text once more for each of them."""
+        """Return the matches of a block to mark. Not all of many, because Qt paints the text once more for each."""
         at = bisect_left(matches, self._current) if self._current is not None else 0
         first = max(0, min(at - _MOST_MARKED // 2, len(matches) - _MOST_MARKED))
         return matches[first : first + _MOST_MARKED]

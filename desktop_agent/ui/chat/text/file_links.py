@@ -20,7 +20,7 @@ class KnownFiles:
         return bool(self._paths or self._changed)
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
-        """Set the known files below `root`, and the names (`names_alone`) that identify a file without its path.
+        """Set the known files below `root`, and the `names` that identify a file without its path (see `names_alone`).
 
         Return whether the known files changed.
         """
@@ -30,7 +30,7 @@ class KnownFiles:
         return is_other
 
     def set_changed(self, paths: Iterable[str]) -> None:
-        """Add these files, which the conversation changed: some of them are newer than the listing."""
+        """Add these files, which the conversation changed and some of which the listing does not have yet."""
         self._changed = frozenset(paths)
 
     def find(self, written: str) -> str:
@@ -46,7 +46,7 @@ class KnownFiles:
 
 
 def names_alone(paths: Iterable[str]) -> dict[str, str]:
-    """Return each name that only one of these files has, with its path. Meant for a thread."""
+    """Return each file name that only one of these paths has, with that path. Meant for a thread."""
     found: dict[str, str] = {}
     for path in paths:
         name = path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""One block's text laid out at a width, to be painted, hit and highlighted; and a few lines of it as a widget.
+"""One block's text laid out at a width, to be painted, hit and highlighted; and a widget that shows one such text.
 
 Positions are UTF-16 offsets.
 """
@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether its first letter belongs to a script that is written from right to left."""
+    """Whether the first letter of `text` belongs to a script that is written from right to left."""
     if text.isascii():
         return False
     kinds = (unicodedata.bidirectional(letter) for letter in text)
@@ -121,7 +121,7 @@ class TextPassage:
         return top
 
     def _find_pills(self) -> list[QRectF]:
-        """Return the backgrounds of inline code. The space after it is already part of its last letter."""
+        """Return the backgrounds of inline code. None needs room on the right: the last letter includes it already."""
         return [
             rect.adjusted(-min(PILL_PADDING, rect.x() or self._room), -0.5, 0, 0.5)
             for span in self._spans
@@ -135,7 +135,7 @@ class TextPassage:
             painter.drawRoundedRect(pill, 3, 3)
 
     def draw(self, painter: QPainter, highlights: Sequence[Highlight] = (), at: QPoint = _ORIGIN) -> None:
-        """The pen has the text's colour."""
+        """Paint the text in the colour of the painter's pen."""
         selections = format_ranges([(item.start, item.end - item.start, item.format) for item in highlights])
         self._layout.draw(painter, at, selections)
 
@@ -189,7 +189,7 @@ class TextPassage:
         return [(top, below - top) for top, below in pairwise(tops)]
 
     def overflowing_lines(self, width: float) -> list[tuple[int, int]]:
-        """Return top and height of the lines wider than `width`, when lines are not wrapped."""
+        """Return top and height of each line that is wider than `width`; none if lines are wrapped."""
         if self.natural_width <= width:
             return []
         areas = self.line_areas()

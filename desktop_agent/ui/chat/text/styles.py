@@ -54,7 +54,7 @@ CODE_HEADER = 30
 """Height of the line with the language and the Copy button above a fence."""
 
 PILL_PADDING = 4.0
-"""Between inline code and the edge of its ground."""
+"""The horizontal space between inline code and the edge of its background, in pixels."""
 
 TEXT_LINE = 20
 """Height of a line of body text in its standard size; `TextStyles.text_line` has the one in use."""

@@ -111,8 +111,8 @@ class EmptyState(QWidget):
 
 
 class ConversationStatus(QObject):
-    """Shows the agent's activity, and `empty` while there are no messages. Ticks while a duration on screen
-    is running.
+    """Shows the agent's activity, or `empty` while there are no messages. Updates running durations while any is on
+    screen.
     """
 
     def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:

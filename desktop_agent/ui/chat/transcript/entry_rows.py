@@ -51,7 +51,7 @@ class EntryRows:
         self._gap = Space.ENTRY
         self._plan: EntryRow | None = None
         self.changed: dict[EntryRow, None] = {}
-        """The rows whose entries the last patches changed, or whose plan they superseded."""
+        """The rows whose entries the last patches changed or whose plans they superseded."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -68,9 +68,9 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Make rows for these entries, which end like the old ones; return the removed rows.
+        """Make rows for these entries, whose last ones are those shown before; return the removed rows.
 
-        The rows of the common end keep their widgets and heights.
+        The rows of entries at the end that stay keep their widgets and heights.
         """
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
@@ -272,7 +272,7 @@ class PagePlace(NamedTuple):
 
 
 class ReadingPlace:
-    """Keeps the reading position by an anchor. Without one, and not following the end, the scroll value stays."""
+    """Keeps the reading position by an anchor. If there is none and the end is not followed, the scroll value stays."""
 
     def __init__(self, rows: EntryRows) -> None:
         self._rows = rows
@@ -306,7 +306,7 @@ class ReadingPlace:
             self._anchor = None
 
     def value(self, shown: int, maximum: int) -> int:
-        """Return the scroll value that keeps the reading position; it was `shown`, and is at most `maximum`."""
+        """Return the scroll value that keeps the reading position, at most `maximum`. The current one is `shown`."""
         if self.is_following:
             return maximum
         if self._anchor is None:
@@ -318,7 +318,7 @@ class ReadingPlace:
         return max(0, min(y, maximum))
 
     def from_end(self) -> tuple[int, int, int] | None:
-        """Return the anchor as row counted from the end, block and distance; None while the end is followed."""
+        """Return the anchor's row counted from the end, its block and its distance; None while the end is followed."""
         if self.is_following or self._anchor is None:
             return None
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
@@ -335,7 +335,7 @@ class ReadingPlace:
         return PagePlace(index, self._anchor.distance, self._rows.heights[index])
 
     def put_back(self, place: PagePlace, count: int, view_height: int) -> None:
-        """Keep the reading position: at what follows the page if that is in view, else within the page."""
+        """Restore the reading position: at the row after the page if that was in view, else within the page."""
         heights, end = self._rows.heights, place.row + count
         is_end_in_view = place.height - place.distance < view_height
         if is_end_in_view and end < len(self._rows):
@@ -363,9 +363,9 @@ class FoundEntry(NamedTuple):
     row: int
     """The index of its row, or of the row of the page that it is on."""
     page: int | None
-    """The page that has to be loaded first."""
+    """The page that must be loaded before the entry can be shown; None if it is loaded."""
     share: float
-    """The share of that page that comes before it."""
+    """The fraction of that page that comes before the entry."""
 
 
 def entry_number(transcript: Transcript, index: int) -> int:

@@ -1,4 +1,4 @@
-"""Which widget shows which entry. Imported when the first entry is shown: an empty window does not pay for it."""
+"""Chooses the widget for each kind of entry. Imported with the first entry, so that an empty window starts sooner."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -24,11 +24,11 @@ from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.pacing import run_while
 
 _SCROLL_SHARE = 4
-"""At each step, a pointer outside scrolls by its distance in pixels divided by this."""
+"""While dragging, a pointer outside the area scrolls at each step by its distance in pixels divided by this."""
 
 
 class Pointer(QObject):
-    """Follows the mouse over `area`, which passes its events on."""
+    """Follows the mouse over `area`, which passes its mouse events to this."""
 
     def __init__(self, area: QAbstractScrollArea, layout: RowLayout, selected: SelectedText) -> None:
         super().__init__(area)
@@ -42,12 +42,12 @@ class Pointer(QObject):
         self._scroll_timer.timeout.connect(self._scroll)
 
     def cancel(self) -> None:
-        """Forget a press that will not be released here."""
+        """Forget a press of the mouse whose release will not arrive here."""
         self._layout.widgets.held_row = None
         self._scroll_timer.stop()
 
     def press(self, event: QMouseEvent) -> None:
-        """Begin a selection, or extend the one there is with Shift; a double click takes the word, a third the line."""
+        """Begin a selection, or with Shift extend the current one. A double click takes the word, a third the line."""
         self._at = event.position().toPoint()
         spot = self.spot_at(self._at)
         if event.button() != Qt.MouseButton.LeftButton or spot is None:
@@ -161,7 +161,7 @@ class KeyboardOrder(QObject):
         """The question that the keys answer."""
         self._bar = _Bar(start.viewport())
         self._is_by_keyboard = False
-        """Whether the keyboard brought the focus to the transcript itself: a click needs no mark."""
+        """Whether the keyboard brought the focus to the transcript itself. Only then is a mark shown."""
         start.installEventFilter(self)
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)

@@ -16,11 +16,11 @@ _NEAR = 2
 """How many screens beyond the view pages are loaded ahead of scrolling."""
 
 _NEAR_END = 4
-"""A divisor of the view's height: nearer to the end than a quarter of it, no button covers the text."""
+"""A divisor of the view's height. Nearer to the end than the quotient, no button covers the text."""
 
 
 class Navigation(QObject):
-    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport.
+    """Scrolls to the call, turn or place that is asked for once it is loaded, and asks for the pages in the viewport.
 
     A button floats above the lower edge of the view while the end is far away and is not followed. It is hidden during
     a search, which scrolls everywhere itself.

@@ -26,7 +26,7 @@ from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
 
 _SHELF = 64
-"""How many rows off screen keep their parsed text."""
+"""The number of rows off screen that keep their parsed text."""
 
 MAX_WIDTH = 840
 """How wide a row may be. Wider lines are hard to read."""
@@ -60,7 +60,7 @@ class RowWidgets(QObject):
         self.width = 0
         self._view_top = self._view_height = 0
         self.held_row: EntryRow | None = None
-        """A row whose widget stays, however far away it is: a selection is being drawn from it."""
+        """A row whose widget is kept at any distance from the view, because a selection is being dragged from it."""
 
     def restyle(self, styles: TextStyles) -> None:
         self.styles = styles
@@ -101,9 +101,10 @@ class RowWidgets(QObject):
         return widget
 
     def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
-        """Give the rows between these edges a widget and an exact height, or as many as there is time for.
+        """Give the rows between these edges widgets and exact heights until the time is over.
 
-        Upwards, the last ones come first. Returns whether a height changed by it, and whether a widget put a part off.
+        With `is_upwards`, begin with the last one. Return whether a height changed, and whether a widget left a part
+        of its layout for later.
         """
         is_changed = has_made = is_put_off = False
         for index in self._indices(top, bottom, is_upwards=is_upwards):
@@ -123,7 +124,7 @@ class RowWidgets(QObject):
         return is_changed, is_put_off
 
     def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
-        """Return which rows may lie between these edges, in the order in which they are laid out."""
+        """Return the indices of the rows that may lie between these edges, in the order in which to lay them out."""
         heights = self._rows.heights
         first = max(0, heights.at(top - Space.XL))
         if not is_upwards:
@@ -173,14 +174,14 @@ class RowWidgets(QObject):
         self.live.clear()
 
     def in_sight(self) -> Iterator[tuple[EntryWidget, int, int]]:
-        """Yield the widgets there are, with the edges of the view in their coordinates."""
+        """Yield each existing widget, with the upper and lower edge of the view in its coordinates."""
         for row in self.live:
             if row.widget is not None:
                 row_top = self._reading.row_top(row)
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
-        """The end stays in view for questions and changes not made by the user."""
+        """Report the new height. If it is of a question or was not caused by the user, the end stays in view."""
         if row.widget is not None:
             is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
             self.changed.emit(row)
@@ -188,7 +189,7 @@ class RowWidgets(QObject):
 
 
 def _discard(row: EntryRow) -> None:
-    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
+    """Take a row's widget from it and delete the widget later, because its own click may have led here."""
     widget, row.widget = row.widget, None
     if widget is not None:
         widget.column.release_all()  # else a reference cycle would keep it until the garbage collector runs
@@ -199,16 +200,16 @@ _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
 
 _PAINTING_MS = 5
-"""The pause between two slices of a gentle layout; meanwhile the first one is painted."""
+"""The pause between two slices of a gentle layout, in which the first one is painted."""
 
 _PASSES = 12
 
 _READING_PAUSE_MS = 5
-"""The pause between two steps of a row that is behind its entry; meanwhile the first one is painted."""
+"""The pause between two parsing steps of a row that is behind its entry, in which the first step is painted."""
 
 _COLOURING_MS = 5
 _COLOURING_PAUSE_MS = 150
-"""The pause after a change: code that streams in is coloured a few times a second, not with every frame."""
+"""The pause before colouring a change, so that streaming code is coloured a few times a second, not in every frame."""
 _LEXER_POLL_MS = 15
 
 
@@ -281,7 +282,7 @@ class RowLayout(QObject):
     # -- changes --
 
     def replace_rows(self, *, is_gentle: bool) -> None:
-        """Show the rows as they are now, from their end."""
+        """Show the current rows at their end. `is_gentle` puts the layout off to later turns of the event loop."""
         self._dirty.clear()
         self.widgets.clear()
         self.reading.follow_end()
@@ -326,7 +327,7 @@ class RowLayout(QObject):
             self._gentle_timer.start()
 
     def lay_out_gently(self) -> None:
-        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else has to wait."""
+        """Lay out what is in view a few rows at a time, the first ones at once, so that no other work waits long."""
         if not self._lay_out(Slice()):
             self._gentle_timer.start()
 

@@ -130,7 +130,7 @@ class SelectedText:
             self._first = self._last = None
 
     def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
-        """Return the selected part of `row`. An end of `END` means up to its end and into the next row."""
+        """Return the selected part of `row`, if any. Its end is `END` if the selection goes on in the next row."""
         ends = self._ends()
         if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
             return None
@@ -139,7 +139,7 @@ class SelectedText:
         return (start, end) if start < end else None
 
     def text(self) -> str:
-        """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
+        """Return the text to copy: of a part of a paragraph the shown text, otherwise the markdown source."""
         ends, layout = self._ends(), self._layout
         if ends is None or self.is_empty:
             return ""

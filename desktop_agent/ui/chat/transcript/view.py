@@ -45,8 +45,8 @@ class TranscriptView(QAbstractScrollArea):
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
     ) -> None:
-        """`now` returns the time, to show how long a call has run. Without a loader, cards show no diffs or
-        pictures.
+        """`now` returns the time, from which the view shows how long a call has run. Without a `loader`, cards show no
+        diffs or pictures.
         """
         super().__init__()
         give_viewport(self)
@@ -88,7 +88,7 @@ class TranscriptView(QAbstractScrollArea):
     # -- what is shown --
 
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
-        """Show another conversation, or this one from scratch, at its end.
+        """Show another conversation, or the same one from scratch, at its end.
 
         If `is_gentle`, the last message is shown at once and those above it in the next turns of the event loop.
         """
@@ -99,7 +99,7 @@ class TranscriptView(QAbstractScrollArea):
         self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
-        """Show this transcript, which has more before the same end, and keep the reading position."""
+        """Show this transcript, which has more entries before those shown, and keep the reading position."""
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
         for row in self.rows.exchange(transcript.entries):
@@ -119,7 +119,7 @@ class TranscriptView(QAbstractScrollArea):
         self.navigation.show_transcript(transcript)
 
     def apply(self, patches: Sequence[Patch]) -> None:
-        """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
+        """Note what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
         transcript = self._transcript
         if transcript is None:
             return
