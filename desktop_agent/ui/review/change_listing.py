@@ -45,7 +45,7 @@ _LINE: Final = _Choice("", None)
 
 
 class BaselineModel(QAbstractListModel):
-    """Lists the available baselines: the session's, git's, and two for each turn, whose labels are made when they are
+    """Lists the available baselines: the session's, git's, and two for each turn. Turns' labels are made when they are
     read.
     """
 
@@ -58,7 +58,7 @@ class BaselineModel(QAbstractListModel):
             "turn": (self.tr("Turn {0}"), self.tr("Turn {0}: {1}")),
             "since": (self.tr("Since message {0}"), self.tr("Since message {0}: {1}")),
         }
-        """Looked up once, because typing a letter into the list may read all labels."""
+        """The translated patterns of labels, looked up once because typing into the list may read all labels."""
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
         """List the baselines for these turns (newest first) and for git. Does nothing if they are already listed."""
@@ -223,7 +223,7 @@ class FilterButton(QPushButton):
         self.setObjectName("reviewFilterButton")
         self.setProperty("variant", "flat")
         self.chosen = FileFilter()
-        """The chosen author and state; `text` stays empty, because the button does not know it."""
+        """The chosen author and state. Its `text` stays empty, because that is typed into another field."""
         self._menu = QMenu(self)
         self._authors = self._group({
             "": self.tr("Everyone"),
@@ -247,7 +247,7 @@ class FilterButton(QPushButton):
         self._show()
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Git does not know the authors of changes."""
+        """Set whether the user can filter by author. Git's differences have no known authors."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self.chosen.author:

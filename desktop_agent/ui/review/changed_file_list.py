@@ -125,10 +125,10 @@ _TAG_PADDING = 6
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a `ChangedFile`: full when kept, half when partly kept, a ring while undecided, struck through when
-    undone.
+    """Paints a `ChangedFile` with a round mark: full when the file is kept, half full when partly kept, empty while
+    undecided, and struck through when undone.
 
-    Amber with a bar marks a file whose undo conflicted and that waits for the user.
+    An amber mark with a bar is for a file whose undo conflicted, which the user has to settle.
 
     When there is not enough room, the folder is shortened first, then the tag.
     """

@@ -1,4 +1,4 @@
-"""Recorded changes as the review lists them: one entry for every file within a baseline, with its verdict. Pure."""
+"""Recorded changes as the review lists them: one entry for each file in a baseline, with the user's decision. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -17,9 +17,9 @@ class ReviewBaseline(NamedTuple):
 
     kind: BaselineKind = "last_turn"
     turn: int = 0
-    """For `turn`, that turn; for `since`, the first turn."""
+    """For the kind `turn`, that turn; for `since`, the first turn."""
     branch: str = ""
-    """For `branch`, its name: the files on disk are compared with the merge base."""
+    """For the kind `branch`, the branch's name: the files on disk are compared with the merge base."""
 
     @property
     def is_git(self) -> bool:
@@ -36,12 +36,12 @@ Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
 
 
 class ChangedFile(NamedTuple):
-    """A file and its changes within the baseline, oldest first. A snapshot: later changes do not alter it."""
+    """A file and its changes within the baseline, oldest first. It is a snapshot, which later changes do not alter."""
 
     path: str
     records: tuple[ChangeRecord, ...]
-    """Includes the user's changes, but no undos and redos. For a renamed file, the changes at its old path
-    come first.
+    """All changes of the file, including the user's, but no undos and redos. For a renamed file, the changes at its old
+    path come first.
     """
     standing: tuple[ChangeRecord, ...]
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
@@ -65,7 +65,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Identifies the comparison of this file; it changes whenever the changes in force do."""
+        """A key for the comparison of this file. It changes whenever other changes of the file are in force."""
         return (self.path, *map(_name, self.standing))
 
     @property
@@ -245,7 +245,7 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether the mark or the counts need a comparison: the file was changed twice, partly undone, or has kept hunks.
+    """Whether mark or counts need a comparison: the file was changed twice, is partly undone, or has kept hunks.
 
     A rename counts as two changes but needs none, because renaming a folder renames many files.
     """

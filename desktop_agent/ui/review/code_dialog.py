@@ -1,4 +1,4 @@
-"""Applying code from an answer to a file: where it goes and what it changes. Nothing is written unseen."""
+"""Applying code from an answer to a file: where it goes and what it changes. The user sees that before a write."""
 
 import re
 from collections.abc import Awaitable, Sequence
@@ -32,7 +32,7 @@ class ApplyTarget(NamedTuple):
 
 
 class ApplySource(Protocol):
-    """Works off the window's thread. Raises `AgentError` when something cannot be read or compared."""
+    """Reads and compares files off the window's thread. Raises `AgentError` when one cannot be read or compared."""
 
     async def read(self, path: str) -> ApplyTarget: ...
 
@@ -46,7 +46,7 @@ class ApplySource(Protocol):
 
 
 Place = Literal["file", "lines", "end"]
-"""What the code replaces: the whole file, the lines of which it is another version, or nothing (it is appended)."""
+"""What the code replaces: the whole file, the lines that it is a new version of, or nothing because it is appended."""
 
 _MOSTLY = 0.8
 """Code of at least this share of a file's length probably replaces the whole file."""
@@ -232,7 +232,7 @@ class ApplyDialog(QDialog):
         self._compare()
 
     async def _answer(self, answer: Awaitable[Answer], asked: int) -> Answer | None:
-        """Return the source's answer; None if it failed, which is said, or if something else was asked meanwhile."""
+        """Return the source's answer; None if something else was asked meanwhile, or if it failed and that is shown."""
         found, problem = None, None
         try:
             found = await answer

@@ -50,7 +50,7 @@ class DiffPane(QWidget):
         self._find: FindBar | None = None
         self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
-        """The file's key when its diff was requested; `ChangedFile.key` follows the records, which change."""
+        """The key that the file had when its diff was requested. Later records give the file another key."""
         self._last_path = ""
         """The file whose diff was shown last, even while a message replaces it."""
         self._request = 0
@@ -95,7 +95,7 @@ class DiffPane(QWidget):
         return diff.path if diff is not None else ""
 
     def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
-        """Return who wrote these hunks; empty unless several authors changed the file."""
+        """Return the authors of these hunks. The set is empty unless several authors changed the file."""
         diff = self.view.document.diff
         return {
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
@@ -122,7 +122,7 @@ class DiffPane(QWidget):
     # -- loading --
 
     def show_file(self, file: ChangedFile, call: str) -> None:
-        """Show this file's diff, unless it is already shown. `call` is the text about the tool call that made it."""
+        """Show this file's diff, unless it is already shown. `call` is the text about the call that changed it."""
         self.bar.set_file(file.path, call)
         self.editing.set_path(file.path)
         self._file = file
@@ -181,7 +181,7 @@ class DiffPane(QWidget):
                 self.take_keyboard()  # a picture took the place of the lines
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
-        """Show a picture or a notebook in place of its text. The current one stays until the next one is ready."""
+        """Show a picture or a notebook in place of its text. What is shown now stays until that is ready."""
         is_media = may_be_media(diff)
         if not (is_media and is_same_file):
             self.stack.show_text()
@@ -229,7 +229,7 @@ class DiffPane(QWidget):
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
         """Focus the next undecided hunk; return whether there is one.
 
-        If the focus was elsewhere, the marked hunk itself counts as next, because its mark was not visible.
+        If the focus was elsewhere, the search begins with the marked hunk itself, because its mark was not visible.
         """
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)

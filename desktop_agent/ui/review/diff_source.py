@@ -1,5 +1,5 @@
-"""Where diffs come from: the window's interface to comparisons that run elsewhere, and why nothing can be
-undone now.
+"""Where diffs come from: the window's interface to comparisons, which run elsewhere. Also, why changes cannot be undone
+now.
 """
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -59,7 +59,7 @@ class DiffSource(FileDiffs, Protocol):
         ...
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return the digests of the contents, by path, that agents in the folder's other sessions left."""
+        """Return, by path, the digests of the contents that agents in the folder's other sessions left there."""
         ...
 
     async def shares(
@@ -71,10 +71,10 @@ class DiffSource(FileDiffs, Protocol):
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return each owner's share of the file's difference from the commit, or of the given hunks.
+        """Return each owner's share of the difference between the file and the commit, or of `hunks` if given.
 
-        `records` are the session's changes of the file under any path; `by_others` are digests of contents that another
-        session's agent left there.
+        `records` are the session's changes of the file under any of its paths. `by_others` are digests of contents that
+        agents of other sessions left in the file.
         """
         ...
 
@@ -83,7 +83,7 @@ GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed
 
 
 class GitState(NamedTuple):
-    """What git can compare with, or why it cannot be used."""
+    """The branches that git can compare with, or the reason why git cannot be used."""
 
     obstacle: GitObstacle = ""
     branch: str = ""

@@ -1,4 +1,4 @@
-"""The review's page before the first change, with a button to review uncommitted changes; and the head row."""
+"""The head row of the review, and its page before the first change, with a button to review uncommitted changes."""
 
 from collections.abc import Callable
 from typing import Literal

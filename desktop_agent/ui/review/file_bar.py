@@ -23,7 +23,7 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the shown file. Its public buttons are connected where they take effect."""
+    """Names the shown file. Its public buttons are connected by the classes that carry out their actions."""
 
     mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks

@@ -51,10 +51,10 @@ class FileEditing(DiffOverlay):
         self._saved: bytes | None = None
         self._is_stale = False
         self._drafts: dict[str, tuple[Sequence[str], str]] = {}
-        """The user's unsaved text of a file, by path, after the lines it was based on."""
+        """By path, the lines on which an edit was based, and then the user's unsaved text."""
         self._path = ""
         self._known_obstacle: str | None = None
-        """Why the file cannot be edited in any view; None as long as that is not known."""
+        """Why the file cannot be edited, whichever view shows it. Empty if it can; None while that is not known."""
         bar.edit.clicked.connect(self.start)
         bar.save.clicked.connect(self.save)
         bar.cancel.clicked.connect(self.cancel)
@@ -70,7 +70,7 @@ class FileEditing(DiffOverlay):
         review.view.overlays.append(self)
 
     def set_path(self, path: str) -> None:
-        """Set the file that is shown, or soon will be. Switching to another file suspends editing."""
+        """Set the file that is shown now or once it is loaded. Switching to another file suspends editing."""
         if path != self._path:
             self._path = path
             self.leave()
@@ -81,7 +81,7 @@ class FileEditing(DiffOverlay):
         self._show_offer()
 
     def on_diff_shown(self) -> None:
-        """Update the editor for the new diff: close it once saved, mark it stale if the file changed, or leave it."""
+        """Update the editor for a new diff: close it if its text was saved, or mark it stale if the file changed."""
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
@@ -226,7 +226,7 @@ class FileEditing(DiffOverlay):
 
 
 def _marked_new_line(view: DiffView) -> int:
-    """Return the new line at or after the marked row; on the bar of a change, the change's first new line."""
+    """Return the new side's line at or after the marked row. On the bar of a change, that is its first new line."""
     rows, marked = view.document.rows, view.navigation.row
     if len(rows) and rows[marked].kind == "hunk":
         anchor = anchor_of_change(rows, marked)
@@ -251,7 +251,7 @@ class _Saving(NamedTuple):
     change_count: int
     notice: NoticeEntry | None
     seq: int
-    """The number of the last record at that time; older notices can be loaded later."""
+    """The number of the last record at that time. Notices up to it are ignored: old ones can be loaded later."""
 
 
 class FileSaving:

@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Theme
 _CHUNK_CHARS = 24_000
 """How much text an editor can insert and paint within a frame."""
 _LINES_AROUND = 200
-"""More lines than a screen shows: with so many below it, any line can be shown in its final position."""
+"""More lines than a screen shows. Once so many follow a line, the line can be shown in its final position."""
 
 
 class FileEditor(QPlainTextEdit):
@@ -25,7 +25,7 @@ class FileEditor(QPlainTextEdit):
     def __init__(
         self, text: EditedText | str, theme: Theme, parent: QWidget | None = None, *, is_marked: bool = True
     ) -> None:
-        """A `str` is read-only; `is_marked` draws a bar to show that something is being edited here."""
+        """A `text` of type `str` is read-only. `is_marked` draws a bar to show that something is being edited here."""
         super().__init__(parent)
         self._theme = theme
         self._is_marked = is_marked
@@ -106,7 +106,7 @@ class FileEditor(QPlainTextEdit):
         self.document().setModified(self._is_restored)
 
     def _place(self) -> None:
-        """Go to the requested line, but only once: later the user may have moved."""
+        """Go to the requested line, but only once, because the user may have moved since."""
         if not self._is_placed:
             self._is_placed = True
             self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))
@@ -123,5 +123,5 @@ class FileEditor(QPlainTextEdit):
 
 
 def _is_own(key: QKeyEvent) -> bool:
-    """Whether an editor with the focus has this key, also where the window has a shortcut for it."""
+    """Whether this key belongs to the focused editor even if the window has a shortcut for it."""
     return key.matches(QKeySequence.StandardKey.Save) or key.key() == Qt.Key.Key_Escape

@@ -46,7 +46,7 @@ _tr = partial(QCoreApplication.translate, "FileDecisions")
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
 _REDRAW_INTERVAL_MS = 100
-"""A decision about 1,000 files comes as 1,000 events, each of which would redraw all files."""
+"""The least time between redraws: a decision about 1,000 files comes as 1,000 events, each redrawing all files."""
 
 
 class ReviewContent(QWidget):
@@ -208,9 +208,9 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
-        """Show the changes of this call, in the file at `path` if given; return whether it changed anything.
+        """Show the changes that this call made, in the file at `path` if given. Return whether there are any to show.
 
-        The user's changes have no call: `turn` identifies them instead.
+        The user's changes have no call; `turn` identifies them instead.
         """
         record = self._reviewed.record_of_call(call_id, path, turn)
         if record is None:
@@ -225,8 +225,8 @@ class ReviewContent(QWidget):
     # -- what was changed elsewhere --
 
     def _look_at_jobs(self) -> None:
-        """Have the session record now what background commands have changed; otherwise it does so only when
-        they end.
+        """Have the session record now what running background commands have changed so far. Otherwise it does so only
+        when they end.
         """
         if any(job.state == "running" for job in self._reviewed.transcript.session.jobs):
             self._decisions.submit(LookAtChanges())
@@ -330,7 +330,7 @@ class ReviewContent(QWidget):
             self._decisions.undo_file(file, reason=reason)
 
     def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...] | None = None) -> None:
-        """Carry out a choice about these hunks or all, unless the diff of the previous file is still shown."""
+        """Carry out a choice about these hunks (None: all). Ignored while the previous file's diff is still shown."""
         file, submit = self._listing.files.current_file, self._decisions.submit
         keys = self._pane.review.hunks.keys if keys is None else keys
         if file is None or self._pane.shown_path != file.path:

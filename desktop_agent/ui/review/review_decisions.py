@@ -1,7 +1,7 @@
 """Decisions in the review that take more than one op, and the questions before an undo.
 
-It asks about hunks that the user decided to keep, and about changes that are not the agent's. Both are judged by hunk.
-Each question is answered with one of its buttons; closing it undoes nothing.
+The questions are about hunks that the user decided to keep, and about changes that are not the agent's. Both are judged
+by hunk. Each question is answered with one of its buttons; closing it undoes nothing.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class Resolution(NamedTuple):
     purpose: Direction
     outcome: FileOutcome
     like: FileImage | None = None
-    """The version whose kind of file to write, when a whole version is chosen; None keeps the kind."""
+    """The chosen version, if a whole version was chosen: its kind of file is written. None keeps the kind."""
 
 
 class _Question(QMessageBox):
@@ -114,8 +114,8 @@ def ask_about_others(
 ) -> None:
     """Ask whether to also undo changes that are not the agent's, naming their authors; then call `undo`.
 
-    Its argument says whether those changes are undone, too. If everything is the agent's, `undo` is called without a
-    question. `can_part` is false if one cannot be undone without the other.
+    The argument of `undo` says whether those changes are undone, too. If all changes are the agent's, `undo` is called
+    without a question. `can_part` is false if the agent's changes cannot be undone without the others.
     """
     if all(file.is_agents for file in files):
         undo(False)
@@ -223,7 +223,7 @@ class UndoWithCare(NamedTuple):
         return [file for file in files if file.state != "undone" and transcript.changed.kept.get(file.path)]
 
     async def _judged(self, file: ChangedFile, selection: ChangeSelection) -> Kept:
-        """Compare the file and find its kept hunks. If it cannot be read, it counts as kept."""
+        """Compare the file and find its kept hunks. A file that cannot be read counts as kept."""
         kept = self.transcript.changed.kept[file.path]
         try:
             diff = await self._diff(file.standing)
@@ -239,7 +239,7 @@ class UndoWithCare(NamedTuple):
         return Kept(file, len(theirs), undecided)
 
     async def _kept_elsewhere(self, file: ChangedFile, diff: FileDiff, kept: set[HunkKey]) -> set[HunkKey]:
-        """Return the hunks that share lines with what is kept in another comparison of the file.
+        """Return the hunks of `diff` that share lines with those in `kept`, which are of other comparisons of the file.
 
         A hunk that was kept in the review of a turn can be part of a hunk in the review of the session, and vice versa.
         """
@@ -299,7 +299,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 class ReviewDecisions(QObject):
-    """Turns file decisions into ops, if needed after a comparison, a request to git or a question to the user."""
+    """Turns decisions about files into ops; if needed, only after a comparison or an answer from git or the user."""
 
     problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
 
@@ -346,7 +346,7 @@ class ReviewDecisions(QObject):
     def undo_file(
         self, file: ChangedFile, *, keys: Sequence[HunkKey] = (), authors: Collection[Author] = (), reason: str = ""
     ) -> None:
-        """Undo the session's changes in a file, or these hunks; ask first if some may not be the agent's.
+        """Undo the session's changes in a file, or only these hunks. Ask first if some of them may not be the agent's.
 
         `authors` are the authors of the hunks if several changed the file.
         """
@@ -371,7 +371,7 @@ class ReviewDecisions(QObject):
         ask_about_others([owned_by_records(file.path, standing)], self._parent, undo, can_part=not keys)
 
     def settle(self, resolution: Resolution) -> None:
-        """Write the user's resolution of a conflict. That completes the undo or redo it came from."""
+        """Write the user's resolution of a conflict, which completes the undo or redo that ran into the conflict."""
         self.submit(
             WriteFile(
                 path=resolution.path,
@@ -386,7 +386,7 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """Restore git's version of files, or of one's hunks; ask first if some changes are not the agent's."""
+        """Restore git's version of files, or of hunks of one file. Ask first if some changes are not the agent's."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 

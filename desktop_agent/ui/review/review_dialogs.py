@@ -1,4 +1,4 @@
-"""The dialogs of the review panel: sending comments, undoing with a message, and files that an undo left unchanged."""
+"""The dialogs of the review panel: to send comments, to undo with a message, and about files that an undo left."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -67,7 +67,7 @@ class CommentsDialog(QDialog):
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
-        """List these comments; if there are none, nothing is left to send, and the dialog closes."""
+        """List these comments. If there are none, the dialog closes, because nothing is left to send."""
         if not comments:
             self.reject()
             return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PAUSE_MS = 4
-"""The pause between two steps, so that the event loop can handle other events."""
+"""The pause between two steps of making the content, so that the event loop can handle other events."""
 
 
 class ReviewPanel(QWidget):
@@ -68,9 +68,9 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty)
 
     def prepare(self, then: Callable[[], object] = lambda: None) -> None:
-        """Make the widgets for the first change, step by step. Import `content` first, in a thread.
+        """Make the widgets for the first change, step by step. Import the module of `content` in a thread first.
 
-        `then` is called when everything is made, either step by step or because it was needed earlier.
+        `then` is called once everything is made, be it step by step or at once because it was needed earlier.
         """
         if self.content is None and not self._is_preparing:
             self._is_preparing = True
@@ -98,7 +98,7 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def wait_for_preparation(self) -> None:
-        """Show no changes and do not ask git until `prepare` has made everything.
+        """Do not show changes and do not ask git until `prepare` has made everything.
 
         Making it all at once takes two frames or more, and starting git would delay the window's first paint.
         """

@@ -32,7 +32,7 @@ from desktop_agent.ui.review.diff_source import FileDiffs, GitSource, GitState, 
 
 
 class BothSources:
-    """`FileDiffs` that ask the ledger or git, depending on where the changes come from."""
+    """Implements `FileDiffs` by asking the ledger or git, depending on where the changes come from."""
 
     def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
         self._ledger = ledger
@@ -88,7 +88,7 @@ class GitListing(QObject):
             self._spawn(self._look(self._git, self._looks))
 
     def load(self, baseline: ReviewBaseline) -> None:
-        """Files of the same baseline stay listed until the answer arrives."""
+        """Ask git for the files of this baseline. If they are listed already, they stay so until the answer arrives."""
         if self._git is None:
             return
         self._questions += 1
@@ -119,13 +119,13 @@ class GitListing(QObject):
 
 
 _KEYED_AT_ONCE = 200
-"""The keys of this many edits take less than a millisecond; those of more are computed in a thread."""
+"""Up to this many edits, their keys take less than a millisecond. Those of more edits are computed in a thread."""
 
 
 class NetCounts(QObject):
     """Compares the requested files one after the other, and caches the results.
 
-    Adding up the counts of single changes would count lines that were changed twice more than once.
+    A comparison is needed because the sum of the counts of single changes has a line that was changed twice two times.
     """
 
     changed = Signal()
@@ -143,7 +143,7 @@ class NetCounts(QObject):
         return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:
-        """Forget everything: from now on the ids of changes belong to another session."""
+        """Forget all results, because from now on the ids of changes belong to another session."""
         self._known = {}
         self._wanted = []
 
@@ -181,7 +181,7 @@ class NetCounts(QObject):
 
 
 def _compare(diff: FileDiff) -> Compared:
-    """Return the keys of the hunks and the line counts of the hunks in force; if all are undone, of all of them."""
+    """Return the keys of all hunks, and the line counts of those in force, or of all hunks if none is in force."""
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)
     if not undone or len(undone) == len(keys):
@@ -193,7 +193,7 @@ def _compare(diff: FileDiff) -> Compared:
 
 
 class Reviewed:
-    """The transcript seen through a baseline."""
+    """The changes of a transcript that are within a baseline."""
 
     def __init__(self, git: GitListing, counts: NetCounts) -> None:
         self._git = git
@@ -226,7 +226,7 @@ class Reviewed:
         return [file for file in self.files if needs_comparison(file, self.kept(file))]
 
     def state(self) -> object:
-        """Return everything that the display depends on."""
+        """Return a value that changes with everything that the display depends on."""
         transcript = self.transcript
         kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()]
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
@@ -256,7 +256,7 @@ class Reviewed:
         return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
     def record_behind(self, file: ChangedFile) -> ChangeRecord | None:
-        """Return the newest change of this file by a tool call: in the baseline, or in the session for git's files."""
+        """Return the newest change of this file by a tool call in the baseline; for git's files, in the session."""
         records = self.transcript.changes.values() if file.is_git else file.standing
         found = [record for record in records if record.call_id and record.change.path == file.path]
         return found[-1] if found else None

@@ -25,7 +25,7 @@ class BarState(NamedTuple):
     decided: int = 0
     total: int = 0
     standing: int = 0
-    """How many can be undone."""
+    """How many files have changes that can be undone."""
     scope: Scope = "turn"
     is_running: bool = False
     comments: int = 0
@@ -34,7 +34,7 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Offers decisions about all listed files. Its public buttons are connected where they take effect."""
+    """Offers decisions about all listed files. Its public buttons are connected by the classes that carry them out."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -29,9 +29,9 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):
-    """Base, wanted and yours as bytes (`None`: absent), with facts to show.
+    """The three versions of a file in conflict (base, wanted and yours) as bytes, with facts to show. None is absent.
 
-    `three` is set if they can be merged line by line; `pair` is set if they cannot but two of them are texts.
+    `three` is set if they can be merged line by line; `pair` is set if they cannot, but two of them are texts.
     """
 
     contents: tuple[bytes | None, ...]
@@ -123,7 +123,7 @@ _MOST_NAMED = 6
 
 
 class _File(Struct):
-    """A file that was left alone: what is shown of it, and what came of it."""
+    """A file that the undo or redo left unchanged: its page and versions once they are made, and how it was settled."""
 
     outcome: FileOutcome
     page: QWidget | None = None

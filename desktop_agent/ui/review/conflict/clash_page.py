@@ -51,10 +51,10 @@ def names_of(purpose: Direction, clash: Clash) -> Names:
 
 
 def named_by(makers: Sequence[Maker]) -> tuple[str, str] | None:
-    """Return the names for the work of these makers, if all are of one kind.
+    """Return two names for what these makers wrote, if all makers are of one kind.
 
-    The first is for a sentence, as in “Undo conflicts with turn 3”, the second is a version's title. `None` if there
-    are no makers, or several kinds.
+    The first name is for a sentence, as in “Undo conflicts with turn 3”; the second is a version's title. `None` if
+    there are no makers, or several kinds of them.
     """
     kinds = {maker.by for maker in makers}
     if len(kinds) != 1:

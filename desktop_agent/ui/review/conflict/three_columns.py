@@ -32,7 +32,7 @@ class Look(NamedTuple):
 
 
 class ThreeRows:
-    """Knows the lines in each row, and marks them according to what the user decides about the clashes."""
+    """Knows each version's line in each row, and how to mark it after the user's decisions about the clashes."""
 
     def __init__(self, three: ThreeWay) -> None:
         self.three = three

@@ -14,21 +14,21 @@ from desktop_agent.ui.review.diff.diff_words import summary
 _tr = partial(QCoreApplication.translate, "DiffDocument")
 
 MIN_SIDE_BY_SIDE_WIDTH = 440
-"""In a narrower view two columns would show no code: the diff is unified even if side by side was chosen."""
+"""The least width for two columns, in pixels. A narrower view shows a unified diff whatever mode was chosen."""
 NARROW_SIDE_BY_SIDE_WIDTH = 800
-"""In a narrower view lines of code do not fit into two columns: it is side by side only if the user chose that."""
+"""The width in pixels below which lines of code do not fit in two columns, so that only the user's choice makes two."""
 
 
 class DiffDocument:
-    """Holds one diff as rows, in the chosen mode or the one that fits. `width` returns the available width
-    in pixels.
+    """Holds one diff as rows, side by side or unified: as the user chose, or as it fits. `width` returns the available
+    width in pixels.
     """
 
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width
         self._is_mode_chosen = False
         self.has_heads = False
-        """Whether what changed besides lines has a bar to decide about."""
+        """Whether a change of something other than lines has a bar of its own, so that the user can decide about it."""
         self.wanted_mode: RowMode = "side_by_side"
         self.diff: FileDiff | None = None
         self.rows = DiffRows(_NO_DIFF, "side_by_side")
@@ -64,14 +64,14 @@ class DiffDocument:
         return "unified" if is_tight and not self._is_mode_chosen else self.wanted_mode
 
     def show(self, diff: FileDiff | None, *, keep_folds: bool) -> None:
-        """Show this diff. With `keep_folds`, it is another state of the same file, and unfolded lines stay unfolded."""
+        """Show this diff. With `keep_folds`, for another state of the same file, unfolded lines stay unfolded."""
         opened = self.rows.opened if keep_folds else frozenset[int]()
         self.diff = diff
         self.heading, self.detail = summary(diff) if diff else (_tr("Nothing to show"), "")
         self._build(diff or _NO_DIFF, self.fitting_mode(), opened)
 
     def choose_mode(self, mode: RowMode) -> None:
-        """Choose a mode, which takes effect with the next call of `fit`."""
+        """Choose a mode. It takes effect with the next call of `fit`."""
         self.wanted_mode = mode
         self._is_mode_chosen = True
 
@@ -100,7 +100,7 @@ class DiffPosition(NamedTuple):
 
 
 class DiffSelection(NamedTuple):
-    """A selection from `anchor`, its start, to `caret`; in a unified diff it has no side and includes all lines."""
+    """A selection from `anchor`, where it began, to `caret`. In a unified diff it has no side and includes both."""
 
     side: LineSide | None
     anchor: DiffPosition
@@ -140,7 +140,7 @@ class DiffSelection(NamedTuple):
 
 
 def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:
-    """Return the line that a row shows in the pane of `side`; None as side means the only pane."""
+    """Return the line that a row shows in the pane of `side`. In a unified diff `side` is None, for its only pane."""
     if side != "old" and row.new is not None:
         return "new", row.new
     if side != "new" and row.old is not None:

@@ -26,10 +26,10 @@ _SIGN_WIDTH = 14
 
 
 class Geometry:
-    """The heights of rows: lines are `row_height` high, bars a little more. Notes have a separate bar at the top.
+    """The heights of rows. Lines are `row_height` high, bars a little higher. Notes have a separate bar at the top.
 
-    A row can have a block for other content below it: `blocks` maps rows to the heights of their blocks. Blocks are
-    looked up separately from the rows, so that another block costs nothing per line.
+    A row can have a block below it, which holds other content: `blocks` maps rows to the heights of their blocks.
+    Blocks are looked up separately from the rows, so that another block costs nothing per line.
     """
 
     def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
@@ -82,7 +82,7 @@ class Geometry:
 
 
 class Pane(NamedTuple):
-    """One column of text with its gutter. The only pane of a unified diff has no side of its own."""
+    """One column of text with its gutter. The only pane of a unified diff shows both sides, so its `side` is None."""
 
     side: LineSide | None
     left: int
@@ -150,7 +150,7 @@ class DiffScroller:
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
-        """Place the rows. `blocks` returns the heights of the blocks by row; it is called when the panes are known."""
+        """Place the rows. `blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.digit_width)

@@ -123,7 +123,7 @@ class DiffSearch:
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff
         self._texts: dict[LineSide, tuple[str, list[int]]] = {}
-        """All lines of a side as one string, which is searched in C, and where each of them starts."""
+        """All lines of a side as one string, which is searched in C, and the offset at which each line starts."""
 
     def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
         wanted = lowered(needle.partition("\n")[0])
@@ -149,7 +149,7 @@ class DiffSearch:
 
 
 MAX_MATCHES = 2_000
-"""How many matches are counted on each side."""
+"""How many matches are counted on each side at most."""
 
 
 class DiffFinder(QObject):

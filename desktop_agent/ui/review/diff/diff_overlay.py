@@ -14,11 +14,11 @@ class DiffOverlay(QObject):
         """Show this diff from now on; its rows are not laid out yet."""
 
     def block_heights(self) -> dict[int, int]:
-        """Return the height of the block below each row, in pixels by row."""
+        """Return the heights in pixels of the blocks that this overlay has below rows, by row."""
         return {}
 
     def place(self) -> None:
-        """Place widgets: the rows have moved."""
+        """Place the overlay's widgets anew, because the rows have moved."""
 
     def decorate(self, scene: Scene) -> Scene:
         """Return the scene with this overlay's additions. Called for each frame."""
@@ -29,7 +29,7 @@ class DiffOverlay(QObject):
         return words
 
     def hide(self) -> None:
-        """Stop what is going on: the diff is no longer visible."""
+        """Stop the current action, because the diff is no longer visible."""
 
     def takes(self, action: str) -> bool:
         """Whether this overlay handles a diff key's action, taking precedence over the window's shortcuts."""

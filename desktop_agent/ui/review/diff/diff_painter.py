@@ -35,7 +35,7 @@ _LABEL_GAP = 8
 
 
 class Bars(NamedTuple):
-    """The state of the bars besides their rows: their hunks' decisions, and pictures of their buttons by state."""
+    """What bars show besides what is in their rows: decisions about their hunks, and pictures of buttons by state."""
 
     decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
@@ -76,7 +76,7 @@ class Scene(NamedTuple):
     scroll: QPoint
     selection: DiffSelection | None
     current_row: int | None
-    """The marked row; `None` without focus."""
+    """The marked row; `None` while the view does not have the focus."""
     hovered_row: int | None
     bars: Bars | None = None
     """The decisions about the hunks; `None` if there is nothing to decide."""
@@ -104,7 +104,7 @@ class _Shown(NamedTuple):
 
 
 class DiffPainter:
-    """Paints rows and bars with the theme's colours and fonts; replaced when those change."""
+    """Paints rows and bars with the theme's colours and fonts. A new painter is made when those change."""
 
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
@@ -127,12 +127,12 @@ class DiffPainter:
         self._colours: dict[str, QColor] = {}
         self._tag_metrics = QFontMetricsF(self._bar_font)
         self._last_tag = ("", 0.0)
-        """The tag and its width. In a file of long lines, all have the same tag."""
+        """The last painted tag and its width, cached because in a file of long lines all lines have the same tag."""
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
         self.put_off: set[int] = set()
         """Rows to repaint because their changed words were not found within the time budget."""
         self.widest = 0.0
-        """The widest text painted: tabs and non-Latin letters are wider than the number of characters suggests."""
+        """The width of the widest text painted: tabs and non-Latin letters are wider than their number suggests."""
 
     def clear(self) -> None:
         self._layouts.clear()
@@ -288,7 +288,7 @@ class DiffPainter:
         return QRect(left, top, pane.right - left, height)
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
-        """Paint backgrounds and gutters, then all texts with one clip: they scroll sideways under the gutter."""
+        """Paint backgrounds and gutters, then all texts with one clip, because texts scroll sideways under gutters."""
         shown: list[_Shown] = []
         painter.setFont(self._number_font)
         for line in lines:

@@ -24,7 +24,7 @@ from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
-"""How many lines of each side are measured for the width of a diff. It grows when a wider line is painted."""
+"""How many lines of each side are measured for the width of a diff. The width grows when a wider line is painted."""
 _OUTGOING_MS = 50
 _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
@@ -48,7 +48,7 @@ class DiffView(QAbstractScrollArea):
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
         self._left: tuple[int, QPoint] | None = None
-        """Row and scroll position of the diff that a message hides."""
+        """The marked row and the scroll position of the diff while a message hides it."""
         self.keys = PartKeys("diff", self)
         self.overlays: list[DiffOverlay] = []
         """The overlays, in the order in which they paint and get keys and mouse events."""
@@ -72,7 +72,8 @@ class DiffView(QAbstractScrollArea):
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start; `None` shows that there is nothing to show.
 
-        With `keep_place`, it is another state of the same file: the scroll position and the unfolded lines are kept.
+        With `keep_place`, the scroll position and the unfolded lines are kept, because this is another state of the
+        same file.
         """
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
@@ -96,7 +97,7 @@ class DiffView(QAbstractScrollArea):
         self.describe()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a message in place of a diff. The position in the diff is kept for another state of the same file."""
+        """Show a message in place of a diff. The position in the diff is kept in case the same file is shown next."""
         left = self._left or (self.navigation.row, self.scroller.position)
         self.show_diff(None)
         self._left = left
@@ -105,7 +106,7 @@ class DiffView(QAbstractScrollArea):
         self.viewport().update()
 
     def set_mode(self, mode: RowMode) -> None:
-        """Show the diff in this mode from now on, as far as the width allows; the lines in view stay in view."""
+        """Show diffs in this mode from now on wherever the width allows it. The lines in view stay in view."""
         self.document.choose_mode(mode)
         self._fit_mode()
 
@@ -338,7 +339,7 @@ class DiffView(QAbstractScrollArea):
         return True
 
     def _move(self, event: QKeyEvent) -> bool:
-        """Handle the keys that cannot be reconfigured; return whether the event was one."""
+        """Handle the keys that cannot be reconfigured; return whether the event was one of them."""
         navigation = self.navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()
         targets = {

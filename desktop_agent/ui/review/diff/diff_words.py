@@ -103,7 +103,7 @@ def notes_label(notes: tuple[str, ...]) -> str:
 
 
 def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
-    """Return the note on a line's end: its line ending if that changed, or that it has none."""
+    """Return the note on a line's end: which line ending it has if that changed, or that it has none."""
     lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
     if number is None:
         return ""

@@ -26,7 +26,7 @@ MAX_COLOURED_CHARS = 1_000
 
 
 Span = tuple[int, int, str]
-"""Characters `start:end` of a line, and the palette's name for their colour.
+"""The range `start:end` of characters in a line, and the palette's name for their colour.
 
 A plain tuple, because a long file has a hundred thousand of them: the garbage collector visits plain tuples of plain
 values only once, but named tuples each time.
@@ -69,7 +69,7 @@ SLICE_S = 0.002
 """How long to work before yielding to the event loop."""
 _LEXER_POLL_MS = 10
 _STILL_S = 0.04
-"""How long requests must pause before a lexer is imported: the import would halve the speed of scrolling."""
+"""How long no request must come before a lexer is imported: the import would halve the speed of scrolling."""
 
 _Chunk = tuple[LineSide, int]
 
@@ -86,7 +86,7 @@ class Lines(Protocol):
 
 
 class Highlighter(QObject):
-    """Finds the colours of the lines that were asked for last, and forgets them with the next file.
+    """Finds the colours of the lines that were requested last. All colours are forgotten when the next file is set.
 
     Signals:
         changed: more lines have colours now; carries a `Coloured`.
@@ -102,7 +102,7 @@ class Highlighter(QObject):
         self._wanted: list[_Chunk] = []
         self._steps: Iterator[dict[int, LineSpans]] | None = None
         self._search: BackgroundCall[Lexer | None] | None = None
-        """Looks for a lexer: importing the first one for a language takes up to 100 ms."""
+        """The search for a lexer, in a thread because importing the first one for a language takes up to 100 ms."""
         self._lexer: Lexer | None = None
         self._in_view: dict[LineSide, tuple[int, ...]] = {}
         self._still_since = 0.0
@@ -183,7 +183,7 @@ class Highlighter(QObject):
         return any(self._spans.get(chunk, {}).values())
 
     def _has_lexer(self) -> bool:
-        """Whether the lexer is available. Gives up if there will be none."""
+        """Whether the lexer is available. Drops all requests if the search has found that there is none."""
         if self._lexer is not None:
             return True
         if self._search is None:
@@ -202,7 +202,7 @@ class Highlighter(QObject):
 
 
 _REST_MS = 80
-"""The delay after the last typed letter; until then the previous colours stay."""
+"""The delay from the last typed letter until colours are updated. Until then the previous ones stay."""
 
 
 class _DocumentLines:
@@ -217,7 +217,7 @@ class _DocumentLines:
 
 
 class EditorColours(QObject):
-    """Colours an editor without a highlighter for its whole document, which would freeze on a long one."""
+    """Colours the visible lines of an editor. A highlighter of the whole document would freeze on a long one."""
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__(editor)

@@ -1,4 +1,4 @@
-"""A cache of laid-out lines of a diff and their changed words, found when they are first painted.
+"""A cache of the laid-out lines of a diff and of their changed words, both made when a line is first painted.
 
 Of a long line, only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, so a
 screen of such lines would freeze the window. The text outside the window is assumed to be as wide as plain letters.
@@ -113,7 +113,7 @@ class LineStyle:
 
 
 class LineLayouts:
-    """Lays out lines and caches them. The least recently used ones are evicted, because a screen holds only a few."""
+    """Lays out lines and caches them. A screen shows only a few, so the least recently used ones are evicted."""
 
     MAX_KEPT = 500
 
@@ -141,11 +141,11 @@ class LineLayouts:
 
 _MAX_KEPT: Final = 5_000
 BUDGET_S: Final = 0.004
-"""How long one paint may search for changed words. Those of long lines may have to wait for the next paint."""
+"""How many seconds one paint may search for changed words. Those of long lines may have to wait for the next paint."""
 
 
 class LineWords:
-    """Knows which words of a line differ from the line that replaced it."""
+    """Finds the words that differ between a line and the one that replaced it."""
 
     def __init__(self, budget_s: float = BUDGET_S) -> None:
         self._budget_s = budget_s

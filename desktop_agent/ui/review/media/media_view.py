@@ -146,7 +146,7 @@ class VersionFacts(Struct, frozen=True):
 
 
 class BinaryFacts(Struct, frozen=True):
-    """Two versions (`None`: absent), and the bytes where they first differ."""
+    """Facts about two versions (`None` if one is absent), and the bytes around the place where they first differ."""
 
     before: VersionFacts | None
     after: VersionFacts | None
@@ -336,7 +336,7 @@ class BinaryView(QWidget):
 MediaKind = Literal["image", "notebook", "binary"]
 
 _TEXT_SUFFIXES = (".svg", ".ipynb")
-"""Files whose text can also be shown in another form."""
+"""The suffixes of text files that can also be shown in another form."""
 
 
 def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -> MediaKind | None:
@@ -361,7 +361,7 @@ def may_be_media(diff: FileDiff) -> bool:
 
 
 def _is_drawn(path: str, found: FileType) -> bool:
-    """Whether it is shown as a picture. A web page can begin with an SVG, so SVG also needs the suffix."""
+    """Whether the file is shown as a picture. A web page can begin with an SVG, so an SVG also needs the suffix."""
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
@@ -391,8 +391,8 @@ class MediaStack(QWidget):
     switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        """Pass the text view to `hold`. It should already be a child of this widget: Qt polishes a reparented widget
-        again.
+        """Pass the text view to `hold`. It should be a child of this widget before, because Qt would style it again if
+        it were reparented.
         """
         super().__init__(parent)
         self._theme = theme
@@ -457,7 +457,7 @@ class MediaStack(QWidget):
         self._show(None, has_text=True)
 
     async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
-        """Show this change (`None`: absent) in its best form. Does nothing if another one is requested meanwhile."""
+        """Show this change in its best form, unless another is requested meanwhile. An absent version is `None`."""
         self._request += 1
         request = self._request
         found = await _best_form(diff, before, after)

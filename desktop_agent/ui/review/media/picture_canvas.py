@@ -36,7 +36,7 @@ _GRIP = 12
 
 
 class PicturePainter:
-    """Paints the visible parts of the pictures on a viewport. Only those pixels cost time."""
+    """Paints the visible parts of the pictures on a viewport. Pixels out of view cost no time."""
 
     def __init__(self, theme: Theme, canvas: "PictureCanvas") -> None:
         self._theme = theme
@@ -48,7 +48,7 @@ class PicturePainter:
         self._squares = QPixmap()
 
     def paint(self, area: QRect, split: float) -> None:
-        """Paint `area`; `split` is the position of the swipe, or how transparent the newer version is."""
+        """Paint `area`. `split` is the position of the swipe, or the transparency of the newer version."""
         with QPainter(self._viewport) as painter:
             painter.fillRect(area, self._theme.colour("sunken"))
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
@@ -253,7 +253,7 @@ class PictureCanvas(QAbstractScrollArea):
         return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
 
     def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
-        """Return the rectangle of a picture. The top left corners of both coincide, which suits a cropped picture."""
+        """Return the rectangle of a picture. Both versions share the top left corner, which suits a cropped picture."""
         return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
 
     def whole(self) -> QRectF:
@@ -265,7 +265,7 @@ class PictureCanvas(QAbstractScrollArea):
         return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
 
     def _offset(self) -> QPointF:
-        """Return a pane's top left corner relative to its pictures'; negative if they are smaller."""
+        """Return the pane's top left corner relative to that of its pictures; negative if the pictures are smaller."""
         pane, extent = self.panes()[0], self._extent() * self.scale
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2

@@ -22,14 +22,14 @@ MAX_PIXELS = 64_000_000
 MAX_SVG_BYTES = 1_000_000
 MAX_SVG_ELEMENTS = 20_000
 MAX_EDGE = 6_000
-"""How long an edge may be, in pixels. A picture with a longer one is scaled down when it is decoded."""
+"""The longest edge of a picture, in pixels. One with a longer edge is scaled down when it is decoded."""
 PREVIEW_EDGE = 1_600
-"""The longest edge of a preview, in pixels: it replaces a picture larger than its place, quickly and smoothly."""
+"""The longest edge of a preview, in pixels. A preview is painted where a picture is larger than its place."""
 
 _MAX_DECODED_MB = 512
-"""64 million pixels of 16 bits a channel."""
+"""The most memory for one picture, in megabytes: enough for 64 million pixels with 16 bits a channel."""
 _MAX_CONVERTED_PIXELS = 4_000_000
-"""Larger pictures are converted only where visible, when painted: converting more would block the window's thread."""
+"""Pictures with more pixels are converted when painted, and only where visible, so as not to block the window."""
 _SVG_EDGE = 1_024
 """Drawings are rendered at least this large, in pixels, so that the user can zoom in."""
 

@@ -56,7 +56,7 @@ def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
 
 
 def anchor_of_change(rows: DiffRows, row: int) -> CommentAnchor:
-    """Return the lines of the change whose bar is at `row`: the new ones, or the old ones if there are no new ones."""
+    """Return the lines of the change whose bar is at `row`: its new lines, or its old ones if it has no new ones."""
     hunk = rows.hunk(row)
     if hunk is None:
         return CommentAnchor("new", 0, 0)
@@ -180,9 +180,9 @@ class CommentCard(QWidget):
 _MIN_LINES = 2
 _MAX_LINES = 10
 _FRAME_HEIGHT = 24
-"""How much higher the field is than its lines, in pixels: borders, padding and margins."""
+"""The height of the field's borders, padding and margins, in pixels."""
 _REST_HEIGHT = 70
-"""The heading, the buttons and the spacing, in pixels."""
+"""The height of the heading, the buttons and the spacing, in pixels."""
 
 
 class CommentEditor(QWidget):
@@ -304,7 +304,7 @@ class CommentOverlay(DiffOverlay):
         self._blocks: list[_Block] = []
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
-        """The heights of cards by text and width: wrapping text is the most expensive step here."""
+        """The heights of cards by text and width, cached because wrapping text is the most expensive step here."""
         self._plus: tuple[int, Pane] | None = None
         self._gutter_from: int | None = None
 
@@ -528,5 +528,5 @@ class CommentOverlay(DiffOverlay):
 
 
 def _draft_key(comment: LineComment) -> tuple[str, CommentAnchor]:
-    """Return the key of a draft: a new comment, which has no text, is identified by its lines, others by their id."""
+    """Return the key of a comment's draft: for a new comment, which has no text, its lines; for others their id."""
     return comment.id if comment.text else "", CommentAnchor(comment.side, comment.start, comment.end)

@@ -1,4 +1,4 @@
-"""A diff to decide about and comment on, and its moved lines, which are found after the diff was painted."""
+"""A diff to decide about and comment on. Its moved lines are found after it was painted."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
 
 _MAX_LINES_AT_ONCE = 5_000
-"""This many changed lines take a few ms; in a thread they would take the window longer, waiting for the GIL."""
+"""Up to this many changed lines, the search takes a few ms. In a thread, the window would wait longer for the GIL."""
 
 
 _NO_MOVES = Moves(())
@@ -38,7 +38,7 @@ class MovedLines(DiffOverlay):
         self._timer.timeout.connect(self._poll)
 
     def block_at(self, row: int) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block that contains a row, and the row's side of it."""
+        """Return the moved block that contains a row, and the side of the diff on which it does."""
         shown = self._view.document.rows[row]
         if shown.kind in ("context", "hunk", "gap"):
             return None

@@ -28,8 +28,8 @@ _ACTIONS = ("keep", "undo", "redo")
 class HunkActions(QWidget):
     """Offers the actions for one hunk.
 
-    A diff has two of these widgets: for the marked hunk and for the hovered one. All other bars have pictures of them,
-    so that a thousand hunks cost no more than two.
+    A diff has two of these widgets, one for the marked hunk and one for the hovered one. All other bars show pictures
+    of them, so that a thousand hunks cost no more than two.
     """
 
     chosen = Signal(str)  # a `HunkChoice`
@@ -99,7 +99,7 @@ class HunkActions(QWidget):
         return picture
 
     def forget(self) -> None:
-        """Force all texts to be set again: fonts, colours or keys have changed."""
+        """Have all texts set again, because fonts, colours or keys have changed."""
         self._shown = None
 
     def sizeHint(self) -> QSize:
@@ -131,10 +131,10 @@ class HunkOverlay(DiffOverlay):
         self._view = view
         self._decided = HunkDecisions()
         self.decisions = HunkDecisions()
-        """The user's decisions, with the hunks that the diff itself marks as undone."""
+        """The user's decisions, plus the hunks that the diff itself marks as undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._can_revert = True
-        """Whether the buttons in the pictures show that hunks can be undone."""
+        """Whether the pictures of the buttons were made while hunks could be undone."""
         self._hovered: int | None = None
         self._pressed: QPushButton | None = None
         self._is_covered = False
