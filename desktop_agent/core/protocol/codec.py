@@ -58,7 +58,7 @@ def parts_of(value: object) -> Iterable[object]:
 
 
 def is_deeper_than(value: object, levels: int) -> bool:
-    """Whether objects and lists are nested in more than so many levels. Takes no stack: the value may be hostile."""
+    """Whether objects and lists are nested in more than `levels` levels. Not recursive: the value may be hostile."""
     level = [value]
     for _ in range(levels + 1):
         level = [inner for outer in level for inner in parts_of(outer)]
@@ -71,7 +71,7 @@ _NESTED = (dict, list, tuple)
 
 
 class MalformedLineError(ValueError):
-    """A journal line is not a JSON object with a type, or lacks what its type requires."""
+    """A journal line is not a JSON object with a type, or lacks something that its type requires."""
 
 
 def encode_event(event: Event) -> JsonObject:
@@ -118,13 +118,13 @@ def _encode_blocks(blocks: Iterable[Struct]) -> list[JsonObject]:
 
 
 def _tag_last(fields: JsonObject, tag: str) -> JsonObject:
-    """Move the tag, which msgspec writes first, to the end, where journals have always had it."""
+    """Move the tag, which msgspec writes first, to the end, where it has always been in journals."""
     fields[tag] = fields.pop(tag)
     return fields
 
 
 def _lists_for_tuples(value: object) -> object:
-    """Replace all tuples by lists, as in parsed JSON; objects are changed in place."""
+    """Replace all tuples by lists, so that the value is like parsed JSON. Objects are changed in place."""
     # Most parts are texts and numbers: a call for each of them would double the time.
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
@@ -146,7 +146,7 @@ _EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_config__.tag: kind for 
 
 
 def _explain(error: ValidationError) -> str:
-    """Return the problem as `field: message`, without echoing the value."""
+    """Return the problem as `field: message`. The value is not repeated."""
     message, has_place, place = str(error).rpartition(" - at `$.")
     if not has_place:
         return place

@@ -1,7 +1,7 @@
 """Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
 
 Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
-Live events exist only while something runs: a durable event later repeats their whole content.
+Live events exist only while something runs, because a durable event later repeats their whole content.
 """
 
 import re
@@ -113,7 +113,7 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
-    """The identity of the folder at `workspace`, so that another folder is not mistaken for it later."""
+    """The identity of the folder at `workspace`. By it, another folder that is later at this path is recognised."""
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ class SessionForked(DurableEvent, frozen=True, kw_only=True):
 
     source: SessionId
     title: str
-    """The title of the source at that time."""
+    """The title that the source had when it was copied."""
     before_turn: int | None = None
     """The first turn that was left out; None when everything was copied."""
 
@@ -161,7 +161,7 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
 
 
 IMPORTED_WORDS = "imported_words"
-"""The code of a notice whose detail a person wrote in the program that a conversation was imported from."""
+"""The code of a notice whose detail was written by a person, in the program from which the session was imported."""
 
 
 class Notice(DurableEvent, frozen=True, kw_only=True):
@@ -188,7 +188,7 @@ class Queued(DurableEvent, frozen=True, kw_only=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     is_steering: bool = False
-    """Whether it waits only for the next request of the turn, or for the turn's end if there is none."""
+    """Whether it waits only for the turn's next request. If there is none, it waits for the turn's end."""
     before: PromptId = ""
     """The waiting prompt that it comes before; empty if it comes last."""
 
@@ -233,7 +233,7 @@ class MessageDone(DurableEvent, frozen=True, kw_only=True):
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
     mended: tuple[Flaw, ...] = ()
-    """Flaws of the answer that were mended; each is named once in a session."""
+    """Flaws of the answer that were mended. Each kind is named once in a session."""
 
 
 class UsageReported(DurableEvent, frozen=True, kw_only=True):
@@ -244,7 +244,7 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     model: ModelRef | None = None
     """The model that answered; `None` in a journal from before prices were recorded."""
     is_aside: bool = False
-    """Whether the request was not part of the conversation, so that it says nothing about how full the context is."""
+    """Whether the request was not part of the conversation. It then says nothing about how full the context is."""
     cache_miss: CacheMiss | None = None
 
 
@@ -255,9 +255,9 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     reason: TurnEndReason
     requests: int
     duration_s: Finite
-    """How long it worked, or a lower bound if it `is_cut_off`; 0 if not known."""
+    """How long the turn worked. A lower bound if it `is_cut_off`; 0 if not known."""
     is_cut_off: bool = False
-    """Whether the application ended during the turn; then the next opening recorded this."""
+    """Whether the application ended during the turn. If so, this was recorded at the next opening."""
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
@@ -273,13 +273,13 @@ class Compacted(DurableEvent, frozen=True, kw_only=True):
     through_turn: int
     summary: Summary
     focus: str = ""
-    """What the user asked to keep above all."""
+    """What the user wants the summary to keep above all."""
     is_automatic: bool = False
     tokens_before: int = 0
     tokens_after: int = 0
-    """The estimated tokens of the whole request afterwards, like `tokens_before`."""
+    """How many tokens the whole request has afterwards; an estimate, like `tokens_before`."""
     shortened: tuple[CallId, ...] = ()
-    """Kept calls of whose results the model sees only the beginning and the end from now on."""
+    """Calls that are kept, but of whose results the model sees only the beginning and the end from now on."""
 
 
 class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
@@ -349,7 +349,7 @@ class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: Finite
-    """How long it took, without the time spent waiting for the user."""
+    """How long the call took, not counting the time it waited for the user."""
 
 
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
@@ -389,7 +389,7 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
 ChangePurpose = Literal["apply", "undo", "redo"]
 
 REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
-"""The notice codes of an undo or redo that was not carried out. Each ends with such a notice, or with its record."""
+"""The notice codes of an undo or redo that was not carried out. Each undo or redo ends with one, or with its record."""
 
 
 class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
@@ -403,9 +403,9 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
-    """For a command, whose changes are not known before: the snapshot that reveals them afterwards."""
+    """Set for a command, whose changes are not known before it runs: the snapshot that reveals them afterwards."""
     is_background: bool = False
-    """Whether the command goes on in the background: its changes are looked for repeatedly, until a last time."""
+    """Whether the command runs in the background, so that its changes are looked for repeatedly until it has ended."""
     author: Author = "shell"
     """The author of the changes that the snapshot will reveal."""
 
@@ -423,9 +423,9 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries of the git repository that the call moved or dropped."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
+    """Files outside the workspace, and files of git's own, that the call destroyed. Only a recovery puts them back."""
     is_recoverable: bool = False
-    """Whether the command was a destructive one, and a safety copy was made before it ran."""
+    """Whether the command was destructive and a safety copy was made before it ran."""
     is_last_look: bool = False
     """Whether a background command has ended, so that no more changes of it will come."""
 
@@ -437,13 +437,13 @@ class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
     change_ids: tuple[ChangeId, ...]
     outcomes: tuple[FileOutcome, ...]
     changes: tuple[FileChange, ...] = ()
-    """What was written, as ledger entries by `undo`, each with what it reverts."""
+    """What was written, as changes by `undo`. Each says which earlier change it reverts."""
     reason: str = ""
     """The user's message to the model."""
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that were put back."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that were put back."""
+    """Files outside the workspace, and files of git's own, that were put back."""
 
 
 class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
@@ -547,7 +547,7 @@ class RetryWaitReported(Tagged, frozen=True, kw_only=True):
     turn: int
     is_waiting: bool
     delay_s: Finite = 0.0
-    """How long it waits from now, unless the user skips it; 0 when it no longer waits."""
+    """How long the wait lasts from now, unless the user skips it; 0 when it is over."""
 
 
 class ModelRequestReported(Tagged, frozen=True, kw_only=True):
@@ -555,17 +555,17 @@ class ModelRequestReported(Tagged, frozen=True, kw_only=True):
 
     turn: int
     request_id: str
-    """The same in both events of a request; new for each try."""
+    """Identifies the request in both of its events. Every try has a new one."""
     model: ModelRef
     state: Literal["sent", "answered", "failed", "stopped"]
-    """`stopped`: the answer was not waited for."""
+    """`stopped` means that the application did not wait for the answer."""
     purpose: RequestPurpose = "turn"
     fault: ProviderFault | None = None
     message_id: str = ""
     """The provider's id of the answer."""
     stop_reason: StopReason | None = None
     usage: Usage | None = None
-    """What it used; `usage_reported` records it again."""
+    """What the request used. The event `usage_reported` records the same again."""
 
 
 class JobsReported(Tagged, frozen=True, kw_only=True):
@@ -600,7 +600,7 @@ class CommandJudged(Tagged, frozen=True, kw_only=True):
     request: ApprovalRequest | None
     """The question as it would be asked about this command; `None` if it must not run."""
     digest: Digest | None = None
-    """What an answer to it must carry (`Allowed.judged`); `None` while the safety copy is still being determined."""
+    """What an answer to the question must carry (`Allowed.judged`); `None` until the safety copy is determined."""
     obstacle: str = ""
 
 
@@ -665,7 +665,7 @@ class EventLog(Protocol):
     """The only way to record and emit events."""
 
     async def record(self, event: KnownEvent) -> None:
-        """Write `event`, send it to the front end, then return. Raises `StorageError`: then the caller must not act."""
+        """Write `event`, send it to the front end, return. On a `StorageError` the caller must not act."""
         ...
 
     def emit(self, event: LiveEvent) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from desktop_agent.core.protocol.model import Answer, FormField, ServerQuestion
 
 LARGEST = 2**53
-"""The largest number that is exact in JSON as programs read it."""
+"""The largest whole number up to which programs that read JSON are exact."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
@@ -43,7 +43,7 @@ def mistake_in(field: FormField, answer: Answer | None) -> str:
 
 
 def number_in(field: FormField, written: str) -> Answer:
-    """Return the number that was written, or the text as it is, for which `mistake_in` then returns an error."""
+    """Return the number that was written. Text that is no number is returned as it is; `mistake_in` reports it."""
     try:
         return int(written) if field.kind == "integer" else float(written)
     except ValueError:

@@ -33,7 +33,7 @@ class SubmitPrompt(Tagged, frozen=True, kw_only=True):
 
     text: str
     include: tuple[str, ...] = ()
-    """Paths of files to attach, relative to the workspace or absolute; they can be outside of it."""
+    """Paths of files to attach, relative to the workspace or absolute. They may be outside the workspace."""
 
 
 class Unqueue(Tagged, frozen=True, kw_only=True):
@@ -100,11 +100,11 @@ class UndoChanges(Tagged, frozen=True, kw_only=True):
 
     selection: ChangeSelection
     reason: str = ""
-    """A message to the model, which learns of the undo with the next prompt."""
+    """A message to the model, which reads it, and learns of the undo, with the next prompt."""
     is_recovery: bool = False
-    """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
+    """Whether to put back branches, tags and stash entries, too, that the selected calls moved or dropped."""
     includes_others: bool = False
-    """Whether changes that are not the agent's are undone, too, because the user was asked."""
+    """Whether to undo changes that are not the agent's, too. The user must have been asked."""
     further: tuple[ChangeSelection, ...] = ()
     """More selections, for other files, to undo in the same step."""
 
@@ -118,11 +118,11 @@ class UndoDifferences(Tagged, frozen=True, kw_only=True):
 
     files: tuple[CommittedFile, ...]
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of the single file's difference."""
+    """Undo only these hunks of the difference of one file."""
     includes_others: bool = False
-    """Whether changes that are not the agent's are undone, too, because the user was asked."""
+    """Whether to undo changes that are not the agent's, too. The user must have been asked."""
     reason: str = ""
-    """A message to the model, which learns of the undo with the next prompt."""
+    """A message to the model, which reads it, and learns of the undo, with the next prompt."""
 
 
 class RedoChanges(Tagged, frozen=True, kw_only=True):
@@ -139,9 +139,9 @@ class RedoSteps(Tagged, frozen=True, kw_only=True):
     """
 
     steps: tuple[int, ...] = ()
-    """The undos, by the sequence numbers (`seq`) of their events; empty for the last one that was not taken back."""
+    """The undos, by the `seq` of their events; if empty, the last undo that was not taken back."""
     is_all: bool = False
-    """Whether to take back all undos that were not yet, at once."""
+    """Whether to take back, at once, all undos that were not taken back yet."""
     reason: str = ""
 
 
@@ -156,9 +156,9 @@ class WriteFile(Tagged, frozen=True, kw_only=True):
     content: bytes | None
     """The whole new content; `None` removes the file."""
     like: FileImage | None = None
-    """The kind and mode to write, even over something of another kind; without it, both stay as they are."""
+    """The kind and mode that the file gets, even if it had another kind. Without it, both stay as they are."""
     reverts: tuple[Reverted, ...] = ()
-    """The changes that then count as undone or redone."""
+    """The changes that count as undone or redone once the file is written."""
     purpose: Literal["edit", "undo", "redo"] = "edit"
 
 
@@ -173,7 +173,7 @@ class MoveFile(Tagged, frozen=True, kw_only=True):
     to: str
     expected: Digest
     is_folder: bool = False
-    """Whether a folder is to be moved; a file there does not match, and vice versa."""
+    """Whether a folder is to be moved. If what is there is of the other kind, nothing is done."""
 
 
 class MarkReviewed(Tagged, frozen=True, kw_only=True):
@@ -239,7 +239,7 @@ class Compact(Tagged, frozen=True, kw_only=True):
     """Summarise the conversation except its last turns, by asking the model. Refused while a turn is running."""
 
     focus: str = ""
-    """What to keep above all."""
+    """What the summary must keep above all."""
 
 
 class EditSummary(Tagged, frozen=True, kw_only=True):
@@ -295,9 +295,9 @@ class Shutdown(Tagged, frozen=True, kw_only=True):
     """Interrupt what runs, write what is pending, and close. The session accepts no ops after this."""
 
     when_idle: bool = False
-    """Whether to close only once no turn runs and no prompt waits for one. Until then ops are accepted."""
+    """Whether to close only when no turn runs and no prompt waits for one. Until then ops are accepted."""
     keeps_questions: bool = False
-    """Whether a turn that waits only for the user is left waiting: the next opening asks again."""
+    """Whether a turn that waits only for the user is not ended, so that the next opening asks again."""
 
 
 Op = (
@@ -345,7 +345,7 @@ class MalformedOpError(ValueError):
 
 
 def decode_op(fields: object) -> Op:
-    """Return the op that `fields`, read from JSON, describes. Raises `MalformedOpError` that names the field."""
+    """Return the op that `fields`, read from JSON, describes. Raises `MalformedOpError`, which names the field."""
     if not isinstance(fields, dict):
         raise MalformedOpError("an op is a JSON object")
     given = cast("JsonObject", fields)

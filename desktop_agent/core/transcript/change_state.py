@@ -1,8 +1,8 @@
-"""The recorded changes, which of them are undone, kept or commented on, and what else calls destroyed.
+"""The recorded changes; which of them are undone, kept or commented on; and what else calls destroyed.
 
-An undo is a step that can be taken back. It stays open while any change that it undid is still undone, however the
-others were redone. So the steps of a journal follow from its undos and redos alone, also in journals of versions that
-had no steps.
+An undo is a step that can be taken back. It stays open while any change that it undid is still undone, even if others
+were redone in another way. So the steps of a journal follow from its undos and redos alone, also in journals of
+versions that had no steps.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, Fold, UndoEntry
 
 Undone = frozenset[HunkKey] | None
-"""The hunks of a change that are undone; `None` for all of it."""
+"""The hunks of a change that are undone; `None` if the whole change is."""
 
 NOTHING: frozenset[HunkKey] = frozenset()
 
@@ -42,13 +42,16 @@ class StepPart(Struct, frozen=True):
     after: Undone
 
     def stands(self, now: Undone) -> bool:
-        """Whether anything that the step undid is still undone, given that `now` is undone of the change."""
+        """Whether anything that the step undid is still undone. `now` says what of the change is undone now."""
         if now is None:
             return True
         return bool(now - self.before if self.after is None else now & (self.after - self.before))
 
     def taken_back(self, now: Undone, every: Callable[[], frozenset[HunkKey]]) -> frozenset[HunkKey]:
-        """Return what stays undone of `now` without the step. `every` returns all hunks, if needed."""
+        """Return what remains undone when the step is taken back, of what is undone `now`.
+
+        `every` returns all hunks of the change; it is called only if they are needed.
+        """
         if now == self.after:
             return self.before
         if self.after is None:
@@ -57,18 +60,18 @@ class StepPart(Struct, frozen=True):
 
 
 class UndoStep(Struct, frozen=True):
-    """An undo that has not been taken back, or only in part."""
+    """An undo that has not been taken back yet, or only partly."""
 
     seq: int
-    """The sequence number of its event, which identifies it."""
+    """The sequence number of its event, by which the step is identified."""
     at: datetime
     outcomes: tuple[FileOutcome, ...]
     parts: tuple[StepPart, ...]
     writes: tuple[ChangeId, ...]
-    """The changes by `undo` with its exact before- and after-images; empty in old journals."""
+    """The changes by `undo` that hold the exact files before and after the undo; empty in old journals."""
 
     def open_paths(self, records: Mapping[ChangeId, ChangeRecord]) -> set[str]:
-        """Return the files in which something that it undid is still undone."""
+        """Return the files in which something that the step undid is still undone."""
         ids = {
             part.change_id
             for part in self.parts
@@ -86,14 +89,14 @@ class UndoEffect(Struct, frozen=True):
     """The effect of one undo or redo: what was undone of each change before and after it."""
 
     start: int
-    """How many changes were on record before it."""
+    """How many changes were recorded before this undo or redo."""
     written: int
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
     kept: frozenset[str] = frozenset()
-    """Folders that should have been removed but stay because of the files in them."""
+    """Folders that the undo or redo should have removed, but that still contain files."""
     is_recorded: bool = True
-    """Whether what it wrote is on record; false in old journals."""
+    """Whether the journal contains what the undo or redo wrote. Old journals do not."""
 
 
 def undone_of(record: ChangeRecord) -> Undone:
@@ -113,7 +116,7 @@ def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
 def step_of(
     event: ev.ChangesUndone, before: Mapping[ChangeId, Undone], records: Mapping[ChangeId, ChangeRecord]
 ) -> UndoStep | None:
-    """Return the step of an undo, if it undid anything; `before` is what was undone of each change until then."""
+    """Return the step of an undo, if it undid anything. `before` says what was undone of each change until then."""
     parts: list[StepPart] = []
     for change_id, was in before.items():
         now = undone_of(records[change_id])
@@ -145,7 +148,7 @@ class ChangeState(Fold):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """All changes in the order made, including the user's, undos and redos; one that `is_prior` was recorded later."""
+    """All changes in the order made, with the user's, undos and redos. One that `is_prior` may be recorded later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
@@ -156,17 +159,17 @@ class ChangeState(Fold):
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
     """The effect of each undo and redo, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
-    """What was changed but could not be recorded, each with its turn."""
+    """Changes that could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
-    """What each call destroyed that its changes alone do not show."""
+    """What each call destroyed and its changes alone do not show."""
     refs_put_back: set[tuple[CallId, RefChange]] = field(default_factory=set[tuple[CallId, RefChange]])
-    """What recoveries restored besides changes, each with the call that destroyed it."""
+    """The branches, tags and stash entries that recoveries restored, each with the call that had changed it."""
     files_put_back: set[tuple[CallId, OutsideFile]] = field(default_factory=set[tuple[CallId, OutsideFile]])
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """The largest number of any change in the journal by turn, including planned ones."""
+    """The largest number of any change in each turn of the journal, counting changes that were only planned."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
-    """For each id that several changes in the journal share, how many they are: earlier versions used some ids twice.
-    Here they are named only by their order, as `3.2~1` and `3.2~2`.
+    """How many changes share an id, for each id that several changes of the journal have. Earlier versions used some
+    ids twice. Here such changes are told apart by their order, as `3.2~1` and `3.2~2`.
     """
 
     # -- questions --
@@ -175,7 +178,7 @@ class ChangeState(Fold):
         return self.numbers.get(turn, 0)
 
     def namesakes(self, change_id: ChangeId) -> list[ChangeId]:
-        """Return the changes that share an id in the journal; empty for an id that only one change has."""
+        """Return the changes that share this id in the journal; empty if only one change has it."""
         return [nth_change_id(change_id, nth) for nth in range(1, self.twice.get(change_id, 0) + 1)]
 
     def active(self, turn: int | None = None) -> list[ChangeRecord]:
@@ -209,7 +212,7 @@ class ChangeState(Fold):
     # -- the fold --
 
     def apply(self, event: ev.Event, turn: int, tool: str | None) -> None:
-        """Fold one event of a turn. `tool` is the tool of the call that the event is about, if any."""
+        """Fold one event of a turn. `tool` is the tool of the call that the event is about, if there is one."""
         match event:
             case ev.ToolCallStarted(call=call):
                 self.destroyed.pop(call.id, None)
@@ -317,7 +320,7 @@ class ChangeState(Fold):
                 self.numbers[turn] = max(self.numbers.get(turn, 0), number)
 
     def _make_room(self, changes: Sequence[FileChange]) -> None:
-        """Note ids that are about to be used twice, and rename the recorded changes that have them."""
+        """Note ids that are about to be used a second time, and rename the recorded changes that have these ids."""
         self._count(changes)
         times = Counter(change.id for change in changes)
         known = dict.fromkeys((one for one in times if one in self.changes), 1)
@@ -328,7 +331,7 @@ class ChangeState(Fold):
             self._rename_known()
 
     def _told_apart(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-        """Return new changes with unique ids; the changes they revert have the ids used here."""
+        """Return the new changes with unique ids, also for the changes that they revert."""
         return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
 
     def _numbered(self, change: FileChange) -> FileChange:
@@ -348,7 +351,7 @@ class ChangeState(Fold):
             known.changes = self._meant(known.changes)
 
     def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
-        """Resolve ids from the journal: a shared id means the latest of its changes, as in earlier versions."""
+        """Replace ids of the journal by unique ones. A shared id means its latest change, as in earlier versions."""
         return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
 
     def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:
@@ -389,5 +392,5 @@ class ChangeState(Fold):
 
 
 def _is_index(file: OutsideFile) -> bool:
-    """Whether it is git's index, which git rewrites when it next looks at the repository."""
+    """Whether `file` is git's index, which git itself rewrites when it next looks at the repository."""
     return file.path.endswith("/index") and "/.git/" in file.path

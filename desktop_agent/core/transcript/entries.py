@@ -1,4 +1,4 @@
-"""The entries of a transcript, which a user reads in order, and what single events contribute to them. Pure."""
+"""The entries of a transcript, which a user reads in order, and what a single event contributes to them. Pure."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class Fold(Struct):
     """The state that results from the events so far."""
 
     def copy(self) -> Self:
-        """Return a copy with its own containers, whose items are shared."""
+        """Return a copy whose containers are its own, while their items are shared with the original."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
@@ -77,31 +77,31 @@ class ToolEntry(Struct, kw_only=True):
     state: ToolState = "started"
     output_tail: str = ""
     output_chars: int = 0
-    """All output so far, including what `output_tail` no longer holds."""
+    """How many characters the call has put out so far, including those that `output_tail` no longer holds."""
     result: ToolResult | None = None
     duration_s: float | None = None
     approval: ApprovalRequest | None = None
-    """Set while the call waits for the user."""
+    """The question to the user; set while the call waits for the answer."""
     decision: Decision | None = None
     judged: ev.CommandJudged | None = None
-    """What is known about the command as the user edits it, while the call waits."""
+    """What is known about the command in the form to which the user has edited it, while the call waits."""
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
     permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
     unanswered: tuple[ApprovalRequest, Aborted] | None = None
     """The last question about it, or of its server, that got no answer."""
-    """How the call was approved, kept while its server asks the user something."""
+    """The question and answer by which the call was approved, kept while its server asks the user something else."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
-    """How long it waited for answers, which does not count as its own time."""
+    """How long the call waited for answers. This does not count as its own time."""
     changes: tuple[FileChange, ...] = ()
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries that it moved or dropped."""
+    """Branches, tags and stash entries that the call moved or dropped."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that it destroyed."""
+    """Files outside the workspace, and files of git's own, that the call destroyed."""
     is_recoverable: bool = False
-    """Whether it destroyed something that has a safety copy."""
+    """Whether the call destroyed something of which there is a safety copy."""
     is_recovered: bool = False
 
     @property
@@ -134,7 +134,7 @@ class ToolEntry(Struct, kw_only=True):
         self.waiting_since = None
 
     def record(self, event: ev.ChangesRecorded) -> None:
-        """Add what the call changed, which can come in several events."""
+        """Add what the call changed. Several events can report this, one after the other."""
         self.changes += event.changes
         self.uncaptured += event.uncaptured
         self.refs += event.refs
@@ -143,7 +143,7 @@ class ToolEntry(Struct, kw_only=True):
 
 
 class SpendingEntry(Struct, kw_only=True):
-    """The question whether to spend more than a limit, and the user's answer."""
+    """The question whether the session may spend more than a limit, and the user's answer."""
 
     turn: int
     request: ApprovalRequest
@@ -157,7 +157,7 @@ class SpendingEntry(Struct, kw_only=True):
 class NoticeEntry(Struct, kw_only=True):
     notice: ev.Notice
     is_waiting: bool = False
-    """Whether the running session waits before a retry, as the notice says, and the user can skip the wait."""
+    """Whether the running session is in the wait before a retry that the notice announces. The user can skip it."""
     wait_s: float = 0.0
 
 
@@ -169,7 +169,7 @@ class UndoEntry(Struct, kw_only=True):
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that a recovery put back."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that a recovery put back."""
+    """Files outside the workspace, and files of git's own, that a recovery put back."""
 
 
 class CompactionEntry(Struct, kw_only=True):
@@ -190,7 +190,7 @@ class PageEntry(Struct, kw_only=True):
     """The page number, from 0."""
     entries: int
     characters: int
-    """How much text they show when unfolded, to estimate their height."""
+    """How many characters the entries show when unfolded, from which their height is estimated."""
 
 
 Entry = (
@@ -208,7 +208,7 @@ Entry = (
     | ev.SessionForked
     | ev.TurnEnded
 )
-"""Where there is nothing to show beyond the event, the entry is the event."""
+"""If an entry shows nothing beyond its event, the event itself is the entry."""
 
 
 class ChangeRecord(Struct):
@@ -219,15 +219,15 @@ class ChangeRecord(Struct):
     call_id: CallId
     at: datetime
     is_undone: bool = False
-    """Whether nothing of it is in force any more."""
+    """Whether the whole change is undone, so that nothing of it is in force."""
     undone_hunks: frozenset[HunkKey] = frozenset()
-    """The hunks of it that are undone while the rest is in force."""
+    """The hunks of the change that are undone while the rest of it is in force."""
     tool: str = ""
     seq: int = 0
 
 
 class Destroyed(Struct):
-    """What a call destroyed, in its changes and beyond them."""
+    """What a call destroyed: in its changes, and beyond them."""
 
     changes: tuple[ChangeId, ...] = ()
     refs: tuple[RefChange, ...] = ()
@@ -237,31 +237,31 @@ class Destroyed(Struct):
 
 
 class JournalPage(Struct, frozen=True, kw_only=True):
-    """A stretch of the journal whose entries are read together: the lines from byte `start` to `end`."""
+    """A part of the journal whose entries are read together: the lines from byte `start` to `end`."""
 
     start: int
     end: int
     entries: int = 0
     characters: int = 0
     calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    """The tool calls that it shows, each with the name of its tool; empty for a question that is about no call."""
+    """The calls on this page with the names of their tools; the name is empty for a question that is about no call."""
     compactions: tuple[str, ...] = ()
     late: tuple[int, ...] = ()
-    """The byte offsets of later lines of the journal that concern entries of this page."""
+    """The byte offsets of lines after this page that concern entries on it."""
 
 
 class QueuedPrompt(Struct, frozen=True):
-    """A prompt that waits for the running turn to end, or for its next request."""
+    """A prompt that waits for the running turn to end, or for the next request of that turn."""
 
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
     is_steering: bool = False
-    """Whether the running turn takes it before its next request."""
+    """Whether the running turn includes the prompt in its next request."""
 
 
 def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
-    """Return the plan that a call wrote (`todos` in its metadata), or None when it wrote none. Never raises."""
+    """Return the plan that a call wrote, from `todos` in its metadata; None if it wrote none. Never raises."""
     listed = result.metadata.get("todos")
     if not isinstance(listed, list):
         return None
@@ -291,7 +291,7 @@ def spending_line(entry: SpendingEntry) -> str:
 
 
 CUT_OFF_KEY = "cut_off"
-"""The key in a result's metadata that is true if the application ended before the call had a result."""
+"""The key in a result's metadata that is true if the application ended before the call had its result."""
 
 
 def how_it_ended(end: TurnEnded) -> str:
@@ -302,20 +302,20 @@ def how_it_ended(end: TurnEnded) -> str:
 
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
-"""The longest list or object on one line, in characters; longer ones have a line for each item."""
+"""How many characters a list or object on one line has at most. Longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100
-"""How far lines are indented at most, in characters; what is nested deeper stays on one line."""
+"""How many characters a line is indented at most. What is nested more deeply stays on one line."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
-"""Our tools that let the model explain a call."""
+"""This application's tools that let the model explain a call."""
 
 
 def asked_call(request: ApprovalRequest, at_least: int | None = None) -> str:
     """Return the exact call: the tool, then its arguments, one per line.
 
-    Empty if the command or the changes say everything. Values are JSON, but multi-line texts are written as they are,
-    indented below their name, so that no line can pass for another argument. With `at_least`, the result can end after
-    that many characters, so that a caller that shows only the beginning need not wait for the rest.
+    Empty if the question shows everything as its command or changes. Values are JSON, but multi-line texts are written
+    as they are, indented below their name, so that no line can pass for another argument. With `at_least`, the result
+    can end after that many characters, so that a caller that shows only the beginning need not wait for the rest.
     """
     if not (request.server or request.arguments):
         return ""
@@ -365,7 +365,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _inline(value: object) -> str | None:
-    """Return a value on one line; None if it is too long for that. Reads no more of it than needed."""
+    """Return a value on one line; None if it is too long. Reads no more of the value than is needed to tell."""
     text = ""
     for piece in _ENCODER.iterencode(value):
         text += piece
@@ -380,11 +380,11 @@ def explanation_of(call: ToolCall) -> str:
 
 
 Piece = tuple[Literal["text", "thinking", "call"], str]
-"""A readable part of a message: words, or the id of a call that ran at the provider."""
+"""A part of a message that a user reads: some text, or the id of a call that ran at the provider."""
 
 
 def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
-    """Return the readable parts of a message, adjacent ones of a kind joined as while streaming, and each call once."""
+    """Return the readable parts of a message. Neighbours of one kind are joined, as in streaming; calls appear once."""
     readable: list[Piece] = []
     for block in content:
         piece: Piece

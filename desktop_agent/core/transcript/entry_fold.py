@@ -1,7 +1,7 @@
 """How events change the entries: which ones they add, and which ones they affect.
 
-Calls that ran at a provider are shown like ours, from the blocks of its message. Of consecutive notices of failed
-tries, only the last is shown, with the current wait.
+Calls that ran at a provider are shown like other calls, from the blocks of the provider's message. Of consecutive
+notices about failed tries, only the last is shown, with the wait that it announces.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ UNFINISHED = "The provider did not finish this."
 
 
 def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
-    """Return a message's hosted calls, in order. One without an end has failed, unless the message `goes_on`."""
+    """Return a message's hosted calls, in order. A call without an end has failed, unless the message `goes_on`."""
     calls: dict[CallId, HostedCall] = {}
     for block in content:
         if isinstance(block, OpaqueBlock) and (call := block.call) is not None:
@@ -79,7 +79,7 @@ def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
 
 
 def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
-    """Update an entry from its hosted call, with the citations of the pages that were found."""
+    """Update an entry from its hosted call. `cited` are the pages found by a search that the answer cites."""
     query = call.query or entry.title
     arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
     entry.call, entry.title = ToolCall(id=call.id, name=call.tool, arguments=arguments), query
@@ -89,7 +89,7 @@ def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Cita
 
 
 def with_cited(calls: dict[CallId, HostedCall], cited: dict[str, Citation]) -> dict[CallId, HostedCall]:
-    """Return `calls`, with cited pages that no call lists added to the last search: it must have found them."""
+    """Return `calls`. Cited pages that no call lists are added to the last search, which must have found them."""
     listed = {page.url for call in calls.values() for page in call.pages}
     more = tuple(WebPage(url=each.url, title=each.title) for each in cited.values() if each.url not in listed)
     searches = [call for call in calls.values() if call.tool == "web_search" and call.state == "completed"]
@@ -115,23 +115,23 @@ def _found(page: WebPage, cited: Citation | None) -> JsonObject:
 
 
 RETRYING = "retrying"
-"""The notice code after which a half-streamed message is void: the request is sent again."""
+"""The notice code after which a half-streamed message is void, because the request is sent again."""
 
 FALLBACK = "fallback"
-"""The notice code after which another model answers the request: a half-streamed message is void then, too."""
+"""The notice code after which another model answers, so that a half-streamed message is void as well."""
 
 ANEW: Final = frozenset((RETRYING, FALLBACK))
 """The notice codes after which the message is sent again from its beginning."""
 
 
 class RetryNotices(Struct):
-    """Tracks which live entry is the notice of the wait before the next try."""
+    """Remembers which live entry is the notice that announces the wait before the next try."""
 
     waiting: int | None = None
-    """The position among the live entries; `None` while nothing waits."""
+    """The notice's position among the live entries; `None` while no turn waits."""
 
     def begin(self, paged: PagedEntries, wait_s: float) -> list[Patch]:
-        """Mark the notice that announced the wait: the last one, even if the answer to a command follows it."""
+        """Mark the last notice that announced a wait. The answer to a command may follow it."""
         lasts = range(len(paged.entries) - 1, paged.base - 1, -1)
         self.waiting = next((at - paged.base for at in lasts if _tells_retry(paged.entries[at])), None)
         return self._mark(paged, is_waiting=True, wait_s=wait_s)
@@ -151,7 +151,7 @@ class RetryNotices(Struct):
         return [Patch("update", index)]
 
     def give_way(self, paged: PagedEntries, event: ev.Notice) -> list[Patch]:
-        """Remove the last entry if it reports a failed try and `event` reports the next one: one notice is enough."""
+        """Remove the last entry if it reports a failed try and `event` the next one, because one notice is enough."""
         if len(paged.entries) == paged.base or event.turn is None:
             return []
         last = paged.entries[-1]
@@ -167,7 +167,7 @@ def _tells_retry(entry: Entry) -> bool:
 
 
 OUTPUT_TAIL_CHARS = 65_536
-"""How much live output of a call a transcript keeps; the tool's result or its blob has all of it."""
+"""How many characters of a call's live output are kept. The tool's result, or its blob, has all of it."""
 
 ENTRY_EVENTS: Final = frozenset(
     (
@@ -203,16 +203,16 @@ class EntryFold(Fold):
 
     paged: PagedEntries = field(default_factory=PagedEntries)
     _open: list[int] = field(default_factory=list[int])
-    """Entries of the message that is being streamed, counted from the first live one."""
+    """Entries of the message that is being streamed. Their positions are counted from the first live entry."""
     _retries: RetryNotices = field(default_factory=RetryNotices)
     _unfinished: set[CallId] = field(default_factory=set[CallId])
-    """Hosted calls that the last message began and the next one ends."""
+    """Hosted calls that began in the last message and will end in the next one."""
 
     def copy(self) -> Self:
         return replace(super().copy(), paged=self.paged.copy(), _retries=replace(self._retries))
 
     def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
-        """Fold one event. The entries of undos and redos come from the changes, through `add` and `note_recovered`."""
+        """Fold one event. Entries for undos and redos are added by the fold of changes (`add`, `note_recovered`)."""
         match event:
             case ev.TextDelta():
                 return self._stream("text", event.turn, event.text)
@@ -282,7 +282,7 @@ class EntryFold(Fold):
         return [patch]
 
     def _message_done(self, event: ev.MessageDone) -> list[Patch]:
-        """Finalise the streamed entries, or create them if nothing was streamed (replay)."""
+        """Finalise the streamed entries of a message. If none were streamed, as in a replay, create them."""
         content, goes_on = event.content, event.stop_reason == "pause_turn"
         streamed = [_piece(self.paged.entries[self.paged.base + at]) for at in self._open]
         cited = citations_of(content)
@@ -383,7 +383,7 @@ class EntryFold(Fold):
         return patches
 
     def _give_up(self) -> list[Patch]:
-        """Show hosted calls as failed that no message will end."""
+        """Show as failed those hosted calls whose end no message will report any more."""
         unfinished, self._unfinished = self._unfinished, set()
         calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
         return [patch for call in calls for patch in self._update_hosted_call(call, {})]

@@ -1,8 +1,8 @@
 """The entries of a transcript, of which whole pages can stay on disk.
 
-The entries of the pages come first, in order, then the live ones, which events append. A page that is not loaded is one
-`PageEntry`. Later events about an entry on a page (`late`) are kept here, so that the page shows them whenever it is
-loaded.
+The entries of the pages come first, in order, and then the live entries, to which events append. A page that is not
+loaded is represented by one `PageEntry`. Later events about an entry on a page (`late`) are kept here, so that the page
+shows them whenever it is loaded.
 """
 
 from copy import copy
@@ -56,24 +56,24 @@ LateEvent = (
 class _Loaded(Struct, frozen=True):
     count: int
     tools: dict[CallId, int]
-    """The position of each of its calls, from the beginning of the page."""
+    """The position of each tool call of the page, counted from the page's beginning."""
     compactions: dict[str, int]
 
 
 class PagedEntries(Fold):
-    """The entries, and where each call and summary is among them."""
+    """The entries, and at which position each call and each summary is."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
     pages: list[JournalPage] = field(default_factory=list[JournalPage])
     """The pages before the live entries, the oldest first."""
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
-    """Events about entries on pages since the page table was made, by page."""
+    """For each page, the events about its entries that came after the page was made."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
     base: int = 0
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """The position of each live call, from the first live entry."""
+    """The position of each call among the live entries, counted from the first of these."""
     _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """The page of every other call."""
+    """The page number of each call that is on a page."""
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
     _questions: set[CallId] = field(default_factory=set[CallId])
 
@@ -84,7 +84,7 @@ class PagedEntries(Fold):
 
     @property
     def call_ids(self) -> set[CallId]:
-        """The ids of all tool calls so far, and of questions that are about none."""
+        """The ids of all tool calls so far, and of questions that are about no tool call."""
         return {*self._paged_tools, *self._tools, *self._questions}
 
     def tool_of(self, call_id: CallId) -> str | None:
@@ -118,7 +118,7 @@ class PagedEntries(Fold):
 
     @property
     def live(self) -> list[Entry]:
-        """The entries that are on no page yet."""
+        """The entries that are not on a page yet."""
         return self.entries[self.base :]
 
     # -- pages --
@@ -150,7 +150,7 @@ class PagedEntries(Fold):
         )
 
     def join_last_pages(self, page: JournalPage) -> None:
-        """Make one `page` of the last two. Neither of them may be loaded."""
+        """Join the last two pages into one, `page`. Neither of the two may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
         del self.entries[self.base - 1]
@@ -202,7 +202,7 @@ class PagedEntries(Fold):
         return Patch("remove", index)
 
     def locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:
-        """Return the index of a call, and its entry if loaded. An `event` about the call is kept for its page."""
+        """Return the index of a call, and its entry if loaded. An `event` about a call on a page is kept for it."""
         index = self._tools.get(call_id)
         if index is not None:
             index += self.base
@@ -229,7 +229,7 @@ class PagedEntries(Fold):
         return -1, None
 
     def locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
-        """Return the index of a summary, and its entry if loaded. The event is kept for its page."""
+        """Return the index and entry of a summary, if loaded. The event is kept for the summary's page."""
         for index in range(len(self.entries) - 1, self.base - 1, -1):
             entry = self.entries[index]
             if isinstance(entry, CompactionEntry) and entry.event.compaction_id == event.compaction_id:

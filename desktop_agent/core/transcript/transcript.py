@@ -63,14 +63,14 @@ class ContextState(Fold):
     """The fold of the context window. Only `apply` changes it."""
 
     context_tokens: int = 0
-    """How full the context was after the last request."""
+    """How many tokens the context had after the last request."""
     use: ContextUse | None = None
     """How full the model's window is, as the running session last reported it."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    """The texts that stay in the model's context, by id, oldest first."""
+    """The texts that stay in the model's context, by id. The oldest comes first."""
     guidance: tuple[GuidanceFile, ...] = ()
     compactions: dict[str, int] = field(default_factory=dict[str, int])
-    """The summaries neither undone nor rewound, each with the last turn it covers. The model sees the last one."""
+    """Each summary that is neither undone nor rewound, with the last turn it covers. The model sees the last one."""
     rewound: set[int] = field(default_factory=set[int])
     """The turns that the model no longer sees."""
 
@@ -117,7 +117,7 @@ _SESSION_EVENTS: Final = frozenset(
         ev.RulesReported,
     )
 )
-"""Events that say more about a session than that it goes on."""
+"""Events that say more about a session than that it continues."""
 
 
 class SessionInfo(Struct):
@@ -126,13 +126,13 @@ class SessionInfo(Struct):
     session_id: SessionId = ""
     workspace: str = ""
     folder: FolderIdentity | None = None
-    """The identity of the folder at that path that it last worked in; None if not recorded."""
+    """The identity of the folder in which the session last worked, at that path; None if it was not recorded."""
     title: str = ""
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"
     sandbox: SandboxMode = "restricted"
     jobs: tuple[Job, ...] = ()
-    """The background commands of the running session; empty if only a journal was folded."""
+    """The background commands of the running session; empty if this was folded from a journal alone."""
     rules: tuple[Rule, ...] = ()
     """The rules in force, as the running session last reported them."""
     opened_at: datetime = ev.UNSTAMPED
@@ -220,18 +220,18 @@ class TurnState(Fold):
     activity: str = ""
     """What is happening now beyond the entries, such as `writing edit_file (3.2 kB)`."""
     usage: Usage = field(default_factory=Usage)
-    """The sum over all requests, except the cost of a fork's copied ones: the other session paid for them."""
+    """The sum over all requests. The copied requests of a fork add no cost: the other session paid for them."""
     turn_usage: Usage = field(default_factory=Usage)
     cache_miss: CacheMiss | None = None
     """The last cache miss of the last turn."""
     mended: list[Flaw] = field(default_factory=list[Flaw])
-    """Flaws that were mended in the answers of this session."""
+    """The flaws that were mended in answers of this session."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn: the steering ones first, then the others, oldest first."""
+    """Prompts that wait for the running turn: first those that steer it, then the others, each group oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """The user's prompts by turn; of a long one on an earlier page only the beginning."""
+    """The user's prompts by turn. Of a long prompt on a page that was put away, only the beginning is kept."""
     cut_prompts: set[int] = field(default_factory=set[int])
-    """The turns of which `prompts` has only the beginning."""
+    """The turns for which `prompts` has only the beginning of the prompt."""
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     """The unanswered questions, oldest first."""
     asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
@@ -328,14 +328,14 @@ _SILENT: Final = frozenset(
         ev.UnknownEvent,
     )
 )
-"""Events that change nothing besides their entry, if they have one."""
+"""Events that change nothing but their entry, if they have one."""
 _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
-"""Events that can put another summary in force."""
+"""Events after which another summary may be in force."""
 
 
 class Transcript(Struct):
-    """One session as a user sees it: four small folds and its entries, changed only by `apply` and page loads."""
+    """One session as a user sees it: four small folds and the entries. Only `apply` and loading pages change it."""
 
     session: SessionInfo = field(default_factory=SessionInfo)
     turns: TurnState = field(default_factory=TurnState)
@@ -371,13 +371,13 @@ class Transcript(Struct):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the journal is folded in, and not only its end, with a page for the rest."""
+        """Whether the whole journal is folded in. If not, only its end is, and a page stands for the rest."""
         return all(page.entries for page in self.pages)
 
     # -- pages --
 
     def expand(self, number: int, page: "Transcript") -> list[Patch]:
-        """Replace the placeholder of a page by its entries; `page` is the fold of its lines alone."""
+        """Replace the placeholder of page `number` by its entries. `page` is the fold of that page's lines alone."""
         paged = self.paged
         if paged.is_loaded(number) or not 0 <= number < len(paged.pages):
             return []
@@ -432,7 +432,7 @@ class Transcript(Struct):
         return patches
 
     def _tool_of(self, event: ev.Event) -> str | None:
-        """Return the tool of the event's call, for events that count only if the call is known."""
+        """Return the tool of the call that the event is about, if that call is known and the event counts only then."""
         match event:
             case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
                 return self.paged.tool_of(call_id)

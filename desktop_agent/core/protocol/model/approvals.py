@@ -38,7 +38,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     format: FieldFormat = ""
     """The format of a `text` field."""
     least: float | None = None
-    """The minimum: of the number, of the text's length, or of how many options are chosen."""
+    """The minimum: of a number, of the length of a text, or of how many options are chosen."""
     most: float | None = None
 
 
@@ -59,7 +59,7 @@ class SamplingQuestion(Struct, frozen=True, kw_only=True):
     price: str = ""
     """The price of a million tokens, input and output; empty if not known."""
     notes: tuple[str, ...] = ()
-    """What else the server requested and does not get, in sentences."""
+    """What else the server requested but will not get, in sentences."""
 
 
 class ServerQuestion(Struct, frozen=True, kw_only=True):
@@ -72,13 +72,13 @@ class ServerQuestion(Struct, frozen=True, kw_only=True):
     fields: tuple[FormField, ...] = ()
     address: str = ""
     sampling: SamplingQuestion | None = None
-    """What it wants to ask the model. A yes with the scope `session` lets it ask without a question from then on."""
+    """What the server wants to ask the model. Allowing it for the session lets it ask again without a question."""
 
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
 SandboxMode = Literal["restricted", "strict", "none"]
-"""How commands are confined: `restricted` lets them write to the workspace and a private temporary folder, `strict`
-only to that temporary folder; neither has a network. `none` confines nothing.
+"""How commands are confined. `restricted` lets them write to the workspace and to a private temporary folder; `strict`
+lets them write only to that temporary folder; neither gives them a network. `none` confines nothing.
 """
 
 ApprovalScope = Literal["once", "session", "project", "always"]
@@ -107,17 +107,17 @@ class Rule(Struct, frozen=True, kw_only=True):
     folder: str = ""
     """An exact command's folder; a rule without a folder applies in every folder."""
     details: tuple[str, ...] = ()
-    """An exact command's variables, input and shell, as shown to the user. No other rule matches such calls."""
+    """The variables, input and shell of an exact command, as shown to the user. Other rules do not match such calls."""
     workspace: str = ""
     """The folder of a `project` rule, absolute."""
     expires_at: datetime | None = None
     is_unconfined: bool = False
-    """Whether what it allows runs outside the sandbox. It then applies only in the repository in which it was made."""
+    """Whether allowed calls run outside the sandbox. If so, the rule applies only in the repository it was made in."""
     repository: str = ""
-    """The absolute top folder of that repository, else the command's folder; if empty, the rule applies nowhere."""
+    """The absolute top folder of that repository, or else the command's folder. If empty, the rule applies nowhere."""
     repository_mark: Digest = ""
-    """A digest of its configuration, hooks and attributes, and of the scripts that the command runs. When they change,
-    the rule no longer applies.
+    """A digest of the repository's configuration, hooks and attributes, and of the scripts that the command runs. When
+    any of them changes, the rule no longer applies.
     """
 
 
@@ -127,8 +127,8 @@ class ScopeOffer(Struct, frozen=True, kw_only=True):
     scope: ApprovalScope
     label: str
     is_quick: bool = False
-    """Whether one press is enough: the label shows the whole rule, and it allows nothing destructive and no outward
-    action. Other offers need the dialog, where the rule is shown and chosen.
+    """Whether one press is enough, because the label shows the whole rule and the rule allows nothing destructive and
+    no outward action. Other offers need the dialog, where the rule is shown and chosen.
     """
 
 
@@ -147,7 +147,7 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
     """The UTC day on which it was reached."""
     limit_usd: float
     spent_usd: float
-    """What was spent, as far as known; for a day limit, by all sessions."""
+    """The known costs so far: of this session, or for a day limit of all sessions."""
     until_usd: float
     """The amount at which to ask again, counted like `spent_usd`."""
 
@@ -162,14 +162,14 @@ class ToolChange(Struct, frozen=True, kw_only=True):
     tool: str
     """The server's own name for the tool."""
     kind: Literal["changed", "unknown"]
-    """`unknown`: no definition of the tool is on record as allowed. It may be new."""
+    """`unknown`: the tool has no definition on record that the user allowed. It may be a new tool."""
     before: str = ""
     """The allowed definition, in lines; empty if not known."""
     after: str
     diff: str
     """The difference in lines with `-`, `+` or a space; the whole definition if there is nothing to compare."""
     digest: Digest
-    """Identifies the current definition: a yes is for exactly this one."""
+    """Identifies the current definition. A yes applies to exactly this one."""
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
@@ -192,7 +192,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()
     """What else determines what would run, one per line: variables, input, a special shell."""
     server: str = ""
-    """The MCP server that would be called; empty for a tool of our own."""
+    """The MCP server that would be called; empty for one of the application's own tools."""
     server_tool: str = ""
     """What that server calls the tool; `tool` is what the model calls it."""
     arguments: JsonObject = field(default_factory=dict[str, object])
@@ -200,34 +200,34 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     explanation: str = ""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
-    """Plain notes, computed locally, on what makes this dangerous: deletes, network, history, credentials."""
+    """Plain notes, computed locally, on what makes the call dangerous: deletes, network, history, credentials."""
     safety: tuple[str, ...] = ()
-    """What is copied before it runs, and what is not, in sentences; empty if it is not destructive."""
+    """What is copied before the call runs, and what is not, in sentences; empty if the call is not destructive."""
     scopes: tuple[ScopeOffer, ...] = ()
     cause: str = ""
-    """The part of the command, or the path, that caused the question. A substring of `command` if there is one."""
+    """The part of the command, or the path, because of which the user is asked. If there is a `command`, part of it."""
     confinement: str = ""
-    """How it would run, in words: `In the sandbox: may write this folder, no network`."""
+    """How the command would run, in words: `In the sandbox: may write this folder, no network`."""
     is_escalation: bool = False
     """Whether this asks to run a command outside the sandbox."""
     rule_kind: RuleKind | None = None
-    """The kind of rule that would have answered this; `None` if no rule could."""
+    """The kind of rule that would have made this question unnecessary; `None` if no rule could."""
     scripts: tuple[ScriptMark, ...] = ()
-    """The files that the command runs, as they were when it asked: a yes is for these versions."""
+    """The files that the command runs, as they were when the question was asked. A yes is for these versions."""
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """The patterns of such rules: for every part that needs one, from the narrowest to the widest.
+    """The patterns of such rules, for every part of the command that needs one. The narrowest pattern comes first.
 
-    Outside the sandbox there is one part, and its first pattern is the whole line: a rule for exactly that line.
+    A command outside the sandbox is one part. Its first pattern is the whole line, for a rule about exactly that line.
     """
     repository: str = ""
-    """For a command that would run outside the sandbox: where a rule for it would apply, as in `Rule`."""
+    """For a command that would run outside the sandbox: the `Rule.repository` that a rule for it would have."""
     repository_mark: Digest = ""
     spending: SpendingQuestion | None = None
     question: ServerQuestion | None = None
     tool_change: ToolChange | None = None
-    """What changed about a server's tool since the user allowed it; a lasting yes is for its current definition."""
+    """What changed about a server's tool since the user allowed it. A lasting yes applies to its current definition."""
     tool_definition: str = ""
-    """A server's description of a tool that the user has not allowed yet, in lines; cut, with nothing hidden."""
+    """A server's description of a tool that the user has not allowed yet, in lines. Cut; no signs in it are hidden."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):
@@ -236,11 +236,11 @@ class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allow
     scope: ApprovalScope = "once"
     edited_command: str | None = None
     judged: Digest | None = None
-    """`CommandJudged.digest` of what was shown about the edited command; `None` if it was not judged as edited."""
+    """The `CommandJudged.digest` that the user saw for the edited command; `None` if that was not judged."""
     rules: tuple[Rule, ...] = ()
-    """Rules that the user made with this answer. Without any, only `scope` says what else is allowed from now on."""
+    """Rules that the user made with this answer. Without rules, `scope` alone says what is allowed from now on."""
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    """The user's answers to a server's form, by field name; fields left empty are not in it."""
+    """The user's answers to a server's form, by the names of the fields. Fields left empty are missing."""
     outcome: ClassVar[Literal["allowed"]] = "allowed"
 
 

@@ -12,16 +12,16 @@ ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"
 Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
 """Who wrote a change: an edit tool, a command, an MCP server, the user, or the user's undo or redo.
 
-`unknown`: either the user or a program of ours that was running, such as a server or a background command.
+`unknown`: the user, or a program that the application had started, such as a server or a background command.
 """
 
 Owner = Literal["agent", "other_session", "person", "unknown"]
-"""Whose work something is: the agent's, possibly another session's, the user's, or unknown: either the user's or that
-of one of our programs.
+"""Whose work something is: the agent's, which may be another session's agent; the user's; or unknown, if it may be the
+user's or that of a program that the application had started.
 """
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
-"""The last two, a named pipe and a socket that a program listens on, have no content on disk."""
+"""The last two are a named pipe and a socket that a program listens on. They have no content on disk."""
 
 
 class FileExtras(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class FileImage(Struct, frozen=True, kw_only=True):
     mode: int
     kind: FileKind = "file"
     extras: FileExtras | None = None
-    """`None` if they were not read. Two images are equal whatever their extras."""
+    """`None` if they were not read. Two images can be equal although their extras differ."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileImage) and self._compared() == other._compared()
@@ -83,20 +83,20 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removed: int = 0
     is_binary: bool = False
     new_folders: tuple[str, ...] = ()
-    """Folders that were made for a created file, outermost first; for an undo, those that are removed with the file."""
+    """Folders made for a created file, outermost first. For an undo, the folders that are removed with the file."""
     moved_from: str = ""
     moved_to: str = ""
     reverts: tuple[Reverted, ...] = ()
     """For an undo or redo: what it undid or redid of earlier changes."""
     is_shared: bool = False
-    """Whether another session's command ran at the same time, so that the change may be its work."""
+    """Whether a command of another session ran at the same time, which may have made the change."""
     is_new_name: bool = False
-    """Whether the path became another name (a hard link) of a file. Its undo writes a separate file there: writing in
-    place would change the other file, too.
+    """Whether the path became another name (a hard link) of an existing file. Its undo writes a separate file there,
+    because writing in place would change the other file, too.
     """
     is_prior: bool = False
-    """Whether it precedes all other changes of its path: it leads from the commit that an undo goes back to, to the
-    state that the session first changed.
+    """Whether it comes before all other changes of its path. It leads from the file in the commit to which an undo goes
+    back to the file that the session first changed.
     """
 
     @property
@@ -105,12 +105,12 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_own_question(self) -> bool:
-        """Whether it is the user's, or may be. Such a change is undone only if the user agrees to exactly that."""
+        """Whether the change is the user's, or may be. It is undone only if the user agrees to exactly that."""
         return self.author in ("person", "unknown")
 
     @property
     def owner(self) -> Owner:
-        """An undo is the user's."""
+        """Whose work the change is. An undo counts as the user's."""
         if self.is_shared:
             return "other_session"
         if self.author == "unknown":
@@ -190,7 +190,7 @@ class ChangeSelection(Struct, frozen=True, kw_only=True):
     path: str | None = None
     change_ids: tuple[ChangeId, ...] = ()
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of the combined difference of the selected changes to `path`. Needs `path`."""
+    """Select only these hunks of the combined difference that the selected changes make to `path`. Needs `path`."""
 
     def includes(self, change: FileChange, *, turn: int, call_id: CallId) -> bool:
         if not change.is_by_agent and change.id not in self.change_ids:
@@ -212,7 +212,7 @@ class Maker(Struct, frozen=True):
 
     by: Owner | Literal["undo", "redo"]
     turn: int = 0
-    """The agent's turn; for an undo or redo, the turn that it undid or redid."""
+    """The turn of the agent; for an undo or redo, the turn that was undone or redone."""
 
 
 class Clash(Struct, frozen=True, kw_only=True):
@@ -224,7 +224,7 @@ class Clash(Struct, frozen=True, kw_only=True):
     base_by: tuple[Maker, ...] = ()
     """Who made the selected changes; empty if not recorded."""
     yours_by: tuple[Maker, ...] = ()
-    """Who made the conflicting edits, oldest first."""
+    """Who made the edits on disk that conflict, oldest first."""
     base: FileImage | None
     wanted: FileImage | None
     yours: FileImage | None
@@ -243,10 +243,10 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     change_ids: tuple[ChangeId, ...]
     reason: str = ""
     hunks: tuple[HunkKey, ...] = ()
-    """The affected hunks; empty for the whole file."""
+    """The hunks that were affected; empty for the whole file."""
     clash: Clash | None = None
     reverts: tuple[Reverted, ...] = ()
-    """If nothing was written: which parts of changes are undone afterwards, or will be once a clash is settled."""
+    """If nothing was written: which parts of changes are undone afterwards, or will be when a clash is settled."""
     is_removed: bool = False
 
     @property
@@ -255,7 +255,7 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
 
 
 ReviewState = Literal["pending", "kept"]
-"""The user's decision about a hunk; whether it is undone follows from the changes themselves."""
+"""What the user decided about a hunk. Whether the hunk is undone follows from the changes themselves."""
 
 
 class LineComment(Struct, frozen=True, kw_only=True):
@@ -354,11 +354,11 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     new_encoding: str = "utf-8"
     moved_from: str = ""
     undone: frozenset[HunkKey] = frozenset()
-    """Hunks that are shown but no longer in force: the file is as it was before them."""
+    """Hunks that are shown although they are undone: the file is as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
-    """Who wrote each hunk, when more than one did: several changes, or the user's own lines, are in one diff."""
+    """Who wrote each hunk, if several did: one diff can combine several changes, or contain the user's own lines."""
     landmarks: Landmarks | None = None
-    """Computed with the comparison, so that the window's thread reads no file; otherwise the reader computes them."""
+    """Computed with the comparison, so that the window's thread reads no file. If `None`, the reader computes them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileDiff) and self._compared() == other._compared()
@@ -367,7 +367,7 @@ class FileDiff(Struct, frozen=True, kw_only=True):
         return hash(self._compared())
 
     def _compared(self) -> tuple[object, ...]:
-        """Return every field but `landmarks`, which follows from the others."""
+        """Return every field but `landmarks`, which is left out because it follows from the others."""
         return astuple(self)[:-1]
 
     @property

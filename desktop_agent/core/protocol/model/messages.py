@@ -17,7 +17,7 @@ JsonObject = dict[str, object]
 """A decoded JSON object whose shape another program defines (tool arguments, metadata)."""
 
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
-"""A measure or duration. We write no infinite ones, so a line that has one (such as `1e400`) is not ours."""
+"""A measure or duration. None is ever written as infinite, so a line with one (such as `1e400`) is foreign."""
 
 
 class BlobRef(Struct, frozen=True, kw_only=True):
@@ -41,15 +41,15 @@ class Attachment(Struct, frozen=True, kw_only=True):
     mention: str
     """The mention as written in the prompt: `@docs:readme`."""
     server: str = ""
-    """The MCP server that it came from; empty for everything but a resource."""
+    """The MCP server that the content came from; empty unless the attachment is a resource."""
     uri: str
-    """The resource's address, the file's path relative to the workspace, the session's id, or a name."""
+    """Depending on the kind: the resource's address, a path relative to the workspace, a session's id, or a name."""
     name: str
     kind: AttachmentKind = "resource"
     lines: str = ""
     """The mentioned lines of a file, such as `10-40`; empty for all."""
     digest: Digest | None = None
-    """The whole file's digest, by which an edit notices later changes; `None` if no edit tool can change it."""
+    """The digest of the whole file, by which an edit notices later changes; `None` if no edit tool can change it."""
     media_type: str = ""
     size: int = 0
     """The size of the whole content, in bytes."""
@@ -63,10 +63,10 @@ class Attachment(Struct, frozen=True, kw_only=True):
 
 
 Capability = Literal["read_fs", "write_fs", "exec_shell", "network"]
-"""What a tool can do to the world. The approval policy uses these terms."""
+"""What a tool can do to the world. The approval policy is expressed in these terms."""
 
 ToolSource = Literal["workspace", "external", "system"]
-"""Where a tool comes from: ours for this folder, an MCP server, or the application itself."""
+"""Where a tool comes from: the application's tools for this folder, an MCP server, or the application itself."""
 
 ToolState = Literal["started", "completed", "failed"]
 
@@ -106,7 +106,7 @@ class TodoItem(Struct, frozen=True, kw_only=True):
 
 
 JobState = Literal["running", "exited", "stopped", "timed_out"]
-"""`exited` on its own, `stopped` on request, `timed_out` by the limit it was started with."""
+"""`exited`: it ended on its own. `stopped`: on request. `timed_out`: at the limit that it was started with."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """The exit code as a shell reports it; `None` while it runs."""
     ended_at: datetime | None = None
     memory_bytes: int = 0
-    """The memory of its whole process tree; 0 if unknown or ended."""
+    """The memory of the command's whole process tree; 0 if unknown, or when it has ended."""
     last_line: str = ""
 
 
@@ -138,9 +138,9 @@ class ModelRef(Struct, frozen=True, kw_only=True):
     model: str
     base_url: str | None = None
     account: str = ""
-    """The account that requests use, at that account's address; empty for the provider's default one."""
+    """The account that requests use, together with its address; empty for the provider's default account."""
     effort: str = ""
-    """How much it is to think, in its provider's term; empty for the provider's default."""
+    """How much the model is to think, in the provider's word for it; empty for the provider's default."""
 
     @property
     def bare(self) -> "ModelRef":
@@ -162,7 +162,7 @@ class Citation(Struct, frozen=True, kw_only=True):
     title: str = ""
     quote: str = ""
     seal: str = ""
-    """The provider's own reference to it, opaque; it is sent back to nobody else."""
+    """The provider's own opaque reference to the page. It is sent back to this provider only."""
 
 
 class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
@@ -228,7 +228,7 @@ class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
     """A block that only its provider understands. Kept so that the message can be sent back unchanged."""
 
     payload: JsonObject
-    """Empty for a block that is only reported and not sent back."""
+    """The block as the provider sent it; empty for a block that is only reported and not sent back."""
     call: HostedCall | None = None
     type: ClassVar[Literal["opaque"]] = "opaque"
 
@@ -246,7 +246,7 @@ StopReason = Literal[
     "interrupted",
     "other",
 ]
-"""Why the model stopped. Tools run only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
+"""Why the model stopped. Tools run only on `tool_use`. `interrupted` is our own: the user stopped the answer."""
 
 
 Flaw = Literal[
@@ -262,7 +262,7 @@ Flaw = Literal[
     "whole_answer",
     "whole_message",
 ]
-"""What was not as its format wants it in an answer, and could only mean one thing: it was mended."""
+"""A way in which an answer broke its format although it could mean only one thing, so that it was mended."""
 
 
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
@@ -315,7 +315,7 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     description: str
     input_schema: JsonObject
     hosted_tool: HostedTool | None = None
-    """The provider's own tool that replaces it, if the provider has that."""
+    """The provider's own tool that replaces this one, if the provider has such a tool."""
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import CallId, SessionId
 
 COST_DIGITS = 12
-"""Cost sums are rounded to this: more digits than a price has, and fewer than a float, so that 0.1 + 0.2 is 0.3."""
+"""To how many digits sums of costs are rounded: more than a price has, fewer than a float, so that 0.1 + 0.2 is 0.3."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def context_tokens(self) -> int:
-        """How much of the context window the conversation takes after this request."""
+        """How many tokens of the context window the conversation takes after this request."""
         return self.all_input_tokens + self.output_tokens
 
     @property
@@ -66,7 +66,7 @@ class Usage(Struct, frozen=True, kw_only=True):
         return replace(tokens, cost_usd=cost, unpriced_tokens=unpriced)
 
     def paid_elsewhere(self) -> "Usage":
-        """Return the same tokens at no cost, for requests that another session or another program sent."""
+        """Return the same tokens without cost, for requests that another session or another program paid for."""
         return replace(self, cost_usd=0.0, unpriced_tokens=0)
 
     @property
@@ -76,7 +76,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 CacheMissReason = Literal["model", "system", "tools", "messages", "compaction", "options", "unknown"]
 """What differed from the previous request: the model, the system prompt, the tools, messages in the middle, a summary
-in their place, or another option of the request. `unknown`: the provider does not say why it missed.
+in their place, or another option of the request. `unknown`: the provider does not say.
 """
 
 
@@ -85,7 +85,7 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
 
     reason: CacheMissReason
     tokens: int = 0
-    """Approximately how many tokens could have come from the cache; 0 if not known."""
+    """About how many tokens could have come from the cache; 0 if not known."""
 
 
 GuidanceScope = Literal["person", "workspace", "folder"]
@@ -115,11 +115,11 @@ class GuidanceFile(Struct, frozen=True, kw_only=True):
     """An AGENTS.md as it was read."""
 
     path: str
-    """The file's path: absolute for the user's own, else relative to the workspace, with `/`."""
+    """The file's path: absolute for the user's own file, otherwise relative to the workspace, with `/`."""
     scope: GuidanceScope
     text: str
     is_cut: bool = False
-    """Whether the file was longer than what may be loaded."""
+    """Whether the file was longer than what may be loaded, so that the rest is missing."""
 
 
 class ContextUse(Struct, frozen=True, kw_only=True):
@@ -128,11 +128,11 @@ class ContextUse(Struct, frozen=True, kw_only=True):
     tokens: int
     window: int
     source: Literal["reported", "counted", "estimated"]
-    """Where the figure comes from: a provider's answer, its counting endpoint, or our estimate."""
+    """Where the figure comes from: a provider's answer, the provider's counting endpoint, or a local estimate."""
     server_tool_tokens: int = 0
-    """Approximately how many of the tokens are definitions of MCP servers' tools."""
+    """About how many of the tokens are definitions of MCP servers' tools."""
     deferred_tools: int = 0
-    """How many server tools are not in the request, because the model searches for them."""
+    """How many server tools are left out of the request, because the model searches for tools instead."""
 
 
 SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
@@ -143,7 +143,7 @@ class ContextSection(Struct, frozen=True, kw_only=True):
 
     kind: SectionKind
     name: str = ""
-    """Which one of its kind, such as the path of a file."""
+    """Which section of its kind this is, such as the path of a file."""
     tokens: int
     text: str
 
@@ -159,9 +159,9 @@ class ContextReport(Struct, frozen=True, kw_only=True):
     """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
     deferred_tools: tuple[str, ...] = ()
-    """The names of the server tools that are not in the request, because the model searches for them."""
+    """The names of the server tools that are left out of the request, because the model searches for tools instead."""
     deferred_tokens: int = 0
-    """Approximately how many tokens their definitions would take."""
+    """About how many tokens the definitions of these tools would take."""
 
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
@@ -172,13 +172,13 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     text: str = ""
     workspace: str = ""
-    """Only sessions of this folder, an absolute path."""
+    """Find only sessions of this folder, an absolute path."""
     since: datetime | None = None
     until: datetime | None = None
     file: str = ""
-    """Only matches about a file whose path contains this."""
+    """Find only matches about a file whose path contains this."""
     tool: str = ""
-    """Only calls of this tool, and their output and changes."""
+    """Find only calls of this tool, with their output and changes."""
     kind: HitKind | None = None
 
 
@@ -188,9 +188,9 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     seq: int
     turn: int
-    """The turn it belongs to; 0 for none."""
+    """The turn that the match is in; 0 for none."""
     call_id: CallId
-    """The tool call it belongs to; empty for none."""
+    """The tool call that the match belongs to; empty for none."""
     kind: HitKind
     at: datetime
     snippet: str
@@ -202,7 +202,7 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
 
 SessionState = Literal["idle", "working", "waiting"]
-"""`waiting`: for an answer of the user."""
+"""`waiting` means that the session waits for an answer of the user."""
 
 SessionPurpose = Literal["conversation", "call"]
 """What a session was created for: a conversation, or one manual tool call (`desktop-agent tools call`)."""
@@ -214,8 +214,8 @@ class FolderIdentity(Struct, frozen=True, kw_only=True):
     device: int
     inode: int
     born_ns: int | None = None
-    """Creation time in nanoseconds since 1970; `None` if the system does not tell. Inode numbers of deleted folders are
-    reused, and device numbers may differ after a restart.
+    """Creation time in nanoseconds since 1970; `None` if the system does not tell. It is needed because inode numbers
+    of deleted folders are reused, and device numbers may differ after a restart.
     """
 
     def is_same(self, other: "FolderIdentity") -> bool:
@@ -242,7 +242,7 @@ class DayAllowance(Struct, frozen=True, kw_only=True):
     """The day in UTC."""
     until_usd: float
     call_id: str = ""
-    """The pending question; empty once the user said yes."""
+    """The id of the question that is still open; empty once the user said yes."""
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
@@ -261,23 +261,23 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     size_bytes: int
     """The size of the journal alone: all sessions share the contents of files and long outputs."""
     usage: Usage = field(default_factory=Usage)
-    """The sum over all requests, except the cost of a fork's copied ones: the other session paid for them."""
+    """The sum over all requests. The copied requests of a fork add no cost: the other session paid for them."""
     spending: tuple[Spending, ...] = ()
     """The session's own requests by day and model, oldest first; requests without a recorded model are left out."""
     allowance: DayAllowance | None = None
-    """The daily allowance, for all sessions, that the user last granted in this session."""
+    """The allowance for a day and all sessions that the user last granted in this session."""
     asked_allowance: DayAllowance | None = None
-    """The daily allowance that a waiting question asks for."""
+    """The allowance for a day that an open question asks for."""
     is_title_given: bool = False
     is_pinned: bool = False
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     asks: int = 0
-    """How many questions wait in it, whether or not a process has the session open."""
+    """How many questions of the session wait for an answer, whether or not a process has the session open."""
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is shown among the conversations: a manual tool call only if the user did more with it."""
+        """Whether the session is listed as a conversation. A manual tool call is, only if the user did more with it."""
         is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
         return self.purpose == "conversation" or is_more
