@@ -1,10 +1,10 @@
-"""The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others advance.
+"""The baseline: what a workspace held, in numbered generations, so that one snapshot stays while others advance.
 
 There is one SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was
 from one generation to another; a snapshot is a generation that a session still needs. Contents are copied only if git
-does not have them; what git has is held in the folder next to the file (`git_objects`). Deleting both costs one more
-read of the workspace, and the snapshots of commands that were interrupted. If the file cannot be used, everything is
-done in memory, starting from what can still be read of the file.
+does not have them; those that git has are held in the folder next to the file (`git_objects`). If both are deleted, the
+workspace is read once more, and the snapshots of interrupted commands are lost. If the file cannot be used, everything
+is done in memory, starting from what can still be read of the file.
 """
 
 import shutil
@@ -25,7 +25,7 @@ from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 _FORMAT = 5
 _BUSY_S = 15
 _MOST_BUSY = 100
-"""How many times the copy into memory waits for another process, 50 ms each time."""
+"""How many times copying the file into memory waits for another process, 50 ms each time."""
 _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
 """The longest pause before the file is tried again; the pause doubles with each failure."""
@@ -46,9 +46,7 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
-        """The objects that git cannot lose. A baseline in memory only reads them, because the one in the file may need
-        them.
-        """
+        """The objects that are held. A baseline in memory only reads them: the one in the file may need them."""
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
@@ -58,12 +56,12 @@ class BaselineSession:
 
     @property
     def identity(self) -> bytes:
-        """Identifies this baseline until it is rebuilt, even while it continues in memory."""
+        """A value that identifies this baseline until it is rebuilt, even while it continues in memory."""
         return self._database.execute("SELECT identity FROM state").fetchone()[0]
 
     @property
     def held(self) -> str:
-        """The state of git's packs when everything that is left to git was last known to be held."""
+        """The stamp of git's packs at which everything left to git was last known to be held."""
         return self._database.execute("SELECT held FROM state").fetchone()[0]
 
     @held.setter
@@ -79,7 +77,7 @@ class Baseline:
     """One workspace's baseline, usable from any thread. All methods block. They never raise because of a bad file."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
-        """`trouble` is a problem of the cache that is already known; `take_failure` reports it."""
+        """`trouble` is a problem of the cache that the caller knows already; `take_failure` reports it."""
         self._file = CacheFile(
             path,
             _FORMAT,
@@ -90,7 +88,7 @@ class Baseline:
         )
         self._guard = Lock()
         self._idle: _OpenFile | None = None
-        """The open file while no transaction uses it; opening it takes as long as looking at a hundred files."""
+        """The file, kept open between transactions, because opening it takes as long as looking at a hundred files."""
         self._is_closed = False
         self._is_checked = False
         self._memory: sqlite3.Connection | None = None
@@ -104,8 +102,8 @@ class Baseline:
     def run(self, work: Callable[[BaselineSession], T], *, is_spared: bool = False) -> T:
         """Run `work` in one transaction, which is committed when it returns and rolled back when it raises.
 
-        Other threads and processes that use the same baseline wait. If the file fails, `work` runs again without it.
-        `is_spared` keeps a copy of the resulting baseline, unless that is large, in case the file becomes unreadable.
+        Other threads and processes that use the same baseline wait. If the file fails, `work` runs again in memory.
+        `is_spared` keeps a copy of the resulting baseline, unless it is large, in case the file becomes unreadable.
         """
         if self._memory is None:
             done = self._run_on_file(work, is_spared=is_spared)
@@ -115,12 +113,12 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_failure(self) -> str:
-        """Return why the file is not used, only once until it has worked again."""
+        """Return why the file is not used; empty if it is, or if this was returned since it last worked."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 
     def try_file_again(self) -> None:
-        """Go back to the file after a pause. Only for a caller that needs nothing done since the file failed."""
+        """Use the file again if the pause is over. Only for a caller that needs nothing of what was done in memory."""
         with self._in_memory:
             if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
                 self._memory.close()
@@ -139,7 +137,7 @@ class Baseline:
                 memory.close()
 
     def _run_on_file(self, work: Callable[[BaselineSession], T], *, is_spared: bool) -> tuple[T] | None:
-        """Return the result in a tuple; None if the file is unusable: memory then holds what could be read of it."""
+        """Return the result in a tuple; None if the file is unusable, whose readable part is then in memory."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
             try:
@@ -195,7 +193,7 @@ class Baseline:
             raise
 
     def _keep(self, file: "_OpenFile") -> bool:
-        """Keep the open file for the next transaction; False if one is already kept or the baseline is closed."""
+        """Keep the open file for the next transaction. False if another is already kept or the baseline is closed."""
         with self._guard:
             if self._is_closed or self._idle is not None:
                 return False
@@ -318,7 +316,7 @@ def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
 
 
 def _rescued(path: Path) -> sqlite3.Connection | None:
-    """Return a copy in memory of a file whose last transaction can be neither committed nor rolled back in place."""
+    """Return a copy in memory of a file whose last transaction can neither be committed nor rolled back where it is."""
     try:
         with tempfile.TemporaryDirectory(prefix=f"{APP_NAME}-") as folder:
             for name in (path.name, f"{path.name}-journal"):

@@ -1,8 +1,7 @@
 """Finds what a command changed by looking: a snapshot before it, a report after it.
 
-It works in any folder, without git. A walk reads the status of every file, and the content only of those whose status
-changed since the last walk, whichever program changed it. Limits are in `CaptureSettings`; what exceeds them is
-reported.
+It works in any folder, without git. A walk reads the status of every file, and only the content of those whose status
+changed since the last walk by any session. `CaptureSettings` has the limits; what exceeds them is reported.
 """
 
 import os
@@ -57,7 +56,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class CaptureReport(Struct, frozen=True):
-    """What could not be captured: files that changed without a copy, and what cannot be watched at all."""
+    """What could not be captured: changed files without a copy (`lost`), and what cannot be watched at all."""
 
     lost: tuple[Uncaptured, ...]
     out_of_reach: tuple[Uncaptured, ...]
@@ -68,9 +67,9 @@ class CaptureReport(Struct, frozen=True):
 
 
 _MANY = 200
-"""From this many new files on, git is first asked which of them it has."""
+"""If at least this many files are new, git is asked first which of them it has."""
 _CLOCK_SLACK_NS = 50_000_000
-"""How far the times of files and the clock of the process can differ."""
+"""How much the times of files can differ from the clock of the process."""
 
 
 CACHE_FAILS = "The cache cannot be used. Work continues, but finding changes takes more time and memory."
@@ -104,13 +103,13 @@ class StatCapture:
         *,
         make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
-        """`settings` is called when a command begins; its result is used until the command has been looked at."""
+        """`settings` is called when a command begins; its result is used until that command's changes are collected."""
         self._root = real_path(root)
         self._baseline = baseline
         self._settings = settings
         self._limits = settings()
         self._open: dict[int, frozenset[str]] = {}
-        """Snapshots that were taken and not looked at again yet, with the repositories at that time."""
+        """Snapshots whose changes were not collected yet, each with the repositories at the time it was taken."""
         self._own: set[int] = set()
         """All snapshots of this session, to tell its own commands from those of other sessions."""
         self._repositories: frozenset[str] = frozenset()
@@ -118,7 +117,7 @@ class StatCapture:
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._known_of = (b"", -1)
-        """The identity and generation of the baseline that `_known` describes."""
+        """The identity of the baseline, and the generation, that `_known` describes."""
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
@@ -137,11 +136,11 @@ class StatCapture:
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange, *, may_release: bool = False) -> CaptureReport:
-        """Report what differs from the snapshot now, in an order in which it could be done again.
+        """Report what differs from the snapshot now, in an order in which the changes could be made again.
 
-        A created folder comes before its contents, a deleted one after. What `note_written` announced meanwhile is left
-        out. The snapshot stays: until it is released, the same can be reported again. With `may_release`, it is
-        released at once if nothing differs, which saves the caller a transaction.
+        A created folder comes before its contents, a deleted one after. Writes that `note_written` announced meanwhile
+        are left out. The snapshot stays: until it is released, the same changes can be reported again. With
+        `may_release`, it is released at once if nothing differs, which saves the caller a transaction.
         """
         before = self._open.pop(snapshot.number, None)
 
@@ -166,7 +165,7 @@ class StatCapture:
         return CaptureReport(tuple(lost), out_of_reach, tuple(made), may_release and not looked.is_touched)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
-        """Report what is stored as different since the snapshot; return the part that was not captured."""
+        """Report the stored differences since the snapshot; return those that could not be captured."""
         sent: set[str] = set()
 
         def send_once(change: FileTransition) -> None:
@@ -185,9 +184,9 @@ class StatCapture:
         return self._baseline.run(report)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
-        """Move `snapshots` to the state of the folder at the last report about `to`, once that is on record.
+        """Move `snapshots` to the state of the folder at the last report about `to`, which must be on record by now.
 
-        Their numbers stay the same. For commands that are looked at repeatedly while they run.
+        Their numbers stay the same. For commands whose changes are collected repeatedly while they run.
         """
         numbers = [snapshot.number for snapshot in snapshots]
         self._own.update(self._baseline.run(lambda session: session.snapshots.move(numbers, to.number)))
@@ -203,17 +202,17 @@ class StatCapture:
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """Return how these files were at the last look; missing ones were absent, too large or not watched."""
+        """Return how these files were at the last look. Those left out were absent, too large or not watched."""
         wanted = list(paths)
         entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what the application wrote (an edit, an undo, a save by the user), so that no command gets it."""
+        """Announce what the application wrote (an edit, an undo, a save by the user): no command must get the blame."""
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_failure(self) -> str:
-        """Return why looks take more time or memory than usual, only once for each failure of the cache."""
+        """Return why looks take more time or memory than usual. Each failure of the cache is returned once."""
         return self._baseline.take_failure()
 
     def close(self) -> None:
@@ -222,7 +221,7 @@ class StatCapture:
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
-        """Run `work` in a transaction with the table of known files, which is kept only if the transaction commits."""
+        """Run `work` in a transaction, with the table of known files, which is kept only if that commits."""
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
             known, self._known = self._known, None
@@ -255,7 +254,7 @@ class StatCapture:
         return scan
 
     def _leave_to_git(self, session: BaselineSession, git: GitState | None) -> None:
-        """Drop the copies of files that have been committed or staged since."""
+        """Drop the copies of files that have been committed or staged since they were copied."""
         if git is None or git.index_stamp is None or git.index_stamp == self._index_stamp:
             return
         self._index_stamp = git.index_stamp
@@ -284,10 +283,10 @@ class _Writer:
         self._copied_bytes = session.entries.copied_bytes()
         self._generation: int | None = None
         self._unchanged: dict[str, str] = {}
-        """Object ids, by path, of files as in git's index; filled only if that is quicker than reading them."""
+        """Object ids, by path, of files that equal git's index. Filled only if that is quicker than reading them."""
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
-        """Store the next generation. What is not read by `deadline` is read at the next look."""
+        """Store the next generation. Files that were not read by `deadline` are read at the next look."""
         is_first = self._session.generation == 0
         if is_first:
             self._next()
@@ -320,7 +319,7 @@ class _Writer:
         return self._generation
 
     def _entry(self, path: str, signature: Signature, scan: Scan) -> tuple[Entry, bytes | None]:
-        """Return the entry for `path`, without a digest if it is too large or unreadable, and the content to copy."""
+        """Return the entry for `path`, and the content to copy. A file too large or unreadable gets no digest."""
         is_open = path in scan.unread or is_racy(signature, scan.started_ns)
         unusual = scan.unusual.get(path, USUAL)
         entry = Entry(
@@ -362,7 +361,7 @@ class _Writer:
             return None
 
     def _from_git(self, entry: Entry) -> tuple[Entry | None, bool]:
-        """Return the entry as git has it, and whether it is held; None if only reading the file can tell."""
+        """Return the entry with git's object of it, and whether that is held; None if the file has to be read."""
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
             return None, False
@@ -373,12 +372,12 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return a stamp of git's packs and ours: while it stays equal, nothing left to git can be lost."""
+    """Return a stamp of git's packs and of the held ones. While it stays equal, no content left to git can be lost."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
 class _Keeper:
-    """Keeps what was left to git available, even if git's packs or the repository are gone."""
+    """Keeps contents that were left to git available, even if git's packs or the repository are gone."""
 
     def __init__(self, root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None) -> None:
         self._root = root
@@ -388,7 +387,7 @@ class _Keeper:
         self._objects = GitObjects.of(git, session.objects)
 
     def keep(self, deadline: float) -> bool:
-        """Hold what git has, and copy what it has lost from wherever it still exists; False if time ran out."""
+        """Hold the contents that git has, and copy those it has lost, if they still exist. False if time ran out."""
         rows = self._session.entries.left_with_git()
         if not rows:
             self._session.objects.drop(set(), keeps_retired=False)
@@ -408,7 +407,7 @@ class _Keeper:
         return is_done
 
     def _content(self, entry: Entry) -> bytes | None:
-        """Return a content that was left to git: from what we hold, from git, or from the file if it is unchanged."""
+        """Return content that was left to git: from the held objects, from git, or from the file if it is unchanged."""
         for read in (self._session.objects.read, self._read_from_git):
             if _is_of(entry, content := read(entry.object)):
                 return content
@@ -427,7 +426,7 @@ def _is_of(entry: Entry, content: bytes | None) -> bool:
 
 
 def _lost_link(item: Touched) -> str:
-    """Return what an undo or redo cannot restore of a file that had or got other names (hard links)."""
+    """Return what an undo or redo cannot restore if the file had or got other names (hard links); empty if nothing."""
     before, after = item.before, item.after
     is_other = before is not None and (after is None or before.inode != after.inode)
     if before is not None and is_other and before.links > 1:
@@ -487,7 +486,7 @@ class _Report:
         self._written = session.snapshots.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
-        """Report what changed at these paths, and return what could not be captured of it."""
+        """Report what changed at these paths, and return the changes that could not be captured."""
         lost: list[Uncaptured] = []
         touched = self._touched(paths)
         left_alone = _LeftAlone(self._at_end, {item.path for item in touched}, self._entries, self._span)
@@ -525,7 +524,7 @@ class _Report:
         return found
 
     def _at(self, path: str, generation: int) -> Entry | None:
-        """Return what a path was; the digest is computed if only git knew the content so far."""
+        """Return what a path was in a generation. If only git knew the content so far, compute its digest."""
         entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git":
             return entry

@@ -1,7 +1,7 @@
-"""The rows of the baseline: what paths were, the contents that git does not have, and who still needs them.
+"""The rows of the baseline: what paths were, the contents that git does not have, and which snapshots need them.
 
-Each walk is stored as a generation. Snapshots pin the generations that a session still needs; they also say who was at
-work when: the commands, and the application itself.
+Each walk is stored as a generation. Snapshots pin the generations that a session still needs. They also say when each
+command ran; next to them is noted what the application itself wrote.
 """
 
 import json
@@ -47,14 +47,14 @@ _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 class SpoiledError(sqlite3.DatabaseError):
-    """A row holds a value that was never written to it, which SQLite itself does not notice."""
+    """A row holds a value that was never written there: damage that SQLite itself does not notice."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
 
 
 class EntryTable:
-    """What every path was from one generation to another, within one transaction."""
+    """What every path was, from one generation to another. For use within one transaction."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class EntryTable:
         return self._one(path, "born <= ? AND died > ?", generation, generation)
 
     def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
-        """Store what `entry.path` is from `generation` on, and `content` if it is to be copied."""
+        """Store what `entry.path` is from `generation` on, with its `content` if that is to be copied."""
         self.end(entry.path, generation)
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -107,7 +107,7 @@ class EntryTable:
         )  # fmt: skip
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
-        """Store the content of a file that had not been read, and has not changed since."""
+        """Store the content of a file that was not read when its row was stored, and has not changed since."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
             (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, stored_path(entry.path)),
@@ -149,7 +149,7 @@ class EntryTable:
         return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
     def left_with_git(self) -> list[tuple[Entry, int]]:
-        """Return the entries that are left to git, each with the generation that it dates from."""
+        """Return the entries whose content is left to git, each with the generation of its row."""
         query = f"SELECT {_COLUMNS}, born FROM entry WHERE kept = 'git'"
         return [(_entry(row[:8]), row[8]) for row in self._database.execute(query)]
 
@@ -186,7 +186,7 @@ class EntryTable:
         self._drop_copies()
 
     def forget_before(self, generation: int) -> None:
-        """Drop the rows that ended by this generation, and the copies that only they used."""
+        """Drop the rows that were replaced by this generation or earlier, and the copies that only they used."""
         # Both conditions, so that the index of what has died is used.
         if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (generation,)).rowcount:
             self._drop_copies()
@@ -240,7 +240,7 @@ def path_of(path: str | bytes) -> str:
 
 
 def _packed(extras: FileExtras | None) -> str | None:
-    """Return the extras of a file as they are stored: the empty text for the usual ones."""
+    """Return the extras of a file as they are stored. The usual extras are the empty text."""
     if extras is None or extras == _USUAL:
         return None if extras is None else ""
     return json.dumps([extras.owner, extras.attributes])
@@ -267,7 +267,7 @@ def _unpacked(signature: bytes) -> Signature:
 _NUMBERS = 2**52
 """The largest integer that every reader of JSON keeps exactly."""
 _STALE_NS = 14 * 86_400 * 10**9
-"""How long the snapshot of a dead process is kept for its session to be opened again."""
+"""How long the snapshot of a dead process is kept, in case its session is opened again."""
 SNAPSHOT_SCHEMA = """
 CREATE TABLE snapshot (
   number INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, last_generation INTEGER,
@@ -281,7 +281,7 @@ _SPAN = f"number, generation, COALESCE(last_generation, {_NEWEST}), begun_ns, CO
 
 
 class CommandSpan(Struct, frozen=True):
-    """When a command ran, by the clock and by generations. An open end means now."""
+    """When a command ran, by the clock and by generations. For a command that still runs, the end is now."""
 
     number: int
     generation: int
@@ -291,7 +291,7 @@ class CommandSpan(Struct, frozen=True):
 
 
 class SnapshotRows:
-    """The snapshots of all sessions and processes, and what they announced as written, within one transaction."""
+    """The snapshots of all sessions and processes, and the writes they announced. For use within one transaction."""
 
     def __init__(self, database: sqlite3.Connection, entries: EntryTable) -> None:
         self._database = database
@@ -300,8 +300,8 @@ class SnapshotRows:
     def pin(self) -> int:
         """Pin the newest generation as a snapshot and return its number, which is random.
 
-        Journals contain the number, and the file can be rebuilt, or be replaced by memory for a while. A counter could
-        then mean another command's snapshot.
+        Journals contain the number, and the file can be rebuilt, or be replaced by memory for a while. With a counter,
+        the same number could then mean another command's snapshot.
         """
         number = secrets.randbelow(_NUMBERS) + 1
         self._database.execute(
@@ -325,9 +325,9 @@ class SnapshotRows:
         )
 
     def move(self, numbers: Iterable[int], to: int) -> list[int]:
-        """Move snapshots to the last look at snapshot `to`; return the numbers of copies of their former spans.
+        """Move snapshots to the last look at snapshot `to`. Return the numbers of new rows with their former spans.
 
-        The copies are kept for as long as a session asks who was at work at that time.
+        These rows are kept for as long as an older snapshot needs to know which commands ran at that time.
         """
         until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
         row = until.fetchone()
@@ -352,7 +352,7 @@ class SnapshotRows:
         return past
 
     def overlapping(self, span: CommandSpan) -> list[CommandSpan]:
-        """Return the commands of others that ran while this one did."""
+        """Return the spans of all other commands that ran while this one did."""
         rows = self._database.execute(
             f"SELECT {_SPAN}, ended_ns IS NOT NULL, process, process_started FROM snapshot "
             "WHERE number <> ? AND begun_ns < ? AND (ended_ns IS NULL OR ended_ns > ?)",
@@ -365,7 +365,7 @@ class SnapshotRows:
         ]
 
     def release(self, number: int) -> None:
-        """Release a snapshot, and every row, copy and note that no snapshot needs any more."""
+        """Release a snapshot; drop every row, copy and note that no snapshot needs any more."""
         self._database.execute("UPDATE snapshot SET is_released = 1 WHERE number = ?", (number,))
         self.close_span(number)
         stale = self._database.execute(
@@ -380,7 +380,7 @@ class SnapshotRows:
         self._sweep()
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Remember what was written and is recorded elsewhere."""
+        """Note what the application wrote, which is recorded as a change elsewhere."""
         now = time.time_ns()
         self._database.executemany(
             "INSERT INTO written VALUES (?, ?, ?, ?)",
@@ -388,7 +388,7 @@ class SnapshotRows:
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
-        """Return the writes noted since then, by path: digest (empty for a removed file) and mode."""
+        """Return the writes noted since `at_ns`, by path, as pairs of digest (empty for a removed file) and mode."""
         found: dict[str, set[tuple[str, int]]] = {}
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
@@ -409,7 +409,7 @@ class SnapshotRows:
 
 @cache
 def _own_start(process: int) -> float:
-    """Return when this process started. Cached by process id, so that a fork computes its own."""
+    """Return when this process started. The cache is by process id, so that a fork computes its own time."""
     return _started(process)
 
 
@@ -422,7 +422,7 @@ def _started(process: int) -> float:
 
 
 def _is_alive(process: int, started: float) -> bool:
-    """Whether a process still runs; a later process with the same id does not count."""
+    """Whether the process still runs. A later process with the same id does not count."""
     import psutil  # as above
 
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

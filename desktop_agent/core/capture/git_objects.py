@@ -1,12 +1,13 @@
-"""Contents that git already has: a tracked file that is the same as in the index needs no copy of ours.
+"""Contents that git already has. A tracked file that is the same as in git's index needs no copy of ours.
 
-Git can lose them at any time: to garbage collection, with the repository, or with another one that it borrows from. So
-what is left to git is *held*: its packs, and the loose objects that are needed, get a second name (a hard link) in a
-folder of the cache, as `git clone --local` does. That takes no space while git has them, and no content is read. If no
-link can be made, for example to another disk, a copy of the file is kept as if there were no git.
+Git can lose them at any time: to garbage collection, with the repository, or with another repository from which it
+borrows objects. So contents that are left to git are *held*: git's packs, and the loose objects that are needed, get a
+second name (a hard link) in a folder of the cache, as `git clone --local` does. That takes no space while git has them,
+and reads nothing. If no link can be made, for example to another disk, a copy of the file is kept as if there were no
+git.
 
-Unchanged files are found from git's index without reading them. The index says how `stat` saw each file when its
-content was known to be that of an object; a file that still looks the same has that content. `git status` relies on the
+Unchanged files are found from git's index without reading them. The index has the `stat` of each file at a time when
+the file had the content of an object; a file with the same `stat` still has that content. `git status` relies on the
 same. A file written at the same moment as the index is not covered by this, so it does not count as unchanged. The
 format is gitformat-index(5), versions 2 to 4 with SHA-1.
 """
@@ -37,11 +38,11 @@ BASELINES = "baselines"
 """The cache folder with all baselines and the git objects that they hold."""
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
-"""One tick of the file system's clock; a folder that changes twice within it keeps the same time."""
+"""One tick of the file system's clock. A folder that changes twice within one tick keeps the same time."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
-"""The minimum length of a loose object's name, without the two letters of its folder."""
+"""The minimum length of a loose object's file name, which lacks the two letters that name its folder."""
 _MOST_ALTERNATES = 20
 _LARGEST_ALTERNATES = 64 * 1024
 
@@ -52,13 +53,13 @@ class GitState(Struct, frozen=True):
     repository: Repository
     index_stamp: int | None
     folders: tuple[str, ...]
-    """Its object folders, and those of the repositories that it borrows from."""
+    """Object folders of the repository, and of those that it borrows objects from."""
     packs: str
-    """Changes whenever a pack is added or removed."""
+    """A stamp that changes whenever a pack is added or removed."""
 
     @classmethod
     def of(cls, folder: Path) -> "GitState | None":
-        """Return the state of the repository around `folder`; None outside of one. Costs the status of a few files."""
+        """Return the state of the repository around `folder`; None if there is none. Costs `stat` of a few files."""
         found = find_repository(folder)
         if found is None:
             return None
@@ -71,7 +72,7 @@ class GitState(Struct, frozen=True):
 
 
 def _object_folders(first: Path) -> Iterator[str]:
-    """Yield an object folder and those that it borrows from, as in gitrepository-layout(5)."""
+    """Yield an object folder, and those that it borrows objects from, as in gitrepository-layout(5)."""
     pending, seen = [os.fspath(first)], set[str]()
     while pending and len(seen) < _MOST_ALTERNATES:
         folder = pending.pop(0)
@@ -90,7 +91,7 @@ def _is_path(line: str) -> bool:
 def _stamp(folder: str) -> str:
     """Return a stamp of the packs in an object folder; empty if the folder is missing.
 
-    While the folder can still change within one tick of the clock, the stamp is different each time.
+    The stamp is different each time until one tick of the clock has passed since the folder's last change.
     """
     try:
         status = Path(folder, "pack").stat()
@@ -101,7 +102,7 @@ def _stamp(folder: str) -> str:
 
 
 class HeldObjects:
-    """The objects that git can no longer lose, in a folder of our own. Methods block."""
+    """The objects that we hold in a folder of our own, so that git cannot lose them. Methods block."""
 
     def __init__(self, folder: Path, *, may_change: bool = True) -> None:
         """Without `may_change` the folder is only read."""
@@ -113,7 +114,7 @@ class HeldObjects:
 
     @property
     def stamp(self) -> str:
-        """Changes when anyone else adds or removes packs."""
+        """A stamp that changes when packs are added or removed."""
         return _stamp(os.fspath(self._folder))
 
     def read(self, identifier: str) -> bytes | None:
@@ -135,7 +136,7 @@ class HeldObjects:
         return size if kind == pygit2.enums.ObjectType.BLOB else None
 
     def take_packs(self, folders: Iterable[str]) -> None:
-        """Hold all packs that git has now, and retire those that it no longer has."""
+        """Hold all packs that git has now, and retire held packs that git no longer has."""
         if not self._may_change:
             return
         self._bring_back()
@@ -148,7 +149,7 @@ class HeldObjects:
         self._open.clear()
 
     def hold(self, identifier: str, folders: Iterable[str]) -> bool:
-        """Make sure that git cannot lose an object; False if that is impossible."""
+        """Hold one object; False if that is impossible."""
         if self.size(identifier) is not None:
             return True
         place = Path(identifier[:2], identifier[2:])
@@ -182,7 +183,7 @@ class HeldObjects:
         return True
 
     def _bring_back(self) -> None:
-        """Restore the retired packs, including those that a killed process left behind."""
+        """Put the retired packs back among the held ones, including those that a killed process left retired."""
         names = _packs(os.fspath(self._folder / "retired"))
         _move(names, self._folder / "retired" / "pack", self._folder / "pack")
         self._open.clear()
@@ -197,9 +198,9 @@ class HeldObjects:
 
 
 def drop_stranded(baselines: Path, now_s: float) -> None:
-    """Drop packs that git no longer has, for workspaces that were not used for two weeks.
+    """Drop held packs that git no longer has, of workspaces that were not used for two weeks.
 
-    Blocks. Packs that git has take no space. The next look at such a workspace holds, or copies, what it needs.
+    Packs that git still has take no space. The next look at such a workspace holds, or copies, what it needs. Blocks.
     """
     for folder in baselines.glob("*.objects"):
         with suppress(OSError):
@@ -232,7 +233,8 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
 class GitObjects:
     """The index and the objects of the repository that a folder is in.
 
-    Methods block and never write there. Importing the reader takes 90 ms, which is avoided outside of repositories.
+    Methods block, and never write to the repository. Importing pygit2 takes 90 ms, which is avoided outside of
+    repositories.
     """
 
     def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
@@ -266,7 +268,7 @@ class GitObjects:
             return False
 
     def hold(self, identifier: str, size: int) -> bool:
-        """Make sure that a blob of this many bytes outlives the repository; False if that is not certain."""
+        """Hold a blob of this many bytes, so that it outlives the repository; False if that is not certain."""
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:
@@ -299,7 +301,7 @@ _LARGEST_ATTRIBUTES = 2**20
 def unchanged_objects(folder: Path, found: dict[str, Signature]) -> dict[str, str]:
     """Return the object ids of the files in `folder` that match the index; none when in doubt. Blocks.
 
-    Line endings can be converted between file and object, which changes the length: compare it before use.
+    Line endings can be converted between file and object, which changes the length, so compare the lengths before use.
     """
     repository = find_repository(folder)
     if repository is None:

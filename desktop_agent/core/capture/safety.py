@@ -1,7 +1,7 @@
-"""The safety copy: what a command may destroy and the capture does not watch, copied before and compared afterwards.
+"""The safety copy: files that a command may destroy and the capture does not watch, copied before, compared afterwards.
 
 The capture skips some folders (`node_modules`, `.git`), files that are too large, and everything outside the workspace.
-`SafetyCopies` copies what it skips at the given places into one file, within a budget, so that anything gone or
+Of what it skips, `SafetyCopies` copies the given places into one file, within a budget, so that anything gone or
 different after the command can be reported with its former content. What does not fit is reported.
 
 A session needs only one copy at a time, because calls that write run one after the other. All methods block.
@@ -32,7 +32,7 @@ _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
 
 
 class SafetyLimits(Struct, frozen=True, kw_only=True):
-    """How much is copied at most, and what needs no copy because the capture has it."""
+    """How much is copied at most, and (the last two) what the capture watches itself, so that it needs no copy."""
 
     max_files: int = 20_000
     max_bytes: int = 200 * 2**20
@@ -46,7 +46,7 @@ class EndangeredPath(Struct, frozen=True):
     path: Path
     is_file: bool = False
     is_guess: bool = False
-    """Whether the command named something unknown, which can be anything in this folder."""
+    """Whether the command's words did not tell the path: it can be anything in this folder."""
 
 
 class CopiedFile(Struct, frozen=True):
@@ -59,12 +59,12 @@ class CopiedFile(Struct, frozen=True):
     size: int
     offset: int
     signature: str
-    """Equal signatures mean that the file was not written since."""
+    """Two equal signatures mean that the file was not written between them."""
     extras: FileExtras | None = None
 
 
 class SafetyCopy(Struct, frozen=True):
-    """What was copied before one command, and what was not."""
+    """What was copied before one command, and what was not (`gaps`)."""
 
     files: tuple[CopiedFile, ...] = ()
     units: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class SafetyCopy(Struct, frozen=True):
 
 
 class SafetyReport(Struct):
-    """What a command destroyed or changed of a copy."""
+    """Which of the copied files a command destroyed or changed."""
 
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
     """Files and folders of the workspace, reported like any other changes."""
@@ -83,7 +83,7 @@ class SafetyReport(Struct):
 
 
 class Unit(Struct):
-    """Something that is copied as a whole or not at all: an unwatched folder, or one file."""
+    """A folder that is not watched, or one file, which is copied as a whole or not at all."""
 
     path: str
     is_guess: bool = False
@@ -102,7 +102,7 @@ class SafetyCopies:
         self._limits = limits
 
     def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
-        """Return what would be copied of these places, smallest first, and what would not, with the reason."""
+        """Return what would be copied at these places, smallest first, and what would not, with the reasons."""
         units: dict[str, Unit] = {}
         for place in _outermost(places):
             self._gather(place, units)
@@ -121,7 +121,7 @@ class SafetyCopies:
         return chosen, gaps
 
     def make(self, places: Iterable[EndangeredPath]) -> SafetyCopy:
-        """Copy what is at these places and is not watched by the capture. Durable when it returns.
+        """Copy what is at these places and not watched by the capture. The copy is durable when this returns.
 
         Raises `OSError` if the copy cannot be written, for example for lack of space.
         """
@@ -167,7 +167,7 @@ class SafetyCopies:
         return report
 
     def discard(self) -> None:
-        """Remove the copy, once what it was needed for is on record. Removing it twice does no harm."""
+        """Remove the copy. Call it once the command's changes are on record. Removing it twice does no harm."""
         with suppress(OSError):
             (self._folder / _PACK).unlink()
 
@@ -227,7 +227,7 @@ class SafetyCopies:
             unit.problem = self._too_much
 
     def _unit_of(self, folder: str, place: EndangeredPath) -> str | None:
-        """Return the outermost folder above a file that the capture skips; None if the file is watched."""
+        """Return the skipped folder to copy as a whole, or the place itself; None if the capture watches it."""
         if not self._is_inside(folder):
             return str(place.path)
         parts = folder[len(self._root) :].split("/")
@@ -260,7 +260,7 @@ class SafetyCopies:
         return self._is_inside(path) and ".git" not in self.name_of(path).split("/")
 
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
-        """Report what the command created in copied folders of the workspace, so that an undo removes it."""
+        """Report what the command created in copied folders of the workspace, so that an undo can remove it."""
         known = {file.path for file in copy.files}
         left_files, left_bytes = self._limits().max_files, self._limits().max_bytes
         for unit in copy.units:
@@ -284,7 +284,7 @@ _UNREADABLE = FileState(content=b"", mode=-2)
 
 
 def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
-    """Yield the places that are not inside another one, certain ones before guesses."""
+    """Yield the places that are not inside another place: first the certain ones, then the guesses."""
     chosen: list[str] = []
     resolved = {EndangeredPath(_resolved(place.path), place.is_file, place.is_guess) for place in places}
     for place in sorted(resolved, key=lambda place: (place.is_guess, place.is_file, len(place.path.parts))):
@@ -296,7 +296,7 @@ def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
 
 
 def _resolved(path: Path) -> Path:
-    """Return the path with symlinks resolved in its parent only: deleting a link leaves its target."""
+    """Return the path with symlinks resolved in its parent only, because deleting a link leaves its target alone."""
     return Path(os.path.realpath(path.parent)) / path.name if path.name else path
 
 
@@ -368,9 +368,9 @@ def _signature(status: os.stat_result) -> str:
 def restore_outside(
     files: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> tuple[tuple[OutsideFile, ...], tuple[FileOutcome, ...]]:
-    """Restore files that no undo reaches, as far as they are still what the command left.
+    """Restore files that an undo does not reach, if they are still as the command left them.
 
-    Return those that are as before now, and the outcomes of the others.
+    Return the files that are now as before the command, and the outcomes for the others.
     """
     restored: list[OutsideFile] = []
     problems: list[FileOutcome] = []

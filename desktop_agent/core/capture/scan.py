@@ -2,7 +2,7 @@
 
 A folder in which a name appears or disappears gets a new modification time, so the names in all others are still those
 of the last walk (git's untracked cache relies on the same). Files are looked up by name in the open folder, which saves
-the system the rest of the path. Times that are too recent to differ from those of the next write count as different.
+the system the rest of the path. A time that is so recent that the next write might not alter it counts as different.
 """
 
 import heapq
@@ -29,20 +29,20 @@ The change time is included because, unlike the rest, no program can set it.
 """
 
 UNKNOWN: Signature = (0, 0, 0, 0, 0)
-"""Equals no real signature: such a file is read again at the next look."""
+"""A signature that no file has, so that the file is read again at the next look."""
 
 _RACY_FILE_NS = 50_000_000
 """A file written this shortly before the look may change again within one tick of the file system's clock."""
 _RACY_FOLDER_NS = 3_000_000_000
-"""The same for folders. Longer, because some file systems count in steps of two seconds, and it costs little."""
+"""The same for folders. It is longer, because some file systems count in steps of two seconds, and costs little."""
 
 _HAS_DIR_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
-"""Without it (Windows), every folder is listed; there, the listing includes what `stat` would return."""
+"""Where this is false (Windows), every folder is listed; there, a listing includes what `stat` would return."""
 _OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class CaptureStoppedError(Exception):
-    """The caller stopped a look at the folder before it was done. Nothing of it was kept."""
+    """The caller stopped a look at the folder before it was complete. None of its findings were kept."""
 
 
 class KnownFolder(Struct):
@@ -50,25 +50,25 @@ class KnownFolder(Struct):
 
     mode: int
     signature: Signature = UNKNOWN
-    """Equal signatures mean equal names. Unknown until the folder has been listed."""
+    """If the signature is still the same, so are the names. `UNKNOWN` until the folder has been listed."""
     seen: Signature = UNKNOWN
-    """The signature at the last look, even if it was too recent to tell that the names are the same."""
+    """The signature at the last look, even if it was too recent to prove that the names are the same."""
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks and special files by name."""
     folders: tuple[str, ...] = ()
     repository: str = ""
-    """What git would take for a repository here: `.git`, or `.` where the folder looks like the inside of one."""
+    """What git would take for a repository here: `.git`, or `.` if the folder looks like the inside of a repository."""
 
 
 Known = dict[str, KnownFolder]
 """All folders by path relative to the workspace; the workspace itself is the empty path.
 
-A byte of a name that is not UTF-8 is a lone surrogate, as everywhere in Python (PEP 383).
+A byte of a name that is not UTF-8 is stored as a lone surrogate, as everywhere in Python (PEP 383).
 """
 
 
 class FolderPart(NamedTuple):
-    """A part of the folder, for one of several walks."""
+    """The part of the workspace that one of several walks covers."""
 
     starts: tuple[str, ...] = ("",)
     """The folders where the walk begins; none contains another."""
@@ -86,7 +86,7 @@ class Unusual(NamedTuple):
 
 
 USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 0), 1)
-"""A file that belongs to the user and has one name."""
+"""The properties of a file that belongs to the user and has one name."""
 
 
 class Scan(Struct):
@@ -100,14 +100,14 @@ class Scan(Struct):
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
     unread: set[str] = field(default_factory=set[str])
-    """The changed files whose content is still to be read, at the next look."""
+    """The changed files whose content is not read until the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
     file_count: int = 0
     folders_left: int = 0
     """How many folders the walk did not reach in time."""
 
     def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
-        """Return what is out of reach, and what there was no time for."""
+        """Return what cannot be watched, including what there was no time for."""
         if not self.folders_left:
             return tuple(self.out_of_reach)
         reason = (
@@ -133,14 +133,14 @@ def scan_folder(
 ) -> Scan:
     """Walk `root`, or a part of it, and return what differs from `known`, which is not modified. Blocks.
 
-    If a limit ends the walk, or a folder cannot be read, everything known below counts as unchanged, and `not_watched`
-    reports it. Raises `CaptureStoppedError` when `stop` is set.
+    If a limit ends the walk, or a folder cannot be read, everything known in the part not reached counts as unchanged,
+    and `not_watched` reports it. Raises `CaptureStoppedError` when `stop` is set.
     """
     return _Walk(root, known, limits, stop, part).run()
 
 
 def learn(known: Known, scan: Scan) -> None:
-    """Update `known` with what a walk found, once that has been stored."""
+    """Update `known` with the findings of a walk. Call it once they have been stored."""
     for path in scan.gone:
         parent, name = split(path)
         known.pop(path, None)
@@ -159,9 +159,10 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Remove a sandbox's stand-in folders from the scan: no command made them, and they disappear with the command.
+    """Remove a sandbox's stand-in folders from the scan: no command made them, and they disappear when it ends.
 
-    The folder above is listed again at the next look, because it does not show what is put into a stand-in.
+    The folder above is listed again at the next look, because its signature does not reveal what is put into a
+    stand-in.
     """
     for path, signature in list(scan.changed.items()):
         folder = scan.listed.get(path)
@@ -175,7 +176,7 @@ def leave_out_stand_ins(scan: Scan) -> None:
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
-    """Return the table for stored entries: path, signature (`UNKNOWN` if too recent), mode."""
+    """Return the table for stored entries, each a path, a signature (`UNKNOWN` if it was too recent) and a mode."""
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
@@ -199,7 +200,7 @@ def repositories_in(known: Known) -> frozenset[str]:
 
 
 def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
-    """Whether the file can have been written again after the look without a visible difference."""
+    """Whether the file may have been written again after the look without a difference in its signature."""
     newest = max(signature[0], signature[1])
     # A time in whole seconds is that of a file system that counts in such.
     return now_ns - newest < (margin_ns if newest % 1_000_000_000 else _RACY_FOLDER_NS)
@@ -282,8 +283,9 @@ class _Walk:
         different: dict[str, os.stat_result] = {}
         try:
             for name, known in folder.files.items():
-                # These lines run once for every file in the workspace. Where the names are the same, so are the inodes,
-                # and a program that changes anything else changes the change time.
+                # These lines run once for every file in the workspace, so they compare no more than necessary. If the
+                # names are the same, so are the inodes, and a program that changes anything else alters the change
+                # time.
                 status = look(name, dir_fd=handle, follow_symlinks=False)
                 if status.st_ctime_ns != known[0] or status.st_size != known[2]:
                     different[name] = status
@@ -376,13 +378,13 @@ def _signature(status: os.stat_result) -> Signature:
 _FOLDER_COST: Final = 5
 """Opening and closing a folder takes as long as looking at this many files."""
 _CLOSE_ENOUGH: Final = 0.02
-"""By how much a half can miss its size, as a share of the whole."""
+"""By how much a half may differ from half of the work, as a share of the whole."""
 _PIECE: Final = 2000
-"""This many files are packed at once, which holds the interpreter lock for about 3 ms."""
+"""How many files are pickled at once. This many hold the interpreter lock for about 3 ms."""
 
 
 def half_of(known: Known) -> tuple[str, ...]:
-    """Return folders, none inside another, that make up about half of the work of a walk; empty if there are none."""
+    """Return folders, none inside another, that make up about half of the work of a walk; empty if none do."""
     costs = {path: len(folder.files) + _FOLDER_COST for path, folder in known.items()}
     for path in sorted(known, reverse=True):  # what is in a folder before the folder
         parent, _ = split(path)
@@ -447,7 +449,7 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
 
 
 def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
-    """Whether a walk that passed these folders without entering them saw that each is still a folder."""
+    """Whether a walk that did not enter these folders saw, from the outside, that each is still a folder."""
     gone = set(scan.gone)
     unreadable = {item.path for item in scan.out_of_reach}
     return not any(

@@ -1,6 +1,6 @@
 """The process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
 
-It has its own table of what is known of that part, and updates it with what it found.
+It has its own table of the known folders in that part, and updates the table with what it finds.
 """
 
 import gc
@@ -34,7 +34,7 @@ from desktop_agent.core.system.processes.worker_process import (
 
 _MODULE: Final = "desktop_agent.core.capture.scan_process"
 _SLACK_S: Final = 5.0
-"""How much longer than its walk the process can take to answer on a busy machine."""
+"""How much longer than the time limit of a walk the process may take to answer on a busy machine."""
 
 
 class Reset(NamedTuple):
@@ -51,7 +51,7 @@ class AddFolders(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Walk. The answer is the pieces of a `Scan`, then `Done`; or `WalkFailure`."""
+    """Walk the part. The answer is the pieces of a `Scan` and then `Done`, or a `WalkFailure`."""
 
     limits: CaptureSettings
 
@@ -77,7 +77,7 @@ _Answer = Scan | Done | WalkFailure
 
 
 class ScanProcess:
-    """The process as its client sees it, for one thread at a time. `teach` to `confirm` raise `WorkerDiedError`."""
+    """The process as its client sees it, for one thread at a time. Methods from `teach` on raise `WorkerDiedError`."""
 
     def __init__(self) -> None:
         """Start the process; it answers after about 0.2 s. Raises `OSError` if no more processes can be started."""
@@ -88,7 +88,7 @@ class ScanProcess:
         return self.worker.limited(limits.max_seconds + _SLACK_S, stop)
 
     def teach(self, root: Path, starts: tuple[str, ...], folders: Iterable[tuple[str, KnownFolder]]) -> None:
-        """Tell the process which part of `root` it walks, and what is known of that part."""
+        """Tell the process which part of `root` it walks, and the known folders of that part."""
         self.worker.send(Reset(root, starts))
         for piece in pieces_of_table(folders):
             self.worker.send(AddFolders(piece))

@@ -1,4 +1,4 @@
-"""Walks a folder; for a big one, a second process walks half of it at the same time."""
+"""Walks a folder. If the folder is big, a second process walks half of it at the same time."""
 
 import logging
 import time
@@ -25,11 +25,11 @@ from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_FILES: Final = 10_000
-"""Walking this many files takes 30 ms. For fewer, a process is not worth it."""
+"""From how many files on a second process is used. Walking this many files takes 30 ms."""
 START_S: Final = 0.5
-"""How long the process is given to start; until then, walking alone is quicker than waiting for it."""
+"""How long the process is given to start. Until then, walking alone is quicker than waiting for it."""
 _NEAR_LIMIT: Final = 0.9
-"""Above this share of the maximum number of watched files, one walk has to count them all."""
+"""If a folder has more than this share of the most files that can be watched, one walk has to count them all."""
 _MOST_DEATHS: Final = 3
 """How many times a process that died is replaced."""
 
@@ -51,7 +51,7 @@ class SharedScanner:
         start_s: float = START_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """From `big_files` files on there is a process, which is used once it has had `start_s` seconds to start."""
+        """With `big_files` files or more there is a second process, used once it has had `start_s` seconds to start."""
         self._root = root
         self._big_files = big_files
         self._start_s = start_s
@@ -61,7 +61,7 @@ class SharedScanner:
         self._deaths = 0
         self._is_closed = False
         self._taught_table: Known | None = None
-        """The table of which the process has its half, kept up to date."""
+        """The table whose other half the process has. Both are kept up to date."""
         self._taught_files = 0
         self._starts: tuple[str, ...] = ()
         """The folders that the process walks."""
@@ -132,7 +132,7 @@ class SharedScanner:
     def _scan_with(
         self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
     ) -> Scan | None:
-        """Walk one half of the folder while the process walks the other; None if one walk has to do it all."""
+        """Walk one half of the folder while the process walks the other; None if a single walk has to cover it all."""
         try:
             with process.limited(limits, stop):
                 if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):

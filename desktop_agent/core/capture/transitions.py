@@ -1,4 +1,4 @@
-"""What each path was, and the changes between two such states: in an executable order, with renames found.
+"""What each path was, and the changes between two such states, with renames, in an order in which they can be made.
 
 Does not access the disk.
 """
@@ -16,7 +16,7 @@ from desktop_agent.core.capture.scan import Signature
 from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]
-"""A device is only known to be there; it is neither read nor recreated."""
+"""What an entry is. A device is only noted; it is neither read nor recreated."""
 
 _KINDS: dict[int, EntryKind] = {
     stat.S_IFDIR: "folder",
@@ -29,23 +29,23 @@ NO_CONTENT = ("folder", "fifo", "socket")
 """The kinds that are fully described by their mode."""
 
 Kept = Literal["copy", "git", ""]
-"""Where a file's content is available: in the baseline, in git's objects, or nowhere."""
+"""Where a file's content is available: as a copy in the baseline, among git's objects, or nowhere."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What one path was."""
+    """What was at one path at the time of a look."""
 
     path: str
     signature: Signature
     is_racy: bool = False
-    """Whether it was looked at so soon after it was written that it must be read again."""
+    """Whether the look came so soon after a write that the file must be read again."""
     digest: Digest | str
-    """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
+    """Empty if the content was not read: git has it (`kept`), it is too large or over the budget, or reading failed."""
     object: str = ""
-    """Its git object id; empty if git was not asked."""
+    """The object id of the content in git; empty if git was not asked."""
     kept: Kept = ""
     extras: FileExtras | None = None
-    """What it had beside its content; None when there was no time to look."""
+    """What the file had beside its content; None if there was no time to look."""
     links: int = 1
     """How many names the file had, when it was last looked at."""
 
@@ -69,13 +69,13 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def image(self) -> FileImage | None:
-        """The entry as the ledger knows files; None when the content was not read."""
+        """The entry in the form in which the ledger records files; None if the content was not read."""
         if not self.digest or self.kind == "device":
             return None
         return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind, extras=self.extras)
 
     def is_like(self, other: "Entry") -> bool:
-        """Whether only the times differ: the file was touched, or rewritten with the same content."""
+        """Whether the two differ only in their times, as when a file is touched or rewritten with the same content."""
         if (self.mode, self.kind) != (other.mode, other.kind):
             return False
         if None not in (self.extras, other.extras) and self.extras != other.extras:
@@ -90,29 +90,29 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def as_note(image: FileImage | None) -> tuple[str, int]:
-    """Return what is remembered of a written file: digest (empty for a removed one) and mode (0 for folders)."""
+    """Return what is noted about a written file: its digest (empty for a removed one) and mode (0 for folders)."""
     if image is None:
         return "", 0
     return image.digest, 0 if image.kind == "folder" else image.mode
 
 
 _ALIKE = 0.5
-"""The share of content that two files must have in common to count as one, renamed and edited; as in git."""
+"""The share of content that two files must have in common to count as one that was renamed and edited; as in git."""
 _PIECE_BYTES = 64
 _MOST_COMPARED = 2_500
-"""If more pairs of files than this can be alike, only those with the same name are compared."""
+"""If there are more pairs of a deleted and a new file than this, only those with the same name are compared."""
 _MOST_COMPARED_BYTES = 64 * 2**20
 MOST_NEIGHBOURS = 300
-"""If more files than this in a folder are about as large as a new one, it is not checked for being a copy of one."""
+"""If a folder has more files than this that are about as large as a new one, the new one is not compared with them."""
 
 ContentOf = Callable[[Entry], bytes | None]
 
 
 class LeftAlone(Protocol):
-    """The files that a command left untouched: a new file may be a copy of one of them."""
+    """The files that a command left untouched. They matter because a new file may be a copy of one of them."""
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Return the names of files with one of these sizes, by digest and by git's id."""
+        """Return the names of files with one of these sizes, by their digest and by their object id in git."""
         ...
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
@@ -121,7 +121,7 @@ class LeftAlone(Protocol):
 
 
 class Touched(Struct, frozen=True):
-    """One path with what it was and what it is."""
+    """One path, with what it was before and what it is afterwards."""
 
     path: str
     before: Entry | None
@@ -133,8 +133,8 @@ class Touched(Struct, frozen=True):
 def in_order(touched: Iterable[Touched]) -> list[Touched]:
     """Sort changes so that each can be made after the ones before it, and undone in reverse order.
 
-    Created folders come first, outermost first; deleted ones last, innermost first. A folder that is writable only
-    before, or only after, gets its mode on the side where that helps.
+    Created folders come first, outermost first; deleted ones last, innermost first. A folder that changes its mode does
+    so before the files if it is writable afterwards, otherwise after them.
     """
     return sorted(touched, key=_place)
 
@@ -153,12 +153,12 @@ def _place(item: Touched) -> tuple[int, int, str]:
 
 
 def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> list[Touched]:
-    """Pair each deleted file with the path it went to, if its content says so and nothing else is possible.
+    """Pair each deleted file with the path it was renamed to, if the contents say so and no other pairing is possible.
 
     A file counts as renamed if a file under a new name has its content and modification time, its content, or at least
-    half of its content, in this order. If two files can have come from one, or one from two, they are paired only if
-    their names decide. Inode numbers are compared last, and only for files that are otherwise equal: file systems give
-    the number of a deleted file to the next new one.
+    half of its content, in this order. If two new files may have come from one deleted file, or one from two, they are
+    paired only if their names decide. Inode numbers are compared last, and only for files that are otherwise equal:
+    file systems give the number of a deleted file to the next new one.
     """
     pairs = dict(_Pairing(touched, content_of, left_alone).pairs())
     sources = {target: source for source, target in pairs.items()}
@@ -178,7 +178,7 @@ class _Pairing:
         there = [item for item in touched if item.after and _is_movable(item.after)]
         self._came = {item.path: item for item in there if _is_another_file(item)}
         self._stayed = [item for item in there if item.before is not None]
-        """Files that are accounted for: known before, or found to be renamed."""
+        """Files that need no origin: those that existed before, and those already found to be renamed."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the old and the new path of each renamed file, the most certain first."""
@@ -197,7 +197,7 @@ class _Pairing:
         return found
 
     def _moved_as_they_were(self) -> Iterator[tuple[str, str]]:
-        """Pair files with the same content and modification time: a move keeps both, and a new file has a new time."""
+        """Pair files with the same content and modification time. A move keeps both; a new file has a new time."""
         groups = _Groups()
         for path, entry in self._gone.items():
             groups.add_source(_kept_by_move(entry), path)
@@ -230,7 +230,7 @@ class _Pairing:
             yield from group.pairs(_names_of(self._gone[group.sources[0]], copied, others))
 
     def _alike(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with deleted ones that share at least half of their content, if only one is possible."""
+        """Pair new files with deleted ones that share at least half of their content, if they have no other partner."""
         pairs = self._to_compare()
         sizes = {after.size for _, target in pairs if (after := self._came[target].after)}
         others = self._left_alone.contents(sizes)
@@ -255,7 +255,7 @@ class _Pairing:
         return pairs
 
     def _is_origin(self, source: str, target: str, others: Mapping[str, Collection[str]]) -> bool:
-        """Whether the deleted file can be the new one, and the new one is not a copy of a file that stayed."""
+        """Whether the new file can be the deleted one under a new name, and is not a copy of a file that stayed."""
         before, item = self._gone[source], self._came[target]
         after = item.after
         if after is None or self._likeness(before, after) < _ALIKE:
@@ -283,7 +283,7 @@ class _Pairing:
         return len(stayed) <= _MOST_COMPARED and not any(self._may_come_from(item, after, likeness) for item in stayed)
 
     def _may_come_from(self, item: Touched, after: Entry, likeness: float) -> bool:
-        """Whether a new file can rather be the former file at the path of `item`, which still exists."""
+        """Whether the new file is more likely the former content of `item`, at whose path there still is a file."""
         if item.before is None or item.after is None or (own := self._likeness(item.before, after)) < likeness:
             return False
         return own > likeness or self._likeness(item.before, item.after) < _ALIKE
@@ -314,12 +314,12 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _kept_by_move(entry: Entry) -> tuple[object, ...]:
-    """Return what a move keeps; for an empty file, its content is not enough to recognise it."""
+    """Return what a move keeps. For an empty file that includes the inode, because its content identifies nothing."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
 def _sizes_like(size: int) -> range:
-    """Return the sizes of files that can share half of their content with one of this size."""
+    """Return the sizes that a file must have to share half of its content with a file of this size."""
     return range(max(1, int(size * _ALIKE)), int(size / _ALIKE) + 1)
 
 
@@ -333,7 +333,7 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 class _Twins(Struct):
-    """Files with equal contents: their old and new paths."""
+    """Files that are equal: the paths of the deleted ones and of the new ones."""
 
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
@@ -348,9 +348,9 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Pair files by unique names, then the remaining two if there are only two.
+        """Pair files by unique names. Then pair the remaining two, if one deleted and one new file remain.
 
-        `others` are the names of equal files that have not moved.
+        `others` are the names of equal files that have not moved. If there are any, the last two are not paired.
         """
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
