@@ -46,6 +46,10 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     action: Action
     paths: tuple[str, ...]
     """Possible paths of the file, best first: a header can be read with and without git's `a/`. Empty: not given."""
+    other_paths: tuple[str, ...] = ()
+    """What else the header can mean, if its two lines name two files without saying that one becomes the other."""
+    line: int = 0
+    """The line of the patch (from 1) at which its header begins."""
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
@@ -69,12 +73,16 @@ _HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File:(.*)")
 _MOVE = re.compile(r"\*\*\* Move to:(.*)")
 _OUTER = re.compile(r"\*\*\* (Begin|End) Patch\s*$")
 _WRAPPING = re.compile(r"(```\w*|apply_patch\b.*|EOF)\s*$")
+_COLOUR = re.compile("\x1b\\[[0-9;]*[mK]")
+_COLOURED = re.compile("\x1b\\[[0-9;]*m(?:diff --git|--- |@@ )")
 _BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
 
 
 def parse_patch(text: str) -> list[FilePatch]:
     """Return what the patch does to each file, in its order. Raises `PatchError` if it cannot be parsed."""
     lines = _lines(text)
+    if any(_COLOURED.match(line) for line in lines):  # as `color.ui=always` makes git write
+        lines = [_COLOUR.sub("", line) for line in lines]
     if any(_HEADER.match(line) for line in lines):
         return _read_sections(lines)
     if any(_OUTER.match(line) for line in lines):
@@ -328,6 +336,7 @@ def read_diff(lines: Sequence[str]) -> list[FilePatch]:
 
 
 def _read_file(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
+    begin = at
     git_paths: tuple[str, str] | None = None
     named: dict[str, str] = {}  # the values of the header lines, by their first words
     hunks: list[PatchHunk] = []
@@ -348,10 +357,12 @@ def _read_file(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
         if key is not None and not hunks:
             named[key] = line.removeprefix(f"{key} ")
         at += 1
-    return _file_patch(git_paths, named, tuple(hunks)), at
+    return _file_patch(git_paths, named, tuple(hunks), begin + 1), at
 
 
-def _file_patch(git_paths: tuple[str, str] | None, named: Mapping[str, str], hunks: tuple[PatchHunk, ...]) -> FilePatch:
+def _file_patch(
+    git_paths: tuple[str, str] | None, named: Mapping[str, str], hunks: tuple[PatchHunk, ...], line: int
+) -> FilePatch:
     mode = named.get("new file mode") or named.get("new mode")
     if mode is not None and not mode.startswith("100"):
         raise PatchError(f"files of mode {mode} (symlinks and submodules) are not supported; use run_terminal_cmd")
@@ -370,9 +381,12 @@ def _file_patch(git_paths: tuple[str, str] | None, named: Mapping[str, str], hun
         action = "Add"
     elif new == _NOWHERE or "deleted file mode" in named:
         action = "Delete"
+    paths, others = _paths(old, new, git_paths) if source is None or target is None else ((_unquoted(target),), ())
     return FilePatch(
         action=action,
-        paths=_paths(old, new) if source is None or target is None else (_unquoted(target),),
+        paths=paths,
+        other_paths=others,
+        line=line,
         hunks=hunks,
         source_path=None if source is None else _unquoted(source),
         is_copy="copy from" in named,
@@ -386,12 +400,45 @@ _HEADERS = (
 )
 
 
-def _paths(old: str, new: str) -> tuple[str, ...]:
+_PREFIXES = frozenset(
+    pair
+    for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))
+    for pair in ((first, second), (second, first))
+)
+"""What git puts before the two names, also with `diff.mnemonicPrefix`, and in either direction."""
+_BACKUP = re.compile(r"(?:\.(?:orig|old|bak)|~)$")
+
+
+def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths that a header can mean, best first, and those of another file, if it names two."""
     sides = [side for side in (new, old) if side != _NOWHERE]
-    prefixes = {new: "b/", old: "a/"}
-    is_prefixed = all(side.startswith(prefixes[side]) for side in sides) and new != old
-    plain = [side[2:] for side in sides] if is_prefixed else []
-    return tuple(dict.fromkeys([*plain, *sides]))
+    pair = (old, new) if len(sides) == 2 else git_paths or (f"a/{old}" if new == _NOWHERE else old, new)
+    if len(sides) == 2 and old == new:
+        return (new,), ()
+    if len(sides) < 2 and git_paths is None:
+        (name,) = sides
+        return ((name[2:], name) if name.startswith("b/" if new == name else "a/") else (name,)), ()
+    tail = _common_tail(*pair)
+    if len(sides) < 2:
+        plain = [tail] if tail and (pair[0][:2], pair[1][:2]) in _PREFIXES else []
+        return tuple(dict.fromkeys([*plain, *sides])), ()
+    if (old[:2], new[:2]) in _PREFIXES:
+        if old[2:] == new[2:]:
+            return (new[2:], new, old), ()
+        return (new[2:], new), () if _BACKUP.sub("", old[2:]) == new[2:] else (old[2:], old)
+    if tail:  # a prefix of the user's own (`diff.srcPrefix`), or two folders
+        return (tail, new), (old,)
+    return (new,), () if _BACKUP.sub("", old) == new else (old,)
+
+
+def _common_tail(old: str, new: str) -> str:
+    """Return the path that both end with below at least one folder each; empty if there is none."""
+    parts: list[str] = []
+    for mine, other in zip(reversed(old.split("/")[1:]), reversed(new.split("/")[1:]), strict=False):
+        if mine != other:
+            break
+        parts.append(mine)
+    return "/".join(reversed(parts))
 
 
 def _git_paths(text: str) -> tuple[str, str] | None:
@@ -400,10 +447,13 @@ def _git_paths(text: str) -> tuple[str, str] | None:
         return _unquoted(first[0]), _unquoted(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):
         return text[: last.start()], _unquoted(last[1])
-    middle = len(text) // 2
-    old, new = text[:middle], text[middle + 1 :]
-    is_same = text[middle : middle + 1] == " " and (old == new or (old[:2], new[:2], old[2:]) == ("a/", "b/", new[2:]))
-    return (old, new) if is_same else None
+    pairs = [(text[: at.start()], text[at.end() :]) for at in re.finditer(" ", text)]
+    same = [(old, new) for old, new in pairs if old == new or _tail_is_all(old, new)]
+    return same[0] if len(same) == 1 else None
+
+
+def _tail_is_all(old: str, new: str) -> bool:
+    return (old[:2], new[:2]) in _PREFIXES and old[2:] == new[2:]
 
 
 def _name(text: str) -> str:

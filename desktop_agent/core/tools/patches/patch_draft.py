@@ -135,34 +135,42 @@ class PatchDraft(Struct):
         if self.file_path is None:
             if not patch.paths:
                 raise ToolError("The patch names no file. Say which one in file_path, or in a header of the patch.")
-            return (
-                self._existing(patch.paths) if patch.action != "Add" and patch.source_path is None else patch.paths[0]
-            )
+            return self._existing(patch) if patch.action != "Add" and patch.source_path is None else patch.paths[0]
         if not patch.paths:
             return self.file_path
         allowed = self._located(self.file_path)
-        named = patch.paths if patch.source_path is None else (patch.source_path,)
+        named = (*patch.paths, *patch.other_paths) if patch.source_path is None else (patch.source_path,)
         if matching := next((path for path in named if self._located(path) == allowed), None):
             return matching if patch.source_path is None else patch.paths[0]
         message = f"patch header path '{named[0]}' does not match file_path '{self.file_path}'."
         if patch.source_path is not None:
             message += f" The patch renames '{patch.source_path}' to '{patch.paths[0]}': run rename_file first, then "
             message += "apply the changes to the new name; or leave file_path out."
-        elif len(patch.paths) > 1 and patch.paths[-1] not in patch.paths[0]:
+        elif patch.other_paths:
             message += " If the file is to be renamed, run rename_file first."
         else:
             message += " Correct one of them, or leave file_path out."
         raise ToolError(message, error_type="validation")
 
-    def _existing(self, paths: Sequence[str]) -> str:
-        for path in paths:
-            try:
-                if self._target(path).before is not None:
-                    return path
-            except ToolError:
-                if len(paths) == 1:
-                    raise
-        return paths[0]
+    def _existing(self, patch: FilePatch) -> str:
+        found = [path for path in patch.paths if self._exists(path, is_only=len(patch.paths) == 1)]
+        others = [path for path in patch.other_paths if self._exists(path, is_only=False)]
+        if others or (patch.other_paths and len(found) > 1):
+            raise ToolError(
+                f"The header at line {patch.line} of the patch names two files, {patch.other_paths[0]!r} and "
+                f"{patch.paths[0]!r}, and does not say which is changed. For a rename write 'rename from' and 'rename "
+                "to' lines, or '*** Move to:'; else name the same file twice.",
+                error_type="validation",
+            )
+        return found[0] if found else patch.paths[0]
+
+    def _exists(self, path: str, *, is_only: bool) -> bool:
+        try:
+            return self._target(path).before is not None
+        except ToolError:
+            if is_only:
+                raise
+            return False
 
     def _located(self, path: str) -> str | None:
         try:

@@ -1,6 +1,9 @@
 """`apply_patch`: all of a patch, in any of its forms, or none of it and the line that does not fit."""
 
 import os
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -434,3 +437,75 @@ def test_a_move_is_a_rename_of_what_was_there_before_the_patch(
     work.write("a.txt", "a\n")
     plan = work.plan(TOOL, patch="\n".join(["*** Begin Patch", *parts, "*** End Patch"]))
     assert {write.path: (write.moved_from, write.moved_to) for write in plan.writes} == ends
+
+
+# --- dialects ---------------------------------------------------------------------------------------------------------
+
+CONFIGURED = [
+    "diff.mnemonicPrefix=true", "diff.noprefix=true", "diff.srcPrefix=old/", "diff.dstPrefix=new/x/", "color.ui=always",
+    "core.quotePath=false", "diff.suppressBlankEmpty=true", "diff.renames=copies", "diff.context=0",
+]  # fmt: skip
+COMPARED_WITH = [(), ("--cached",), ("HEAD",)]
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.parametrize("setting", CONFIGURED)
+@pytest.mark.parametrize("options", COMPARED_WITH)
+def test_what_a_git_of_any_configuration_writes_is_applied(
+    work: Workspace, setting: str, options: tuple[str, ...]
+) -> None:
+    def git(*arguments: str) -> bytes:
+        identity = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", setting)
+        return subprocess.check_output(["git", *identity, *arguments], cwd=work.root, stderr=subprocess.DEVNULL)
+
+    old = {"a.txt": "one\n\ntwo\n", "sub/sp ace.txt": "one\n", "ä.txt": "one\n", "gone.txt": "x\n", "m/o/v.txt": CODE}
+    new = {"a.txt": "one\n\n2\n", "sub/sp ace.txt": "1\n", "ä.txt": "1\n", "m/w.txt": CODE, "n/ew.txt": "new\n"}
+    git("init", "-q")
+    for path, text in old.items():
+        work.write(path, text)
+    git("add", ".")
+    git("commit", "-qm", "old")
+    for path in old:
+        (work.root / path).unlink()
+    for path, text in new.items():
+        work.write(path, text)
+    git("add", ".") if options else git("add", "--intent-to-add", "n/ew.txt", "m/w.txt")
+    patch = git("diff", *options).decode()
+    git("reset", "-q", "--hard")
+    git("clean", "-qfd")
+    apply(work, patch)
+    left = {Path(path).relative_to(work.root).as_posix(): data for path, data in work.everything().items()}
+    files = {path: data for path, data in left.items() if not path.startswith(".git/")}
+    assert files == {path: text.encode() for path, text in new.items()}
+
+
+@pytest.mark.parametrize(
+    ("present", "header", "changed"),
+    [
+        (["new"], "--- a/old\n+++ b/new", "new"),
+        (["old"], "--- a/old\n+++ b/new", None),
+        (["old", "new"], "--- a/old\n+++ b/new", None),
+        (["new"], "--- old\n+++ new", "new"),
+        (["old"], "--- old\n+++ new", None),
+        (["x.py", "x.py.orig"], "--- x.py.orig\n+++ x.py", "x.py"),
+        (["x.py"], "--- mine/x.py\n+++ theirs/x.py", "x.py"),
+        (["mine/x.py"], "--- mine/x.py\n+++ theirs/x.py", None),
+        (["x.py", "theirs/x.py"], "--- mine/x.py\n+++ theirs/x.py", None),
+        (["theirs/x.py"], "--- mine/x.py\n+++ theirs/x.py", "theirs/x.py"),
+        (["d/x.py"], "--- i/d/x.py\n+++ w/d/x.py", "d/x.py"),
+        (["i/d/x.py"], "--- i/d/x.py\n+++ i/d/x.py", "i/d/x.py"),
+    ],
+)
+def test_a_header_that_names_two_files_is_refused_unless_only_one_can_be_meant(
+    work: Workspace, present: list[str], header: str, changed: str | None
+) -> None:
+    for path in present:
+        work.write(path, "a\n")
+    patch = f"Some words.\n{header}\n@@ -1 +1 @@\n-a\n+b\n"
+    if changed is None:
+        message = refusal(work, patch)
+        assert "line 2 of the patch names two files" in message
+        assert "rename from" in message
+        return
+    assert apply(work, patch)["path"] == changed
+    assert work.bytes_of(changed) == b"b\n"
