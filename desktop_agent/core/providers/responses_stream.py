@@ -280,8 +280,7 @@ class ResponsesReader(MessageReader):
             case "response.completed" | "response.incomplete" | "response.done" as kind:
                 response = required_object(event, "response")
                 self._conclude(response, is_incomplete=kind == "response.incomplete")
-                # Some servers send the items with the end alone.
-                return [] if self._items else self._take_output(response)
+                return self._take_output(response)
             case "response.failed" | "response.cancelled":
                 raise ErrorEventError(reported_error(object_in(required_object(event, "response"), "error")))
             case "error":
@@ -296,8 +295,11 @@ class ResponsesReader(MessageReader):
         return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
 
     def _take_output(self, response: JsonObject) -> Iterator[StreamPiece]:
+        """Take the items that some servers send only with the end, all of them or those that they did not close."""
+        is_all = not self._items
         for index, item in enumerate(objects_in(response, "output")):
-            yield from self._take({"type": "response.output_item.done", _INDEX: index, "item": item})
+            if is_all or self._items.is_open(index):
+                yield from self._take({"type": "response.output_item.done", _INDEX: index, "item": item})
 
     def _conclude(self, response: JsonObject, *, is_incomplete: bool) -> None:
         if text_in(response, "status") in _FAILED:

@@ -26,15 +26,21 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.strict_json import parse_arguments, read_object
+from desktop_agent.core.system.network.connections import MAX_CALLS
 
 CAN_WRITE_CALLS = frozenset(vendor.id for vendor in VENDORS if vendor.wire == "openai-chat")
 """The providers whose models' texts are searched for calls: those of Chat Completions, which local servers speak."""
 
+# The patterns look at no character twice: a model can repeat one of these marks, or a newline, thousands of times.
 _BEGIN = re.compile(r"<tool_call>|<function=")
-_TAG = re.compile(r"(?:<tool_call>\s*(?!<tool_call>)|(?=<function=))(.*?)\s*(?:</tool_call>\s*|\Z)", re.DOTALL)
-_FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>\s*", re.DOTALL)
-_FENCED = re.compile(r"```(?:json|tool_call)?[ \t]*\r?\n(\{.*\})\s*\r?\n```\s*\Z", re.DOTALL)
+_MARK = re.compile(r"</?tool_call>|<\|(?:im_end|endoftext)\|>")
+"""What stands around calls; the last two end an answer in the model's template, and some servers leave them."""
+_BETWEEN = re.compile(r"(?<=\})[ \t]*\r?\n\s*(?=\{)|(?<=</function>)\s*(?=<function=)")
+"""Between two calls in one tag."""
+_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*)</function>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
+_PARAMETER_END = "</parameter>"
+_FENCED = re.compile(r"```(?:json|tool_call)?[ \t]*\r?\n(?=\{)")
 _FENCE = "```"
 _WHOLE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence"})
 
@@ -66,38 +72,49 @@ def with_text_calls(completion: Completion, tools: Sequence[ToolDefinition]) -> 
 
 def _calls_in(text: str, schemas: Mapping[str, JsonObject]) -> tuple[int, list[_Call]]:
     """Return where the calls begin, and the calls; none if any of it is something else."""
-    if fenced := _FENCED.search(text):
-        begin, written = fenced.start(), [fenced[1]]
+    text = text.rstrip()
+    if (fenced := _FENCED.search(text)) and text.endswith(f"\n{_FENCE}"):
+        begin, written = fenced.start(), [text[fenced.end() : -len(_FENCE)]]
+    elif found := _BEGIN.search(text):
+        begin, written = found.start(), _MARK.split(text[found.start() :])
     else:
-        begin = end = found.start() if (found := _BEGIN.search(text)) else -1
-        written = list[str]()
-        while end >= 0 and (found := _TAG.match(text, end)):
-            written.append(found[1])
-            end = found.end()
-        if end != len(text):
-            return 0, []
-    if not written or text[:begin].count(_FENCE) % 2:
         return 0, []
-    calls = [_call_in(each, schemas) for each in written]
+    if text[:begin].count(_FENCE) % 2:
+        return 0, []
+    calls = [call for each in written if each.strip() for call in _calls_of(each.strip(), schemas)]
     known = [call for call in calls if call is not None and call.name in schemas]
-    return (begin, known) if len(known) == len(calls) else (0, [])
+    return (begin, known) if len(known) == len(calls) <= MAX_CALLS else (0, [])
+
+
+def _calls_of(written: str, schemas: Mapping[str, JsonObject]) -> list[_Call | None]:
+    """Return the calls in one tag; None for one that is none."""
+    if written.startswith(_FENCE) and written.endswith(_FENCE):
+        written = written[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
+    whole = _call_in(written, schemas)
+    return [whole] if whole is not None else [_call_in(each, schemas) for each in _BETWEEN.split(written)]
 
 
 def _call_in(written: str, schemas: Mapping[str, JsonObject]) -> _Call | None:
     if found := _FUNCTION.fullmatch(written):
+        before, *parameters = _PARAMETER.split(found[2])
+        names, values = parameters[::2], [value.rstrip() for value in parameters[1::2]]
+        is_clear = len(set(names)) == len(names) and all(value.endswith(_PARAMETER_END) for value in values)
+        if before.strip() or not is_clear or any(value.count(_PARAMETER_END) > 1 for value in values):
+            return None
         properties = schemas.get(found[1], {})
-        parameters = _PARAMETER.findall(found[2])
-        arguments = {name: _value(value, object_in(properties, name)) for name, value in parameters}
-        is_clear = len(arguments) == len(parameters) and not _PARAMETER.sub("", found[2]).strip()
-        return _Call(found[1], arguments) if is_clear else None
+        given = {
+            name: _value(value.removesuffix(_PARAMETER_END), object_in(properties, name))
+            for name, value in zip(names, values, strict=True)
+        }
+        return _Call(found[1], given)
     fields = parse_arguments(written).value
     if fields.keys() <= {"id", "type", "function"}:  # as in Chat Completions
         fields = object_in(fields, "function")
-    names = fields.keys() & {"arguments", "parameters"}
-    if len(names) != 1 or fields.keys() - names - {"id", "type", "name"}:
+    places = fields.keys() & {"arguments", "parameters"}
+    if len(places) != 1 or fields.keys() - places - {"id", "type", "name"}:
         return None
-    given = fields[names.pop()]
-    read = parse_arguments(given if isinstance(given, str) else json.dumps(given))
+    arguments = fields[places.pop()]
+    read = parse_arguments(arguments if isinstance(arguments, str) else json.dumps(arguments))
     return _Call(text_in(fields, "name"), read.value) if not read.rejected else None
 
 

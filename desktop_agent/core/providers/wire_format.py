@@ -335,6 +335,9 @@ class NumberedParts:
     def __contains__(self, index: int) -> bool:
         return index in self._parts
 
+    def is_open(self, index: int) -> bool:
+        return index in self._open
+
     def begin(self, index: int, part: "GrowingPart", *, is_call: bool) -> Iterable[StreamPiece]:
         if index in self._parts:
             raise broken_off(f"part {index} started twice")
@@ -510,7 +513,9 @@ _TAGS: Mapping[str, str] = {
     for tag in ("<think>", "<thinking>", "<thought>", "<seed:think>", "[THINK]", "\u25c1think\u25b7")
 }
 """How thoughts begin and end in the texts of models: also Gemini's, Seed's, Mistral's and Kimi's."""
-_THOUGHTS = re.compile(rf"\s*({'|'.join(map(re.escape, _TAGS))})")
+_MOST_BLANKS = 99
+"""How many blanks may be in front of thoughts. A model that repeats itself can write many more."""
+_THOUGHTS = re.compile(rf"\s{{0,{_MOST_BLANKS}}}({'|'.join(map(re.escape, _TAGS))})")
 _THOUGHTS_BEGIN = tuple(tag[:size] for tag in _TAGS for size in range(1, len(tag)))
 _LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
 _FENCE = "```"
@@ -557,7 +562,7 @@ class GrowingAnswer(GrowingText):
             if found := _THOUGHTS.match(text):
                 self._state, self._tag = "thoughts", _TAGS[found[1]]
                 text = text[found.end() :]
-            elif not text.strip() or text.lstrip() in _THOUGHTS_BEGIN:
+            elif len(text) - len(rest := text.lstrip()) <= _MOST_BLANKS and (not rest or rest in _THOUGHTS_BEGIN):
                 self._held, text = text, ""
             else:
                 self._state = "text"

@@ -47,6 +47,12 @@ KNOWN: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     (f"I look.\n{CODER}\n</tool_call>", "I look.", [("grep", {"path": "a"})]),
     (CODER.replace("path", "glob").replace("a\n<", "123\n<"), "", [("grep", {"glob": "123"})]),
     (CODER.replace("path", "glob").replace("a\n<", "null\n<"), "", [("grep", {"glob": None})]),
+    (f"{HERMES}\n</tool_call><|im_end|>", "", [("read_file", {"path": "a"})]),
+    (f"<tool_call>\n{HERMES}", "", [("read_file", {"path": "a"})]),
+    (f"{HERMES.removesuffix('</tool_call>')}{HERMES}", "", [("read_file", {"path": "a"})] * 2),
+    (f"<tool_call>\n{FENCED}\n</tool_call>", "", [("read_file", {"path": "a"})]),
+    (f"<tool_call>\n{FENCED[8:-4]}\n{FENCED[8:-4]}\n</tool_call>", "", [("read_file", {"path": "a"})] * 2),
+    (f"<tool_call>\n{CODER}\n{CODER}\n</tool_call>", "", [("grep", {"path": "a"})] * 2),
     *[
         (CODER.replace("path", "line").replace("a\n<", f"{value}\n<"), "", [("grep", {"line": value})])
         for value in ("NaN", "1e999", r'"\ud800"', "[" * 200 + "]" * 200)
@@ -72,6 +78,12 @@ KNOWN: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
         "Qwen Coder without its beginning",
         "a number where text may stand",
         "null where it may stand",
+        "an end too many",
+        "a beginning too many",
+        "two with one end",
+        "a fenced block in a tag",
+        "two in a tag",
+        "two of Qwen Coder in a tag",
         "no number",
         "a number that is too large",
         "half a character",
@@ -102,6 +114,20 @@ def test_a_call_in_a_known_spelling_is_a_call(text: str, before: str, calls: lis
         "<tool_call>",
         CODER.replace("</function>", "<parameter=path>\nb\n</parameter>\n</function>"),
         HERMES.replace('"arguments"', '"parameters": {}, "arguments"'),
+        HERMES.replace('"a"', '"a</tool_call>b"'),
+        CODER.replace("\na\n", "\na</parameter>b\n"),
+        HERMES * 1_000,
+        *[
+            start + part * 20_000 + "x"
+            for start, part in [
+                ("<tool_call>", " "),
+                ("<tool_call>}", "\n"),
+                ("<function=grep>", "\n"),
+                ("<function=grep>", "<parameter=a>"),
+                ("```json\n{", "}\n"),
+                ("", "```json\n{a}\n"),
+            ]
+        ],
     ],
     ids=[
         "no call",
@@ -117,6 +143,10 @@ def test_a_call_in_a_known_spelling_is_a_call(text: str, before: str, calls: lis
         "an opening tag alone",
         "a parameter that is given twice",
         "arguments that are given twice",
+        "an end in the arguments",
+        "an end in a parameter",
+        "too many",
+        *[f"what a model repeats for ever, {number}" for number in range(6)],
     ],
 )
 def test_what_may_be_something_else_stays_text(text: str) -> None:
