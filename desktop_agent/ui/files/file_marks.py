@@ -17,11 +17,11 @@ class FileMark(NamedTuple):
     """What is known about one path."""
 
     state: FileState | None = None
-    """State of the path itself, or of the untracked or ignored folder that contains it."""
+    """The state of the path itself, or of an untracked or ignored folder that contains it."""
     below: FolderMark | None = None
     """For a folder: the strongest change below it."""
     is_touched: bool = False
-    """Whether the agent changed it, or something below it, in this session."""
+    """Whether the agent changed the file, or something below the folder, in this session."""
     renamed_from: str = ""
 
 

@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vb
 
 
 class DoneBar(QFrame):
-    """Says what was last done to files, with a button to undo it. Hidden until then, and once it is closed."""
+    """Says what was last done to files, with a button to undo it. Hidden before the first action and once closed."""
 
     undo_requested = Signal(object)  # the ids of the changes
 
@@ -78,7 +78,7 @@ class FilterField(QLineEdit):
 
 
 class FileTree(QWidget):
-    """The panel. Give it a workspace; it reads, watches and marks the files while it is visible.
+    """The file panel. While it is visible, it reads, watches and marks the files of the workspace that it is given.
 
     Its `file_actions` emit what the user asks for.
     """

@@ -37,7 +37,8 @@ class FileDelegate(ModelDelegate[Model]):
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
         """Draw letter and diamond at the right edge of `rect`, and return the rest of `rect`.
 
-        A folder shows the letter of the strongest change in it, less bold: colour alone would not tell them apart.
+        A folder shows the letter of the strongest change in it, less bold than a file's, because colour alone would not
+        tell the two apart.
         """
         right = rect.right()
         change = (mark.below or mark.state) if is_folder else mark.state
@@ -136,7 +137,7 @@ class MatchDelegate(FileDelegate[MatchesModel]):
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
-    """Return the end of `text` that fits, and how many characters were cut off its beginning, counting the ellipsis."""
+    """Return the end of `text` that fits after an ellipsis, and by how much its characters moved to the left."""
     if metrics.horizontalAdvance(text) <= width:
         return text, 0
     for start in range(1, len(text)):

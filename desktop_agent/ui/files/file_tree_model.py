@@ -69,7 +69,7 @@ class Folder:
 
 
 class TreePlace(NamedTuple):
-    """Identifies what a row shows: the entry at `position` of `folder`."""
+    """What a row shows: the entry at `position` of `folder`."""
 
     folder: Folder
     position: int
@@ -97,9 +97,9 @@ class ListingEdit(NamedTuple):
 
 
 def edits_between(folder: Folder, listing: FolderListing) -> list[ListingEdit]:
-    """Return the edits that make `folder` show `listing`, last edit first, so that applying one does not move the next.
+    """Return the edits that make `folder` show `listing`. The last comes first, so that none moves the next one.
 
-    Entries in both stay where they are. Only reads the folder, so it can run in a thread.
+    Entries in both stay where they are. This only reads the folder, so it can run in a thread.
     """
     count = folder.folder_count
     edits = _edits(folder.names[:count], listing.folders, 0, are_folders=True)
@@ -153,10 +153,10 @@ class FileTreeModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.root = Folder("", None, 0)
-        """The workspace. Views are notified only of changes made by the model."""
+        """The folder of the workspace. Views learn only of those changes that are made by this model's methods."""
         self.marks = FileMarks()
         self._open_paths: set[str] = set()
-        """Folders to reopen when they appear again: a closed folder remembers which of its folders were open."""
+        """The folders to reopen when their rows appear again: those that were open in a folder that was closed."""
 
     def clear(self) -> None:
         self.beginResetModel()

@@ -16,23 +16,23 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, Listin
 from desktop_agent.ui.runtime.pacing import one_shot
 
 SETTLE_MS = 300
-"""A checkout or a build changes many files: read once it has been quiet for this long."""
+"""How long no file must have changed before they are read, because a checkout or a build changes many in a row."""
 
 PATIENCE_MS = 2_000
-"""Read after this time even if changes keep coming."""
+"""How long after the first change files are read even if changes keep coming."""
 
 POLL_MS = 10_000
-"""Polling is needed: edits inside a file do not change its folder, and some file systems report nothing."""
+"""The shortest poll interval. Polls are needed: an edit does not change its folder, and some disks report nothing."""
 
 SELDOM_MS = 60_000
-"""While nothing changes, each poll interval is twice the last, up to this one."""
+"""The longest poll interval. While nothing changes, each interval is twice the last."""
 
 MAX_WATCHED = 400
-"""The system hands out a limited number of watches to all programs together; the poll covers the rest."""
+"""The most watched folders: all programs together get a limited number of watches. Polls cover the other folders."""
 
 
 class PathWatch(QObject):
-    """Watches files and folders (absolute paths), also those that are replaced by renaming. Stopped until `resume`."""
+    """Watches files and folders (absolute paths), even if others are renamed to their paths. Stopped until `resume`."""
 
     changed = Signal(object)  # a set of paths
 
@@ -111,7 +111,7 @@ class FolderWatch(PathWatch):
         self.changed.connect(self._on_changed)
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
-        """Watch these folders instead of the current ones, the most important first: there can be too many to watch."""
+        """Watch these folders instead of the current ones. The most important come first, as there may be too many."""
         self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
         self.watch([*self._folders, *self._repository_files])
 
@@ -128,7 +128,7 @@ class FolderWatch(PathWatch):
         super().nudge()
 
     def poll_often(self) -> None:
-        """Expect more changes soon: something has changed, or the user is back."""
+        """Poll at the shortest interval again, because something has changed or the user is back."""
         if self.is_active:
             self._poll.start(self._poll_ms)
 
@@ -153,11 +153,11 @@ class _Job(NamedTuple):
 
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
-"""Runs a coroutine to its end in the background, and reports what it raises."""
+"""A function that runs a coroutine to its end in the background and reports what it raises."""
 
 
 class TreeReader(QObject):
-    """One reader per tree. Each folder, and git, has one read at a time; a request during a read repeats it once.
+    """Reads for one tree. A folder, or git, is read once at a time; if it is requested meanwhile, it is read once more.
 
     Results for an earlier workspace are dropped.
     """
@@ -176,7 +176,7 @@ class TreeReader(QObject):
         self._answer: RepoStatus | NoStatus | None = None
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
-        """Running reads, by folder or by one of the two keys below, and whether to read again afterwards."""
+        """Whether to read again after each running read, by folder or by `_REPOSITORY` or `_MATCHES`."""
         self._repository_timer = QElapsedTimer()
         """Runs from the last request to git, and restarts when git answers."""
         self._took_ms = 0
@@ -210,7 +210,7 @@ class TreeReader(QObject):
         self._run(_REPOSITORY, self._read_repository)
 
     def poll_repository(self) -> None:
-        """Ask git again, unless a request is running or the last one was so slow that git needs a rest."""
+        """Ask git again, unless a request is running or git still rests from one that took long (see `_REST`)."""
         is_resting = self._repository_timer.isValid() and self._repository_timer.elapsed() < _REST * self._took_ms
         if _REPOSITORY not in self._running and not is_resting:
             self.read_repository()
@@ -296,10 +296,10 @@ _MATCHES = "\0matches"
 _FEW_FILES = 200
 """Up to this many files, making the marks takes less time than waking a thread."""
 _REST = 20
-"""Polling takes at most one part in this many of the time."""
+"""After a request to git, the next poll waits this many times as long as the request took."""
 
 MAX_MATCHES = 200
-"""How many matches are listed. The count includes further ones."""
+"""How many matches are listed at most. The shown count includes the others."""
 
 
 def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[ListingEdit]]:

@@ -1,4 +1,4 @@
-"""Runs asyncio on Qt's event loop, and keeps hold of background work. The only importer of qasync.
+"""Runs asyncio on Qt's event loop, and keeps references to background work. The only importer of qasync.
 
 Import this module after the window was painted: asyncio and qasync take 45 ms together.
 
@@ -33,8 +33,8 @@ GRACE_S: Final = 10.0
 SWITCH_INTERVAL_S: Final = 0.0001
 """How long another thread can hold the interpreter while the window wants it.
 
-Python's default of 5 ms is a third of a frame, and one paint can have to wait for it several times. The value is as
-short as still lets two threads make progress.
+Python's default of 5 ms is a third of a frame, and one paint may have to wait that long several times. A shorter value
+than this would keep two threads from making progress.
 """
 
 _WORKER_THREADS: Final = 8
@@ -136,7 +136,7 @@ async def _cancel_leftovers() -> None:
 
 
 async def idle() -> None:
-    """Return once the loop has nothing to do: what was shown before is painted. Only in `run`'s loop."""
+    """Return once the loop has nothing to do, so that what was shown before is painted. Works only in `run`'s loop."""
     is_idle = asyncio.Event()
     dispatcher = QAbstractEventDispatcher.instance()
     dispatcher.aboutToBlock.connect(is_idle.set)
@@ -150,7 +150,7 @@ async def idle() -> None:
 def _ending_by_signals(
     loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
 ) -> Generator[None]:
-    """In the body, signals ask the application to quit instead of ending the process."""
+    """Within this context, signals ask the application to quit instead of ending the process."""
     is_asked = False
 
     def ask() -> None:
@@ -197,14 +197,14 @@ class TaskSpawner:
         return len(self._waiting) + len(self._tasks)
 
     def start(self) -> None:
-        """Start the work that waits. Call it with the loop running."""
+        """Start the work that waits. Call this while the loop is running."""
         self._is_started = True
         waiting, self._waiting = self._waiting, []
         for work, show_error in waiting:
             self._start(work, show_error)
 
     def spawn(self, work: Work, show_error: ShowError | None = None) -> None:
-        """Run `work` in the background; `show_error` gets its `AgentError`. After `aclose` it is dropped unstarted."""
+        """Run `work` in the background; `show_error` gets its `AgentError`. After `aclose`, `work` is not started."""
         if self.is_closed:
             work.close()
         elif self._is_started:

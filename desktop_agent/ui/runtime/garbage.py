@@ -23,30 +23,30 @@ from desktop_agent.core.system.allocator import give_back_memory
 from desktop_agent.ui.runtime.pacing import one_shot
 
 _PATIENCE_MS: Final = 250
-"""How long garbage waits once there is enough of it, while the load of the thread is measured."""
+"""How long garbage waits, once there is enough of it, while the thread's load is measured."""
 _YOUNG: Final = 0
 _MIDDLE: Final = 1
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
-"""A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
+"""The greatest share of the time that full collections may take, because the window stands still during one."""
 _BUSY_SHARE: Final = 0.25
-"""Above this share the window is painting what the user scrolls or types."""
+"""The window counts as busy above this share of time worked: it is painting what the user scrolls or types."""
 _REST_SHARE: Final = 0.02
-"""Below this share the window is at rest: nobody types, scrolls or points."""
+"""The window counts as at rest below this share of time worked: nobody types, scrolls or points."""
 _MOST_PATIENCE_S: Final = 10.0
 """How long garbage may wait for a busy time to end."""
 _MOST_PATIENCE_FOR_REST_S: Final = 120.0
 """How long a great number of objects may wait for the window to rest."""
 _SLICE: Final = 6_000
-"""This many objects take about 3 ms. Survivors then join the oldest generation, before they become too many."""
+"""From this many objects on, young survivors join the oldest generation: visiting this many takes about 3 ms."""
 _MOST_OF_A_MODULE: Final = 300
-"""A module brings about 150 objects; many more per module were not made by imports."""
+"""The most objects for each imported module, which makes about 150: if there are more, others made them."""
 _LOADED: Final = 30_000
-"""This many objects at once take a frame or more: 60,000 take 40 ms."""
+"""How many objects take a frame or more when they are visited at once: 60,000 take 40 ms."""
 
 
 async def return_memory() -> None:
-    """Collect all garbage once the window rests, and return the freed memory to the system, on the window's loop.
+    """Collect all garbage once the window rests, and return the freed memory to the system. Runs on the window's loop.
 
     A full collection also clears Python's lists of free objects. A few of those, scattered over arenas that are
     otherwise empty, kept 20 MB after a long session.
@@ -62,7 +62,7 @@ async def return_memory() -> None:
 
 
 class _Load:
-    """Measures the share of the time that a thread works."""
+    """Measures for what share of the time a thread works."""
 
     def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
         self._clocks = clock, work_clock
@@ -72,7 +72,7 @@ class _Load:
         self._before = tuple(clock() for clock in self._clocks)
 
     def share(self) -> float:
-        """Return the share since the last call."""
+        """Return the share of the time since the last call, from 0 to 1."""
         before = self._before
         self.restart()
         passed, worked = (now - then for now, then in zip(self._before, before, strict=True))
@@ -80,11 +80,11 @@ class _Load:
 
 
 class WindowThreadCollector(QObject):
-    """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds.
+    """Replaces automatic collection from `start` to `stop`, with the same counts and thresholds.
 
-    The youngest garbage goes at once, which takes a millisecond. Older garbage can take as long as a frame, so it waits
-    while the window is busy: a pause shows in the middle of scrolling, and not after it. Where there are very many
-    objects to go over, it waits for the window to rest.
+    The youngest garbage is collected at once, which takes a millisecond. Older garbage can take as long as a frame, so
+    it waits while the window is busy, because a pause is visible in the middle of scrolling but not after it. If there
+    are very many objects to visit, collection waits for the window to rest.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class WindowThreadCollector(QObject):
         clock: Callable[[], float] = time.monotonic,
         work_clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """`clock` returns the time in seconds, and `work_clock` how many of them this thread has worked."""
+        """`clock` returns the time in seconds, and `work_clock` how many seconds this thread has worked."""
         super().__init__(parent)
         self._was_enabled = False
         self._threshold = 0
         self._modules = 0
-        """The number of modules whose objects are exempt."""
+        """The number of modules whose objects are exempt from collection."""
         self._middle_objects = 0
-        """The most objects in the middle generation."""
+        """An upper limit of the number of objects in the middle generation."""
         self._full_again_at = 0.0
         self._clock = clock
         self._load = _Load(clock, work_clock)
@@ -132,7 +132,7 @@ class WindowThreadCollector(QObject):
             self._timer.start()
 
     def collect_due(self) -> None:
-        """Collect the generations that are over their thresholds and whose time has come."""
+        """Collect the generations that are over their thresholds and due."""
         now = self._clock()
         self._pass_over_modules()
         generation = self._due(now, self._load.share())
@@ -148,7 +148,7 @@ class WindowThreadCollector(QObject):
             self._full_again_at = end + (end - now) / _FULL_SHARE
 
     def _pass_over_modules(self) -> None:
-        """Exempt modules from collection if imports made nearly all new objects: classes and functions never die."""
+        """Exempt new objects from collection if imports made nearly all of them: classes and functions never die."""
         imported = len(sys.modules) - self._modules
         if _SLICE <= gc.get_count()[0] + self._middle_objects <= imported * _MOST_OF_A_MODULE:
             gc.freeze()
@@ -156,7 +156,7 @@ class WindowThreadCollector(QObject):
             self._modules += imported
 
     def _due(self, now: float, share: float) -> int | None:
-        """Return the oldest generation to collect, if any; `share` is how much of the time this thread has worked."""
+        """Return the oldest generation that is due, if any; `share` is the fraction of time this thread was busy."""
         counts = gc.get_count()
         young, middle, old = (count >= limit for count, limit in zip(counts, gc.get_threshold(), strict=True))
         objects = counts[0] + self._middle_objects

@@ -1,4 +1,4 @@
-"""When the window's work is done: at most once per interval, in another turn, a few steps at a time, or in a thread."""
+"""Spreads the window's work: at most once per interval, in another turn, a few steps at a time, or in a thread."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ FRAME_MS = 33
 
 
 class Throttle(QObject):
-    """Runs `action` at once if it has not run recently, else once when the interval is over.
+    """Runs `action` at once if it has not run within the interval, else once when the interval is over.
 
-    It is a child of the widget it serves, and ends with it. Call `pause` when the widget is hidden: nothing runs then,
-    and what was requested meanwhile runs at `resume`.
+    It is a child of the widget it serves, and is deleted with it. Call `pause` when the widget is hidden: `action` does
+    not run then, and if it was requested meanwhile, it runs at `resume`.
     """
 
     def __init__(self, action: Callable[[], None], parent: QObject, interval_ms: int = FRAME_MS) -> None:
@@ -84,17 +84,17 @@ def open_next_turn(dialog: QDialog) -> None:
 
 
 _SLICE_S: Final = 0.004
-"""A quarter of a frame: what was made is laid out and painted in the same turn, which takes about as long again."""
+"""The time for one slice: a quarter of a frame, because laying out and painting its result takes as long again."""
 
 
 class GradualWork(QObject):
     """Runs the steps of an iterator, for a few milliseconds in each turn of the loop.
 
-    It is a child of the widget it works for, and ends with it. No timer runs when nothing is left.
+    It is a child of the widget it works for, and is deleted with it. No timer runs when no step is left.
     """
 
     def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
-        """`pause_ms` is left to other work between two slices."""
+        """`slice_s` is the time for one slice, and `pause_ms` the pause for other work between two slices."""
         super().__init__(parent)
         self._slice_s = slice_s
         self._steps: Iterator[object] = iter(())
@@ -102,7 +102,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """Run these steps instead of earlier ones; the first ones run before this returns."""
+        """Run these steps instead of earlier ones. The first slice of them runs before this returns."""
         self._steps = steps
         self._go_on()
 
@@ -130,17 +130,17 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls a function once. The caller polls for the result, because it can be deleted before the thread is done."""
+    """Calls a function once. Its owner polls for the result, because the owner may be deleted before the call ends."""
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call
         self.is_started = False
         self.is_done = False
         self.result = default
-        """The default until the call has returned, and if it raised."""
+        """What the call returned. Until then, or if it raised, the default."""
 
     def start(self) -> None:
-        """Call in a thread, unless it was started."""
+        """Start the call in a thread, unless it was started before."""
         if not self.is_started:
             self.is_started = True
             QThreadPool.globalInstance().start(QRunnable.create(self._run))

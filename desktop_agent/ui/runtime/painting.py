@@ -12,7 +12,7 @@ from desktop_agent.ui.theme import Theme
 def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
     """Show `window` and return once `part` of it has been painted.
 
-    This runs Qt's own loop: asyncio and qasync take 70 ms to import, and the user should not wait for that.
+    This runs Qt's own loop, because importing asyncio and qasync takes 70 ms, for which the user should not wait.
     """
     watch = _FirstPaint(app)
     part.installEventFilter(watch)
@@ -36,11 +36,11 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Replace the viewport that Qt made by an equal one that the binding made, and return it.
+    """Replace the viewport that Qt made by an equal one made through Qt's Python binding, and return it.
 
-    Asked for a widget that Qt made, the binding makes the classes of all widgets, which takes 9 to 15 ms of the start
-    (`bench_start.py -k usable`). Call it before the area holds anything, and not for a text field, which keeps using
-    its first viewport.
+    When the binding has to return a widget that Qt made, it makes the Python classes of all widgets, which takes 9 to
+    15 ms of the start (`bench_start.py -k usable`). Call this before the area holds anything, and not for a text field,
+    which keeps using its first viewport.
     """
     viewport = QWidget()
     if not isinstance(area, QScrollArea):
@@ -56,7 +56,7 @@ def make_widget_classes() -> None:
 
 
 _EFFECTS: Final = Qt.UIEffect.UI_General
-"""Enables all others: of menus, lists that open, and tool tips."""
+"""The effect that enables all others, which are those of menus, lists that open, and tool tips."""
 
 
 class Movement(QObject):

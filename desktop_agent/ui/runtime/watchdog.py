@@ -19,7 +19,7 @@ _GLIB: Final = "libglib-2.0.so.0"
 _POLL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int, use_errno=True)
 """GLib's `GPollFunc`: descriptors, their number, and the longest wait in ms; returns how many are ready.
 
-GLib reads `errno` after it, which a signal may have set: our code in between must not change it.
+GLib reads `errno` after the function returns, because a signal may have set it. Our code in between must not change it.
 """
 
 _MAIN_CONTEXT: Final = None
@@ -30,7 +30,7 @@ _given: Final[list[object]] = []
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
-    """Call `works` or `rests` when this thread's loop begins to work or to wait, until the result is called.
+    """Call `works` when this thread's loop begins to work and `rests` when it begins to wait. To stop, call the result.
 
     Call it on the main thread. Both callbacks run some hundred times a second while the window works, and must not
     raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.
@@ -79,10 +79,10 @@ def _follow_glib(glib: ctypes.CDLL, works: Callable[[], None], rests: Callable[[
 
 
 LIMIT_MS: Final = 50
-"""What a user notices, with a margin for a busy machine. Work in the window should stay under 16 ms."""
+"""The longest work that is not a stall. Users notice longer ones; the aim is 16 ms, the rest is for busy machines."""
 
 _QUIET_S: Final = 5.0
-"""The shortest time between two warnings: what blocks once often blocks again."""
+"""The shortest time between two warnings, because what blocks once often blocks again."""
 
 _PACKAGE: Final = str(PACKAGE_FOLDER)
 
@@ -120,8 +120,8 @@ class Watchdog(QObject):
         self._is_asleep = False
         """Whether the watching thread waits for work.
 
-        It is set before the last check, and read after `_busy_since` was set: one of the two threads sees what the
-        other did.
+        The watching thread sets it before it checks `_busy_since` for the last time, and the window's thread reads it
+        after setting `_busy_since`. So one of the two always sees what the other did.
         """
         self._stir = threading.Event()
         self._thread: threading.Thread | None = None
@@ -159,7 +159,7 @@ class Watchdog(QObject):
         self._busy_since = None
 
     def _end_of_work(self) -> float:
-        """Count the work until now if it was a stall, and return the time."""
+        """Count the work that ends now if it was a stall, and return the present time."""
         now = self._clock()
         if self._busy_since is not None and (took_s := now - self._busy_since) > self._limit_s:
             self.stalls = Stalls(self.stalls.number + 1, max(self.stalls.worst_ms, took_s * 1000))
@@ -186,7 +186,7 @@ class Watchdog(QObject):
             self._over.wait(left_s if left_s > 0 else self._limit_s)
 
     def _sleep(self) -> None:
-        """Return when the loop has worked for the limit, so that short work wakes this thread only once."""
+        """Wait for work, and then for the length of the limit, so that short work wakes this thread only once."""
         self._stir.clear()
         self._is_asleep = True
         if self._busy_since is None and not self._over.is_set():

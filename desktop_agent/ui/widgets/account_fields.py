@@ -107,17 +107,17 @@ class ApiKeyField(QWidget):
 
 
 NO_KEY = ""
-"""Stands in place of the header that carries the key: no key is sent."""
+"""The choice to send no key, in place of the name of the header that carries the key."""
 
 
 class AccountFields(QObject):
-    """The fields, which their owner lays out, and the account that they describe."""
+    """The fields of an account form and the account that they describe. Their owner lays the fields out."""
 
     changed = Signal()
     confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
-        """The names are object names of the lines. `may_need_no_key` adds the choice to send no key."""
+        """`name_edit` and `address_edit` are object names of lines. `may_need_no_key` adds the choice to send none."""
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))

@@ -10,13 +10,13 @@ from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme
 
 ARMING_DELAY_MS = 300
-"""A key or click right after a question appears may have been meant for what was there before."""
+"""How long a question ignores answers: a key or click right after it appears may be meant for what was there before."""
 
 
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
-    """Return a shortcut that answers, anywhere in the window of `owner`.
+    """Return a shortcut that calls `answer`, wherever the focus is in the window of `owner`.
 
-    A key that is held down answers once: its repeats would answer the next question, too.
+    A key that is held down calls it only once, because its repeats would answer the next question, too.
     """
     shortcut = QShortcut(QKeySequence(keys), owner)
     shortcut.setAutoRepeat(False)
@@ -25,7 +25,7 @@ def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> 
 
 
 class Arming(QObject):
-    """Becomes armed a moment after the question was first painted, however long that took."""
+    """Says when answers count: it is armed once a moment has passed since the question was first painted."""
 
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class Arming(QObject):
         self._timer.stop()
 
     def restart(self) -> None:
-        """Wait again, from the next time that the question is painted."""
+        """Stop being armed; the wait begins anew when the question is next painted."""
         self._timer.stop()
         self.is_armed = False
 

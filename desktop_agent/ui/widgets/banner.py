@@ -52,7 +52,7 @@ class BannerFrame(QFrame):
 
 
 def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
-    """Return the lines that fit in a bar, each at most `longest` characters; the last one counts those left out."""
+    """Return the lines that fit in a bar, each at most `longest` characters. The last one counts the lines left out."""
     shown = [line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines[:_SHOWN_LINES]]
     if len(lines) > _SHOWN_LINES:
         more = QCoreApplication.translate("BannerFrame", "And {0} more.")

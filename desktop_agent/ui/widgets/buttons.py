@@ -40,13 +40,13 @@ class MenuButton(QToolButton):
             super().mousePressEvent(arg__1)
 
     def _open_soon(self) -> None:
-        """Open the menu in the next turn of the loop: it runs its own loop, and the caller waits for an answer."""
+        """Open the menu in the next turn of the loop, because a menu runs its own loop while the caller waits."""
         if menu := self.menu():
             menu.triggered.connect(self._close_menus, Qt.ConnectionType.UniqueConnection)
             QTimer.singleShot(0, self, self.showMenu)
 
     def _close_menus(self) -> None:
-        """Close menus that are still open: an entry pressed by a screen reader leaves its menu open."""
+        """Close the menus that are still open, because a screen reader that presses an entry leaves its menu open."""
         for menu in (*self.menu().findChildren(QMenu), self.menu()):
             menu.close()
 
@@ -116,12 +116,12 @@ class DrawnButton(QAbstractButton):
 
 
 class PickerButton(MenuButton):
-    """Shows its menu's choice, shortened after `set_short`; the tool tip and name have the full text."""
+    """Shows the choice made in its menu. `set_short` shortens it; tool tip and accessible name have the full text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.label = ""
-        """What the user chooses with it; the button's accessible name also says what is chosen."""
+        """The name of what the user chooses with the button, which its accessible name has before the chosen value."""
         self._texts = ("", "")
         self._is_short = False
         self._less = 0
@@ -130,7 +130,7 @@ class PickerButton(MenuButton):
         return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])
 
     def _width_of(self, text: str) -> int:
-        """Measure as `sizeHint` does: one pixel off, and a row that just fits would switch texts forever."""
+        """Measure as `sizeHint` does. If one pixel differed, a row that just fits would switch texts forever."""
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def set_texts(self, full: str, short: str) -> None:
@@ -155,7 +155,7 @@ class PickerButton(MenuButton):
 
 _MOST_ROWS = 40
 _LIST_EDGES = 36
-"""Pixels around the text of a row: padding, border, and a scroll bar."""
+"""The pixels beside the text of a row in the list: padding, border, and a scroll bar."""
 _MOST_MEASURED = 100
 
 

@@ -1,4 +1,4 @@
-"""A field that shows a text exactly, returns exactly that text, and knows how much of it was in sight."""
+"""A field that shows a text with nothing hidden, returns exactly that text, and knows how much of it was in sight."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator
@@ -64,7 +64,7 @@ _NUMBER = int(QTextFormat.Property.UserProperty) + 1
 
 
 class ShownPart(NamedTuple):
-    """A part of the document: its place, the text it stands for, and its stand-in number (0: none)."""
+    """A part of the document: its place, the text that it stands for, and its number if it is a stand-in (else 0)."""
 
     start: int
     length: int
@@ -78,14 +78,17 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """The text of a document with stand-ins, deleted and restored as a whole. Call `mend` after each change."""
+    """The text of a document in which stand-ins show what would be invisible or too long.
+
+    A stand-in is deleted and restored as a whole. Call `mend` after each change.
+    """
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
         super().__init__(parent)
         self._document = document
         self._known: dict[int, TextPiece] = {}
         self._text: str | None = None
-        """The text, cached after each change: each key press asks for it a dozen times."""
+        """The text, cached until the next change because each key press asks for it a dozen times."""
         self.is_mending = False
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)
@@ -131,7 +134,7 @@ class ExactText(QObject):
         return "".join(taken)
 
     def mend(self) -> None:
-        """Repair the document after a change: no partial stand-ins, and no hidden characters without one."""
+        """Repair the document after a change, so that stand-ins are whole and hidden characters have one."""
         if self.is_mending:
             return
         self.is_mending = True
@@ -146,7 +149,7 @@ class ExactText(QObject):
             self.is_mending = False
 
     def _replace(self, part: ShownPart, text: str, is_kept: str = "") -> None:
-        """Replace a part, in one undo step with the change. A stand-in that lost characters is removed as a whole."""
+        """Replace a part in the same undo step as the change. A stand-in that lost characters is removed as a whole."""
         if is_kept and is_kept not in part.original:
             text = ""
         cursor = cursor_over(self._document, part.start, part.end)
@@ -204,13 +207,13 @@ def position_of(parts: list[ShownPart], offset: int) -> int:
 
 
 def _place(found: Any) -> tuple[int, int, int]:
-    """Return start, length and number of a format range; PySide6's stubs lack its fields."""
+    """Return start, length and stand-in number of a format range. PySide6's stubs lack these fields."""
     return int(found.start), int(found.length), int(found.format.intProperty(_NUMBER))
 
 
 _MOST_MARKED = 500
 _SLACK = 3
-"""Pixels of a line that can be cut off while it still counts as seen."""
+"""How many pixels of a line can be cut off while the line still counts as seen."""
 _GROWN_LINES = 24
 
 
@@ -219,7 +222,7 @@ class Unseen(NamedTuple):
 
     lines: int = 0
     characters: int = 0
-    """How much longer the line is whose beginning was seen."""
+    """If only the beginning of a line was seen, how many of its characters were not."""
 
     @property
     def is_nothing(self) -> bool:
@@ -286,7 +289,7 @@ class ExactField(QPlainTextEdit):
 
     @contextmanager
     def _plainly(self, *, is_typing: bool) -> Generator[None]:
-        """Keep typed text from inheriting the format of a stand-in before it, which would take it in."""
+        """Keep typed text from inheriting the format of a stand-in before it, which would make it a part of that."""
         cursor = self.textCursor()
         if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
             yield
@@ -397,7 +400,7 @@ class FoldBar(QWidget):
 
     @cached_property
     def _parts(self) -> tuple[QLabel, QPushButton]:
-        """The label and the button that shows more: made only when something is out of sight, which is rare."""
+        """The label and the button that shows more. They are made once something is out of sight, which is rare."""
         words = make_label(role="warning", parent=self)
         # Its words give way in a narrow window: they never widen it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

@@ -14,7 +14,7 @@ from desktop_agent.ui.widgets.labels import make_label
 
 
 class FindTarget(Protocol):
-    """Searches what is shown."""
+    """Searches what a view shows. A `FindBar` calls it."""
 
     @property
     def has_unread(self) -> bool: ...

@@ -21,7 +21,7 @@ def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
 
 
 class _Place(NamedTuple):
-    """A widget that had the focus, and where it was: the widget may be gone when this is read."""
+    """A widget that had the focus, and where it was, which is kept because the widget may be gone when this is read."""
 
     widget: QWidget
     window: QWidget
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 class FocusKeeper(QObject):
     """Returns the focus to the widget that had it before, in every window of the application.
 
-    Focus lost in the conversation goes to `home`, the message field: an answered card is done, and the user writes on.
+    Focus that is lost in the conversation goes to `home`, the message field, where the user writes on after an answer.
     """
 
     def __init__(self, conversation: QWidget, home: QWidget, parent: QObject) -> None:
@@ -39,7 +39,7 @@ class FocusKeeper(QObject):
         self._conversation = conversation
         self._home = home
         self._places: deque[_Place] = deque(maxlen=32)
-        """The most recent is last."""
+        """The widgets that had the focus, the most recent last."""
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
@@ -68,7 +68,7 @@ class FocusKeeper(QObject):
         return (place for place in reversed(self._places) if place.window is window)
 
     def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:
-        """Return the widget the user worked in before in this window; `None` if unknown, and Qt chooses."""
+        """Return the widget in which the user worked before in this window. `None` if unknown: then Qt chooses one."""
         is_home = window is self._home.window() and self._home.isVisible() and self._home.isEnabled()
         before = next((place.widget for place in self._newest_in(window) if _is_usable(place.widget)), None)
         if is_home and (before is None or lost is None or lost.is_in_conversation):

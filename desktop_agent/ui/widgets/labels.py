@@ -62,7 +62,7 @@ class ElidedLabel(QLabel):
         takes_room: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """`takes_room`: it takes the width its layout allows, whatever its text."""
+        """With `takes_room`, the label takes the width that its layout allows, whatever its text."""
         super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self._mode = mode
         self.setObjectName(object_name)
@@ -142,7 +142,7 @@ class Note(QLabel):
     def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:
         super().__init__(quoted(text))
         self._heights: dict[int, int] = {}
-        """The heights by width, as far as asked for; the margins no longer change by then."""
+        """The heights that were asked for, by width. They stay valid, because the margins no longer change by then."""
         self.setObjectName(object_name)
         self.setProperty("role", role)
         self.setProperty("note", True)

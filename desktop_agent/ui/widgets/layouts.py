@@ -26,7 +26,7 @@ Margins = tuple[int, int, int, int]
 
 
 class Stretch(Struct, frozen=True):
-    """Empty room that takes this share of the free space; with 0, only what no other part wants."""
+    """Empty room that takes this share of the free space. With 0, it takes only what no other part wants."""
 
     share: int = 0
 
@@ -121,7 +121,7 @@ def flow(widgets: Sequence[QWidget], area: QRect) -> int:
 
 
 FRAME = QSize(16, 40)
-"""The largest frame a window manager adds: unknown before the window is shown."""
+"""The size assumed for the frame that a window manager adds, because it is unknown before the window is shown."""
 
 
 def screen_room(window: QWidget) -> QSize:

@@ -15,7 +15,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _EDGE: Final = 1
 _INSIDE: Final = 4
-"""From this inset on, no border is drawn, not even in the corners."""
+"""The inset, in pixels, from which on no border is drawn, not even in the corners."""
 
 
 class Popup(QFrame):
@@ -36,10 +36,10 @@ class Popup(QFrame):
         self._frame_theme = theme
         self._before: QWidget | None = None
         self._window: QWindow | None = None
-        """Watched while the popup is open.
+        """The window whose events are watched while the popup is open.
 
-        Not the whole application: a filter there would be called for every event, and for the first object that Qt's
-        binding does not know it makes classes for all of Qt's types, which takes a frame and 6 MB.
+        The whole application is not watched: a filter there would be called for every event, and at the first object
+        that Qt's binding does not know, it makes classes for all of Qt's types, which takes a frame and 6 MB.
         """
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setContentsMargins(_EDGE, _EDGE, _EDGE, _EDGE)
@@ -255,5 +255,5 @@ class FilterPopup(Popup, Generic[Row]):
         return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside: what is below cannot be reached until this is closed."""
+        """Keep Tab inside the popup, because nothing below it can be reached until it is closed."""
         return True

@@ -127,7 +127,7 @@ def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
-    """Draw what is behind a row's text, and return the colour for that text."""
+    """Draw the background of a row, and return the colour for its text."""
     rect, state = QRectF(option.rect), option.state
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -153,7 +153,7 @@ def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
-    """Draw what is behind a selected or hovered row. High contrast adds a border to the selected one."""
+    """Draw the background of a selected or hovered row. High contrast adds a border to the selected one."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
     if is_selected and theme.colours.is_high_contrast:

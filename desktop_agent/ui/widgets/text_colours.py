@@ -1,7 +1,7 @@
 """Colours in text: the role of each part of code, found by Pygments; Qt formats and marks.
 
 The code of a fence is coloured piece by piece, each with the piece before it as context, so the cost of a long fence
-never comes at once. A string or comment longer than that can lose its colour; the code itself is never touched.
+never comes at once. A string or comment longer than a piece can lose its colour; the code itself is never touched.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ Colouring = tuple[tuple[int, int, str], ...]
 """Start and length in UTF-16 units, and the palette's name for the colour, in order."""
 
 _MAX_LINE = 2_000
-"""How long a line of code may be: longer ones are data, and some lexers take seconds for them."""
+"""The longest line of code, in characters, that is coloured. Longer ones are data and take some lexers seconds."""
 
 
 class Lexer(Protocol):

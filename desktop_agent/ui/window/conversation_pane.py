@@ -1,4 +1,4 @@
-"""The conversation, above it the bars that appear when there is something to say or find, and what is new."""
+"""The conversation, the bars that appear above it when there is something to say or find, and the news."""
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -13,7 +13,7 @@ from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 
 class NewsBar(BannerFrame):
-    """Stays until one of its buttons was clicked.
+    """Says that the application was updated, and stays until one of its buttons is clicked.
 
     Signals:
         wanted: the user wants to read what is new.
@@ -43,7 +43,7 @@ class NewsWindow(QWidget):
     """Shows a part of the changelog, and deletes itself when closed. Links open in a browser, by a click."""
 
     def __init__(self, markdown: str, parent: QWidget) -> None:
-        """`markdown` is laid out at once, so it must be short."""
+        """`markdown` must be short, because all of it is laid out at once."""
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("newsWindow")
         self.setWindowTitle(self.tr("What is new"))
@@ -66,7 +66,7 @@ class NewsWindow(QWidget):
 
 
 class ViewingBar(BannerFrame):
-    """Stays for as long as the session is only read. What it says changes when the session becomes free.
+    """Shown for as long as the session is only read. Its text changes once no other window has the session open.
 
     Signals:
         take_over_requested: the user wants to go on with the session here.

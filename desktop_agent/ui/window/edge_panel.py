@@ -11,7 +11,7 @@ from desktop_agent.ui.widgets.layouts import vbox
 Side = Literal["left", "right"]
 
 _MARGIN = 56
-"""How much of the conversation stays visible, so that users see that a drawer can be closed."""
+"""How much of the conversation stays visible beside a drawer, so that users see that the drawer can be closed."""
 
 
 class Drawer(QFrame):
@@ -74,7 +74,7 @@ _AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetAr
 
 
 class EdgePanel(QObject):
-    """Shows and hides one panel, and remembers in a narrow window whether it stood open in the wide one.
+    """Shows and hides one panel. In a narrow window, remembers whether it was open while the window was wide.
 
     Signals:
         drawer_opening: its drawer is about to cover a part of the conversation.
@@ -92,7 +92,7 @@ class EdgePanel(QObject):
         self.dock = QDockWidget(title, window)
         self.dock.setObjectName(name)
         self._place = QWidget(self.dock)
-        """Placeholder in the dock while the panel is elsewhere or not shown yet."""
+        """The dock's content, which holds the panel, or its place while the panel is in the drawer or not shown yet."""
         self._layout = vbox(self._panel, on=self._place)
         self.dock.setWidget(self._place)
         # The panels have headings of their own; a second title above each would only be noise.
@@ -134,7 +134,7 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Move the panel back to its dock; a panel visible in the drawer stays visible."""
+        """Move the panel back to its dock. If it is visible in the drawer, it stays visible."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
         self.dock.show()

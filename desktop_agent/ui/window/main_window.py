@@ -1,4 +1,4 @@
-"""The main window: the layout of its panels when wide and when narrow, and what the next start remembers."""
+"""The main window: how its panels are laid out when it is wide or narrow, and what the next start remembers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, cast
@@ -23,8 +23,8 @@ from desktop_agent.ui.window.top_bar import TopBar
 class ShortcutPriority(QObject):
     """Gives the keys of some actions priority over text fields: on GNOME and KDE, Ctrl+K deletes in every field.
 
-    It filters only the events of the focused widget, because every filtered event costs. A widget with `keepsKeys`
-    decides itself which keys it takes.
+    It filters only the events of the focused widget, because each filtered event takes time. A widget with the property
+    `keepsKeys` decides itself which keys it takes.
     """
 
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
@@ -49,7 +49,7 @@ class ShortcutPriority(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """Lays out its contents once the panels at the edges have come or gone.
+    """Lays out its contents only once the panels at the edges have been shown or hidden.
 
     Qt lays out the window before the window learns its new size and shows or hides the panels, and each panel causes
     another layout. A long conversation would be wrapped for every width in between: 15 to 37 ms instead of 8
@@ -65,11 +65,11 @@ class SettledColumn(QVBoxLayout):
         self._room: QRect | None = None
 
     def unsettle(self) -> None:
-        """Put off layout until `settle` is called, whatever the size of the window."""
+        """Put off layout until `settle` is called, whatever the size of the window is then."""
         self._window_size = QSize()
 
     def settle(self, window_size: QSize) -> None:
-        """Lay out now: the panels are in their places for a window of this size."""
+        """Lay out now, because the panels are in their places for a window of this size."""
         self._window_size = window_size
         if self._room is not None:
             room, self._room = self._room, None
@@ -97,7 +97,7 @@ KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], s
 
 
 LayoutPart = Literal["geometry", "state", "side_sizes"]
-"""The window's place; the docks in the wide window; how the sessions and the files share the panel at the left."""
+"""The window's place, the docks in the wide window, and how sessions and files share the panel at the left."""
 
 
 class WindowMemory:
@@ -124,7 +124,7 @@ class WindowMemory:
 
     @property
     def diff_mode(self) -> RowMode | None:
-        """How the user chose to see diffs; None if they did not choose and the width decides."""
+        """How the user chose to see diffs; None if they have not chosen, so that the width decides."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:
                 return mode
@@ -135,7 +135,7 @@ class WindowMemory:
         self._store.setValue("diff_mode", mode)
 
     def remember_look(self, theme: str, interface_px: int) -> None:
-        """Paint the first frame of the next start in this theme and size."""
+        """Keep this theme and text size, in which the next start paints its first frame."""
         self._store.setValue("theme", theme)
         self._store.setValue("interface_px", interface_px)
 
@@ -185,7 +185,7 @@ _LAYOUT_VERSION = 1
 
 
 class MainWindow(QMainWindow):
-    """Docks and drawers around the conversation. Built as a frame that can be painted at once; `set_panels` fills it.
+    """Docks and drawers around the conversation. Built as an empty frame to be painted at once; `set_panels` fills it.
 
     Signals:
         close_requested: the user wants to close the window; it stays until `let_close` was called.

@@ -15,11 +15,11 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
-"""Prefixes left out of a name where space is short; in a router's label, the vendor."""
+"""The prefixes that are left out of a model's name where space is short. In a router's label, that is the vendor."""
 
 
 class ModePickers(QObject):
-    """Three buttons, two with menus, which show the session's mode. Models are chosen elsewhere.
+    """Three buttons that show the session's mode. Two have menus; the third shows the model, which is chosen elsewhere.
 
     Signals:
     model_shown: another model (a `ModelRef`) answers now.

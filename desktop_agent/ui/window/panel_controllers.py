@@ -59,7 +59,7 @@ class PanelController(QObject):
 
 
 class PromptController(PanelController):
-    """Sends what the user writes to the session, and puts back into the composer what was not taken.
+    """Sends what the user writes to the session, and puts back into the composer what the session did not accept.
 
     Signals:
         retry_requested: the last prompt is about to be asked again.
@@ -95,14 +95,14 @@ class PromptController(PanelController):
         session.submit_on(waiting.move_requested, ops.MoveQueued, "prompt_id", "before")
 
     def give_back(self, texts: Sequence[str]) -> None:
-        """Return prompts that the session did not accept to the composer, before what the user has written since."""
+        """Put prompts that the session did not accept back into the composer, before what was written since."""
         draft = self._composer.text().strip()
         self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     def give_back_queued(self) -> None:
-        """Return queued prompts that will not start on their own to the composer.
+        """Put queued prompts back into the composer, because they will not start on their own.
 
-        Prompts that an earlier process left stay queued: the user did not just write them.
+        Those that an earlier process left stay queued, because the user did not just write them.
         """
         handle = self._session.handle
         if handle is None:
@@ -119,8 +119,8 @@ class PromptController(PanelController):
             self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, op: ops.Op) -> None:
-        """Put a sent text back into the field, before anything written since, until something is open that can
-        answer.
+        """Put a sent text back into the field, before anything written since, and ask for a folder, because nothing is
+        open that could answer.
         """
         if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
             text = typed_prompt(op.text) if isinstance(op, ops.SubmitPrompt) else op.text
@@ -150,7 +150,7 @@ class PromptController(PanelController):
 
 
 class ReviewController(PanelController):
-    """Leads to the review from calls, files and keys, and back; undoes and redoes."""
+    """Leads from calls, files and keys to the review, and back from it; undoes and redoes."""
 
     def __init__(self, session: ShownSession, panels: SessionPanels, diffs: FileDiffs, spawn: Spawn) -> None:
         super().__init__(session, panels)
@@ -199,8 +199,8 @@ class ReviewController(PanelController):
         self._show_call(turn.call_id, turn.path, turn.turn)
 
     def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """Do `work` with the content of the review; with `is_shown`, only if it has anything, and show the review
-        first.
+        """Do `work` with the content of the review whenever `action` is triggered. With `is_shown`, show the review
+        first, and do nothing if there is nothing to review.
         """
 
         def do() -> None:
@@ -311,9 +311,9 @@ class ContextController(PanelController):
 
 
 _PAUSE_MS: Final = 4
-"""The pause between two pieces of a dialog, without which other work would run in the same turns of the loop."""
+"""The pause between two pieces of a dialog. Without it, other work would run in the same turns of the loop."""
 _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
-"""After how many pauses the card of the question has been drawn: row updates come at most a frame apart."""
+"""How many pauses it takes until the card of the question has been drawn: rows are updated once a frame."""
 
 
 class ApprovalController(PanelController):
@@ -337,7 +337,7 @@ class ApprovalController(PanelController):
         self._rule_maths = rule_maths
         self._dialog: ApprovalDialog | None = None
         self._call_id = ""
-        """The call that the dialog asks about, also while the dialog is being made."""
+        """The call that the dialog asks about, set even while the dialog is still being made."""
         self._opening = GradualWork(self, slice_s=0, pause_ms=_PAUSE_MS)
         self._composer.denied.connect(self._deny)
         session.submit_on(entries.approval_answered, ops.AnswerApproval, "call_id", "decision")
@@ -365,7 +365,7 @@ class ApprovalController(PanelController):
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
-        """Open the dialog for a waiting question, in the next turns of the loop, unless it is already open."""
+        """Open the dialog for the question of this call, in the next turns of the loop, unless it is open already."""
         pending = self._session.transcript.pending_approvals
         request = next((request for request in pending if request.call_id == call_id), None)
         if request is None or self._call_id == call_id:
@@ -382,7 +382,7 @@ class ApprovalController(PanelController):
             self._dialog.show_judgement(judged)
 
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
-        """Make and show the dialog in steps, after its card: together they would take several frames."""
+        """Make and show the dialog in steps, once its card was drawn: all together would take several frames."""
         yield from repeat(None, _ROW_FIRST)
         from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 

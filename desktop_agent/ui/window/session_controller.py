@@ -30,7 +30,7 @@ from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 
 class ReadingPlaces:
-    """Where the user was reading in each session, also while it is closed.
+    """Where the user was reading in each session. A place is kept even while its session is closed.
 
     A session of which only the end is loaded is shown at its end, with what has come since.
     """
@@ -40,7 +40,7 @@ class ReadingPlaces:
         self._places: dict[SessionId, KeptPlace] = {}
 
     def leave(self, handle: SessionHandle) -> None:
-        """Remember the reading place; call it while this session is still shown."""
+        """Remember the reading place. Call this while the session is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
             return  # the place kept before is still needed once the rest is loaded
@@ -50,7 +50,7 @@ class ReadingPlaces:
             self._places.pop(session_id, None)
 
     def enter(self, handle: SessionHandle) -> None:
-        """Go to the remembered place, after the session is shown or its rest is loaded."""
+        """Go to the remembered place. Call this once the session is shown, and again once its rest is loaded."""
         place = self._places.get(handle.transcript.session.session_id)
         if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)
@@ -80,7 +80,7 @@ class SessionController(ShownSession):
         view = panels.transcript
         self._places = ReadingPlaces(view.navigation)
         self._replacing = GradualWork(self, slice_s=0)
-        """Shows the rest of a session of which only the end was shown."""
+        """Shows the other panels anew once a session of which only the end was shown is loaded as a whole."""
         self.prompts = PromptController(self, panels)
         self._context = ContextController(self, panels)
         self._approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
@@ -182,7 +182,7 @@ class SessionController(ShownSession):
                 pass
 
     def _is_user_writing(self) -> bool:
-        """Whether the user is typing, so that a dialog would take the keys: then only the card asks."""
+        """Whether the user is typing. Then only the card asks, because a dialog would take the keys."""
         composer = self._panels.composer
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
 
@@ -217,7 +217,7 @@ class SessionController(ShownSession):
         actions.undo_file.setEnabled(is_resting)
 
     def _is_news(self, part: str, *values: object) -> bool:
-        """Store the values of a part and return whether they changed. Most events change one part, or none."""
+        """Store the values that a part shows, and return whether they changed. Most events change one part or none."""
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news
@@ -254,7 +254,7 @@ def _asked_about(transcript: Transcript) -> CallId:
 
 
 def _written(transcript: Transcript) -> list[str]:
-    """Return the user's messages so far, as they would be typed again."""
+    """Return the user's messages so far, in the form in which they would be typed again."""
     loaded = [
         entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.Steered | ev.CommandRun)
     ]

@@ -1,6 +1,6 @@
-"""A session as the window knows it: ops go in, events come out and are folded for the panels.
+"""A session as the window knows it: ops go in, and events come out and are folded into the transcript for the panels.
 
-`OwnSession` is one on disk that this window writes, open or being opened; `DraftSession` one that has not begun.
+`OwnSession` is a session on disk that this window writes, or will once it is open. `DraftSession` has not begun yet.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,11 +46,11 @@ class SessionHandle(QObject):
         read_only: str = "",
         is_whole: bool = True,
     ) -> None:
-        """`send` gets the ops. `is_whole` is False while only the end of the session is known."""
+        """`send` is called with each submitted op. `is_whole` is False while only the end of the session is known."""
         super().__init__()
         self.transcript = transcript
         self.read_only = read_only
-        """Why the session can only be read here; empty when it can be written."""
+        """The reason why the session can only be read here; empty if it can be written."""
         self.is_whole = is_whole
         self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
         """The queued prompts that an earlier process left."""
@@ -66,7 +66,7 @@ class SessionHandle(QObject):
         self._send = _ignore
 
     def replace(self, transcript: Transcript) -> None:
-        """Show the whole session, of which only the end was known."""
+        """Replace the transcript, which had only the end of the session, by that of the whole session."""
         self.transcript = transcript
         self.is_whole = True
         self.replaced.emit()
@@ -90,18 +90,19 @@ def _ignore(_op: ops.Op) -> None: ...
 
 
 Keep = Callable[[Sequence[str]], None]
-"""Keeps the prompts that are not in a journal yet, in place of those kept before."""
+"""A function that keeps the prompts that are not in a journal yet, in place of those it kept before."""
 
 
 def _texts(submitted: Sequence[ops.Op]) -> list[str]:
-    """Return the user's texts in these ops, which go back to the user if they are not accepted."""
+    """Return the texts of the user in these ops. They are given back to the user if the ops are not accepted."""
     return [op.text for op in submitted if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 
 class OwnSession(SessionHandle):
-    """A session on disk. No prompt is lost on the way to its journal: until then it is kept like a draft.
+    """A session on disk. A prompt is kept like a draft until it is in the journal, so that none is lost on the way.
 
-    Until `open_with`, when perhaps only the end of the session is loaded, ops wait and prompts are shown as waiting.
+    Before `open_with` is called, ops wait, prompts are shown as waiting, and perhaps only the end of the session is
+    loaded.
     """
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
@@ -110,9 +111,9 @@ class OwnSession(SessionHandle):
         self._pass_on: Callable[[ops.Op], None] | None = None
         self._keep: Keep | None = None
         self._waiting: dict[str, ops.Op] = {}
-        """The ops that wait for `open_with`."""
+        """The ops that wait until the session is open (`open_with`)."""
         self._sent: list[str] = []
-        """The prompts that the session has not answered for."""
+        """The prompts that the session has neither recorded nor rejected yet."""
         self._error: AgentError | None = None
 
     @property
@@ -153,7 +154,7 @@ class OwnSession(SessionHandle):
         self._keep_unrecorded()
 
     def refuse(self, error: AgentError) -> None:
-        """Drop the waiting ops, and answer later ones with this error: the session could not be opened."""
+        """Drop the waiting ops, and answer later ones with this error, because the session could not be opened."""
         self._error = error
         for name, op in self._waiting.items():
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
@@ -208,7 +209,7 @@ class DraftSession(OwnSession):
     """
 
     def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
-        """`begin` is called with the draft when its first prompt has come."""
+        """`begin` is called with the draft when the user has sent its first prompt."""
         super().__init__()
         self.workspace = workspace
         self.mode = mode
@@ -251,7 +252,7 @@ class DraftSession(OwnSession):
 
 
 class ShownSession(QObject):
-    """The session that the window shows. Before the first, `transcript` is empty.
+    """The session that the window shows. Before the first one is shown, `transcript` is empty.
 
     Signals:
         unanswered: an op that was submitted before there was a session, and is ignored.
@@ -270,7 +271,7 @@ class ShownSession(QObject):
 
     @property
     def read_only(self) -> str:
-        """Why it can only be read here; empty when it can be written."""
+        """The reason why the session can only be read here; empty if it can be written."""
         return self.handle.read_only if self.handle is not None else ""
 
     def submit(self, op: ops.Op) -> None:
@@ -280,7 +281,7 @@ class ShownSession(QObject):
             self.unanswered.emit(op)
 
     def submit_on(self, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str) -> None:
-        """Submit an op whenever `signal` is emitted; the signal's first arguments become these fields of the op."""
+        """Submit an `op` whenever `signal` is emitted. The signal's first arguments become these fields of the op."""
 
         def submit(*arguments: object) -> None:
             self.submit(op(**dict(zip(fields, arguments, strict=False))))

@@ -34,7 +34,7 @@ _MOST = 99
 
 
 class InboxButton(QToolButton):
-    """Amber while something waits for an answer. Shows a sign until icons are attached."""
+    """Opens the inbox; amber while something waits for an answer. Shows a sign until icons are loaded."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -74,7 +74,7 @@ class InboxButton(QToolButton):
 
 
 class FolderMenu(QMenu):
-    """Folders to begin in.
+    """A menu of folders in which to begin a conversation.
 
     Signals:
     folder_chosen: begin in this folder (its absolute path).
@@ -144,7 +144,7 @@ B = TypeVar("B", bound=QAbstractButton)
 
 
 class TopBar(QWidget):
-    """What is being worked on, at a glance, and how much waits for the user."""
+    """Shows at a glance what is being worked on, and how much waits for the user."""
 
     def __init__(self, theme: Theme, actions: Actions) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window, show the side panel's button and hide the palette's, which the menu has, too."""
+        """In a narrow window, show the side panel's button and hide the palette's, which is also in the menu."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
@@ -256,7 +256,7 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
-        """Set the fonts. Called again later: the bar exists before the settings are read."""
+        """Set the fonts. This is called again later, because the bar exists before the settings are read."""
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 

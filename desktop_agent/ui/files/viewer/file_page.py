@@ -1,4 +1,4 @@
-"""One file of the viewer: read, shown, saved, and above it questions before something is lost."""
+"""One file of the viewer: it is read, shown and saved. Above it are questions before something is lost."""
 
 import asyncio
 from functools import partial
@@ -148,9 +148,9 @@ class FilePage(QWidget):
         self._store = store
         self._spawn = spawn
         self._reading = 0
-        """Number of read requests: only the answer to the last one counts."""
+        """The number of the last read request: only its answer counts."""
         self._found: FileContent | None = None
-        """The content on disk, where it differs from what the user edits."""
+        """The content on disk if it differs from the one that the user edits."""
         self._saving_digest: str | None = None
         self._message = make_label(role="secondary", object_name="viewerMessage", wraps=True, is_plain=True)
         self._message.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -204,7 +204,7 @@ class FilePage(QWidget):
         self.changed.emit()
 
     def follow(self, path: str) -> None:
-        """Show the file under this new path, after a rename. The shown content stays."""
+        """Follow the file to its new path after a rename. The shown content stays."""
         if self.content is not None and self.content.path == self.path:
             self.content = replace(self.content, path=path)
         self.path = path

@@ -28,7 +28,7 @@ from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 
 MAX_PLACES = 20_000
 _PIECE_CHARS = 100_000
-"""Characters searched in one call: each call holds the interpreter lock."""
+"""How many characters one call searches, because each call holds the interpreter lock."""
 
 
 class TextPlace(NamedTuple):
@@ -69,9 +69,9 @@ def _indices(text: str, wanted: str) -> Iterator[int]:
 
 _TYPING_MS = 60
 _REST_MS = 250
-"""After the last typed letter, wait this long before searching again."""
+"""How long after the last edit the search is repeated."""
 _MOST_MARKED = 160
-"""Marks this many matches around the current one: the others are out of sight."""
+"""How many matches around the current one are marked. The others are out of sight."""
 
 
 class TextFinder(QObject):
@@ -90,7 +90,7 @@ class TextFinder(QObject):
         self._current = -1
         self._asked = 0
         self._is_edited = False
-        """Whether the search repeats because the text changed: the user did not ask to go anywhere."""
+        """Whether the search is repeated because of an edit. Then it goes to no match: the user did not ask for it."""
         self._timer = one_shot(self, 0, self._begin)
         editor.document().contentsChange.connect(self._on_contents_changed)
         self._marking = one_shot(self, 0, self._mark)
@@ -316,7 +316,7 @@ class TextPage(QWidget):
         self.line_bar.open_bar(self.line, self.editor.blockCount())
 
     def _text(self) -> str:
-        """Return the text to search: the text as read, which costs nothing, unless it was changed since."""
+        """Return the text to search: the text that was read, which costs nothing, or else the edited text."""
         is_as_read = not self.editor.is_ready or not self.editor.document().isModified()
         return self._shown if is_as_read else self.editor.content()
 

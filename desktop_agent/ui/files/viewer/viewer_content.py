@@ -20,9 +20,9 @@ _tr = partial(QCoreApplication.translate, "Viewer")
 
 MAX_SHOWN_BYTES = 10_000_000
 MAX_EDITED_BYTES = 2_000_000
-"""The text of a longer file cannot be taken from the field within a frame."""
+"""The largest file that can be edited: the text of a larger one cannot be taken from the field within a frame."""
 MAX_LINE_BYTES = 20_000
-"""Laying out a longer line, as in generated files, would freeze the window."""
+"""The longest line of a shown file: laying out a longer one, as in generated files, would freeze the window."""
 
 Obstacle = Literal["", "gone", "outside", "no file", "unreadable", "too large", "binary", "long lines"]
 
@@ -31,14 +31,14 @@ class FileContent(Struct, frozen=True):
     """A file as it was read."""
 
     path: str
-    """The real path, relative to the workspace: differs from the requested one if it goes through a symlink."""
+    """The real path, relative to the workspace. It differs from the requested one if that goes through a symlink."""
     obstacle: Obstacle = ""
     detail: str = ""
     digest: str | None = None
     size_bytes: int = 0
     type_name: str = ""
     text: EditedText | str | None = None
-    """A `str` is too long to edit and can only be read."""
+    """The text, if it can be shown. One of type `str` is too long to edit and can only be read."""
     picture: DecodedPicture | None = None
     encoding: str = ""
     endings: Endings = ""
@@ -105,7 +105,7 @@ def _has_long_line(content: bytes) -> bool:
 
 
 def _shown(text: Text) -> str:
-    """Return the text with a line feed after each line, made in pieces so that the window's thread gets its turn."""
+    """Return the text with line feeds as line ends. It is made in pieces, so that the window's thread gets its turn."""
     pieces = (text.content[start:end] for start, end in pieces_of_lines(text.content, 200_000))
     return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in pieces)
 

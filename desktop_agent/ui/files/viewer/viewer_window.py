@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_wit
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 MAX_TABS = 20
-"""One more closes the least recently viewed tab, unless it has unsaved changes."""
+"""The most tabs. Opening another closes the least recently viewed one that has no unsaved changes."""
 _MAX_CLOSED = 20
 
 
@@ -246,7 +246,7 @@ class ViewerHead(QWidget):
 
 
 SETTLE_MS = 150
-"""A file is often written in several steps, or replaced: read once it has been quiet for this long."""
+"""How long a file must not have changed before it is read, because it may be written in several steps or replaced."""
 
 
 _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
