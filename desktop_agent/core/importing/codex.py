@@ -41,7 +41,7 @@ _OWN_TAGS = (
     "environment_context", "user_instructions", "permissions instructions", "turn_aborted", "skill",
     "collaboration_mode", "subagent_notification", "INSTRUCTIONS",
 )  # fmt: skip
-_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*(?=\s*<INSTRUCTIONS>)")
+_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*(?=\n\s*<INSTRUCTIONS>)")
 _EDITOR_CONTEXT = re.compile(
     r"\s*# (?:Context from my IDE setup|Files mentioned by the user):.*?^## My request for [^\n]*:\s*",
     re.DOTALL | re.MULTILINE,

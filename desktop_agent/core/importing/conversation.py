@@ -41,7 +41,6 @@ MAX_RESULT_CHARS = 40_000
 """The part of a result that the model reads again; the whole of a longer one is stored separately."""
 MAX_PICTURE_BYTES = 8 * 2**20
 
-
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
 NO_RESULT = "The imported file has no result of this call."
 

@@ -60,7 +60,6 @@ class TextJoiner:
 MAX_DEPTH = 100
 """How deeply JSON may be nested: no tool needs more, and encoders give up at a few hundred levels."""
 
-
 _CHARS_PER_VALUE = 16
 """The weight of an empty list, which takes more memory than its two characters."""
 

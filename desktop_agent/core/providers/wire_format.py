@@ -222,7 +222,6 @@ def call_id_in(call_id: CallId, longest: int) -> str:
 # unknown block must go back as it came.
 
 _MOST_TOKENS = 10**9
-
 """A larger number is no token count, and sums of it would not fit into the files that keep them."""
 
 
@@ -484,6 +483,7 @@ class GrowingText:
 
     @property
     def received(self) -> str:
+        """The text that arrived, with the thoughts that a model wrote into it."""
         return self.so_far
 
     def split(self) -> tuple[str, str]:
