@@ -1,4 +1,4 @@
-"""What the review shows of a diff beyond its lines: what is still in force, and who wrote each hunk. Pure.
+"""What the review shows of a diff besides its lines: which hunks are still in force, and who wrote each. Pure.
 
 Lines are followed through the chain of versions: each line of the last version was there at first or was added by one
 of the changes, and each line of the first version is still there or was removed by one of them.
@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff
 
 
 class Link(Struct, frozen=True):
-    """One version that follows another, and its author."""
+    """One version of a file, the version before it, and the author of the step between them."""
 
     author: Author
     before: bytes
@@ -31,7 +31,7 @@ class Link(Struct, frozen=True):
 def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
     """Return the versions that `chain`, the recorded changes of one path, leads through.
 
-    An unrecorded difference between two changes is the user's.
+    An unrecorded difference between two changes counts as the user's.
     """
     links: list[Link] = []
     for change in chain:
@@ -45,7 +45,7 @@ def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:
     """Return the authors of each hunk of `diff`, which leads from the first link's `before` to the last one's `after`.
 
-    Links follow each other without a gap. Empty if a version is not text.
+    Each link begins with the version at which the last one ended. The result is empty if a version is not text.
     """
     lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
     if lines is None:
@@ -59,7 +59,7 @@ def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Auth
 def lines_of_steps(
     versions: Sequence[bytes], diff: FileDiff, keys: Collection[HunkKey] = ()
 ) -> list[tuple[int, int]] | None:
-    """Return how many lines of `diff`, or of these hunks, each step from version to version added and removed.
+    """Return how many lines of `diff`, or only of the hunks `keys`, each step between versions added and removed.
 
     The diff leads from the first version to the last. None if a version is not text.
     """
@@ -90,7 +90,7 @@ class _Lines(Struct, frozen=True):
 
 
 def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
-    """Follow the first version's `line_count` lines to the last version. None if a version is not text."""
+    """Follow each line from version to version; the first has `line_count` lines. None if a version is not text."""
     texts = [text for version in versions if (text := as_utf8(version)) is not None]
     if len(texts) < len(versions):
         return None
@@ -111,9 +111,9 @@ def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:
-    """Return the net diff of the `selected` changes of one file, given everything `recorded` of its path.
+    """Return the net diff of the `selected` changes of one file, given all changes `recorded` at its path.
 
-    Both are in the order made. Blocks: it compares up to four versions.
+    Both are in the order in which the changes were made. Blocks, because it compares up to four versions.
     """
     net = net_change(selected)
     diff = diff_change(net, contents(net.before), contents(net.after))
@@ -124,9 +124,9 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the comparison that shows what of `net` is undone: from the file as it is now to what `net` left.
+    """Return the change from the file as it is now to what `net` left; its diff shows which hunks of `net` are undone.
 
-    None if that is known without it.
+    None if that is known without a diff.
     """
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
@@ -137,7 +137,7 @@ def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange 
 def undone_hunks(
     diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
 ) -> frozenset[HunkKey]:
-    """Return the hunks of `diff`, which shows `net`, that are no longer in force. `since` shows `change_since`."""
+    """Return the hunks that are no longer in force. `diff` is the diff of `net`, `since` the one of `change_since`."""
     now: FileImage | None = recorded[-1].after if recorded else net.after
     if now == net.before != net.after:
         return frozenset(all_keys(diff))

@@ -1,7 +1,7 @@
-"""Moves a folder with everything in it: as changes that can be undone, made in one step.
+"""Moves a folder with everything in it, in one step on disk that is recorded as changes that can be undone.
 
-The changes are those of a command's `mv`: the new folders, each file added at its new path and removed from its old
-one, the removed folders. Anything that could not be restored exactly is refused before anything is done.
+The changes are the same as for an `mv` by a command: new folders, then each file added at its new path and removed from
+its old one, then removed folders. Anything that could not be restored exactly is refused before anything is done.
 """
 
 import errno
@@ -21,7 +21,7 @@ from desktop_agent.core.system.staged_file import sync_folder
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256 * 2**20
-"""How much is kept for an undo of one move. An undo writes file by file, which takes half a minute for this much."""
+"""How much one folder may hold. An undo writes file by file, which takes half a minute for this much."""
 
 UNTOUCHED = "Nothing was renamed."
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -29,7 +29,7 @@ _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, wit
 
 
 class FolderContents(Struct, frozen=True):
-    """Everything in a folder, by path relative to it; the folder itself is the empty path."""
+    """Everything in a folder, by path relative to the folder, which itself is the empty path."""
 
     path: str
     folders: tuple[str, ...]
@@ -37,7 +37,7 @@ class FolderContents(Struct, frozen=True):
     files: tuple[str, ...]
     """Including symlinks, pipes and sockets."""
     marks: Mapping[str, tuple[int, ...]]
-    """By path, what identifies each as the same and untouched."""
+    """By path, a mark that stays the same as long as the file or folder there is untouched."""
 
     @property
     def change_count(self) -> int:
@@ -45,7 +45,7 @@ class FolderContents(Struct, frozen=True):
 
 
 def look_into(root: Path, path: str) -> FolderContents:
-    """Return what is in a folder of `root`. Raises `AgentError` for anything that an undo could not restore. Blocks."""
+    """Return what is in a folder of `root`. Raises `AgentError` if an undo could not restore all of it. Blocks."""
     return _look(root / path, path)
 
 
@@ -94,7 +94,7 @@ def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
 
 
 def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
-    """Yield the transition of each path, in an order that can be carried out, and undone in reverse.
+    """Yield the transition of each path, in an order in which they can be carried out and, in reverse, undone.
 
     Reads one file after the other. Raises `OSError` if one cannot be read.
     """
@@ -115,8 +115,8 @@ def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> 
 def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, int] | None) -> None:
     """Move the folder to the path `to` in one step, if it is still as it was seen and nothing is there.
 
-    Raises `OSError`, and `AgentError` like `look_into`: then nothing was moved. What another program writes into the
-    folder after that check moves along.
+    Raises `OSError`, or `AgentError` like `look_into`; then nothing was moved. What another program writes into the
+    folder after the check moves along.
     """
     with (
         anchored(root, contents.path, makes_folders=False, identity=identity) as source,
@@ -149,7 +149,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _mounted_in(folder: Path) -> frozenset[str]:
-    """Return the mounts in a folder, if the system tells: a rename moves them along, and an undo would empty them."""
+    """Return the mount points in a folder, if known. A rename would move them along, and an undo would empty them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -164,7 +164,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
-    """Raise `AgentError` if an undo could not restore this as it was."""
+    """Raise `AgentError` if an undo could not restore this file or folder as it was."""
     what = _join(path, name)
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)

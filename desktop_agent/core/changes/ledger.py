@@ -1,4 +1,4 @@
-"""The ledger: makes changes durable before they happen, writes them, and repairs what a crash left of them.
+"""The ledger: makes changes durable before they happen, writes them, and repairs those that a crash interrupted.
 
 An undo is a change like any other here. The ledger writes files and blobs but keeps no list of its own: the changes are
 in the session's journal, which the caller writes between `record` and `apply`. All methods block; the session calls
@@ -57,7 +57,7 @@ from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
 _BATCH_BYTES = 64 * 1024 * 1024
-"""How much is buffered in memory to be stored together."""
+"""How many bytes are buffered in memory, to be stored together."""
 
 
 MissingFolders = Callable[[str], tuple[str, ...]]
@@ -65,9 +65,9 @@ MissingFolders = Callable[[str], tuple[str, ...]]
 
 
 class ChangeRecorder:
-    """Records the changes of one call, in the order in which they are added, with few disk syncs. Blocks.
+    """Records the changes of one call in the order in which they are added, with as few disk syncs as possible. Blocks.
 
-    When its `with` block has ended, all contents are durable. Until then none may be, and nothing may be written.
+    All contents are durable once its `with` block has ended. Before that none may be, so nothing may be written.
     """
 
     def __init__(self, blobs: Blobs, missing_folders: MissingFolders) -> None:
@@ -84,7 +84,7 @@ class ChangeRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Make durable what is not yet, unless an exception was raised. Raises `StorageError`."""
+        """Make durable the contents that are not yet, unless an exception was raised. Raises `StorageError`."""
         self._counter.close()
         if error is None:
             self._store()
@@ -161,16 +161,16 @@ _LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content th
 
 
 class LedgerWrite(Struct, frozen=True):
-    """A recorded change to write, and the folders that are removed along with a file if they are empty."""
+    """A recorded change to write, and the folders to remove along with a file if they are then empty."""
 
     change: FileChange
     new_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
-    """The other names (hard links) of the file that change with it. Links to any other names are broken."""
+    """The other names (hard links) of the file that change with it. Its link to any further name is broken."""
     is_own: bool = False
-    """Whether it has to be a file of its own, so that the names it leaves need no report."""
+    """Whether this has to become a file of its own, so that broken links to other names need no report."""
     moves_to: str = ""
-    """The path that the removed file's content moves to; empty if it moves nowhere."""
+    """The path to which the content of a removed file moves; empty if it does not move."""
 
 
 class Ledger:
@@ -181,7 +181,7 @@ class Ledger:
     ) -> None:
         """Nothing is written unless `root` is still the folder `held`, by default the one that is there now.
 
-        A path that `is_special` keeps its content when another name of the same file is written.
+        A path for which `is_special` is true keeps its content when another name of the same file is written.
         """
         self.files = WorkspaceFiles(root, is_special)
         self.images = StoredImages(blobs)
@@ -191,7 +191,7 @@ class Ledger:
     def require_root(self) -> None:
         """Raise `WorkspaceError` if the workspace is gone, or another folder stands in its place.
 
-        Writing would recreate the folder with a single file in it, or change one that the user never opened.
+        Otherwise, writing would recreate the folder with a single file in it, or change a folder the user never opened.
         """
         self._held.check()
 
@@ -200,7 +200,7 @@ class Ledger:
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Continue in the folder that is there now, if the user has been told that it is another one.
+        """Continue in the folder that is there now, if the user has been told that it is not the same one.
 
         Return its identity if the session does not know it yet.
         """
@@ -216,7 +216,7 @@ class Ledger:
     ) -> FileChange:
         """Store both images of a file durably and return the change.
 
-        Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
+        Nothing in the workspace is touched. If this raises `StorageError`, nothing may be written.
         """
         with self.recorder() as recorder:
             recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
@@ -225,13 +225,13 @@ class Ledger:
     def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
         """Return a recorder for many changes at once, for use in a `with` block.
 
-        With `finds_folders`, it finds the folders that are created along with a file, unless they are among the
-        changes.
+        With `finds_folders`, the recorder finds the folders that are created along with a file. Otherwise they must be
+        among the changes.
         """
         return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
-        """Store both images of a file that no change can name, by its absolute path; its `before` must not be None."""
+        """Store both images of a file that no change can name, by its absolute path. Its `before` must not be None."""
         before, after = transition.before, transition.after
         assert before is not None
         self._blobs.put_many([state.content for state in (before, after) if state is not None])
@@ -280,7 +280,7 @@ class Ledger:
     def move_folder(self, contents: FolderContents, to: str) -> None:
         """Move a folder to another path in one step, if it is still as it was seen.
 
-        Raises `ToolError` if it is not, or cannot be moved: nothing has changed then.
+        Raises `ToolError` if it is not, or cannot be moved; then nothing has changed.
         """
         new = self.files.missing_folders(to)
         try:
@@ -296,8 +296,8 @@ class Ledger:
     ) -> dict[ChangeId, str]:
         """Write the after-images one by one, each if its file still matches its before-image.
 
-        Return why files were left alone. `missing` receives what the others could not get beside their content. A file
-        that was to move is restored if it could not be written at its other path.
+        Return, by change, why its file was left alone. `missing` receives what the written files could not get besides
+        their content. A file that was to move is restored if it could not be written at its new path.
         """
         missing = {} if missing is None else missing
         try:
@@ -310,7 +310,7 @@ class Ledger:
         return problems
 
     def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
-        """Remove the folders that are to go but were not empty yet when their file was removed."""
+        """Remove the folders that were not empty yet when the file was removed with which they are to go."""
         coming = {write.change.path for write in writes if write.change.after is not None}
         for write in writes:
             if write.change.after is None:
@@ -329,7 +329,7 @@ class Ledger:
         return back
 
     def sweep(self, changes: Sequence[FileChange]) -> None:
-        """Repair what a process left that was killed while it made these changes.
+        """Repair what is left after a process was killed while it made these changes.
 
         Temporary files are removed, a file that was being written in place gets its former content back, and folders
         that were made for a file are removed if the file was not written, or was removed.
@@ -392,7 +392,7 @@ class Ledger:
         return ""
 
     def _names_left(self, write: LedgerWrite) -> str:
-        """Return which names of the file (hard links) will not change with it, unless that is intended."""
+        """Return which other names of the file (hard links) will not change with it; empty if that is intended."""
         change = write.change
         if write.is_own or change.before is None or change.after is None:
             return ""
@@ -430,10 +430,10 @@ class Ledger:
         *,
         names: Collection[str] | None = None,
     ) -> str:
-        """Write the file if it still matches `seen` and `before`; otherwise raises `ChangedError`.
+        """Write the file if it still matches `seen` and `before`; otherwise raise `ChangedError`.
 
         It stays one file with its other names (hard links) if all of them are among `names`. Return what it could not
-        get beside its content.
+        get besides its content.
         """
         root, makes_folders = self.files.root, state is not None
         try:

@@ -1,4 +1,4 @@
-"""What several changes come to together: one row of a review for each file, also where files were renamed.
+"""The net effect of several changes: one row of a review for each file, even if files were renamed.
 
     net_changes(records) -> list[NetChange]   the rows, for the review, the command line and patches
     net_change(changes) -> FileChange         several changes of one file as a single one
@@ -7,15 +7,14 @@
 A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
 
 - A file that was renamed is one row at its last path. `change.moved_from` is the path it had first, and `change.before`
-  what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.)
-- Where a renamed file took the place of another, that is two rows: one deleted, one modified. Nothing that is gone
-  hides behind a rename.
-- Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
-  again is modified. A file that was created and deleted again is a row without images: it never was there.
-- Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
-- Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no other
-  has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos
-  are left out: they are no work of their own, but the `state` of other rows.
+what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.) - Where a
+renamed file took the place of another, there are two rows: one deleted, one modified. So a rename never hides a file
+that is gone. - Created and renamed is created at the last path; renamed and deleted is deleted at the first one;
+deleted and created again is modified. A file that was created and deleted again is a row without images: it never was
+there. - Applied to the files as they were before the first change, the rows make those after the last one. Paths are
+unique. - Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no
+other has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos are
+left out: they are no work of their own, but the `state` of other rows.
 
 Everything here is pure, and fast enough for the window's thread.
 """
@@ -32,9 +31,9 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 class Life(Struct):
-    """One file from the first to the last of its changes: it was `before` at `origin`, and is `after` at `end`.
+    """One file through all of its changes. It was `before` at the path `origin`, and is `after` at the path `end`.
 
-    `before` is None for a file that came into being, `after` for one that is gone.
+    `before` is None for a file that was created, `after` for one that is gone.
     """
 
     origin: str
@@ -46,12 +45,12 @@ class Life(Struct):
 
     @property
     def path(self) -> str:
-        """Where to look for the file: a deleted one is missing at its first path."""
+        """The path of its row. For a deleted file that is its first path, because it is missing there."""
         return self.origin if self.after is None and self.before is not None else self.end
 
 
 def follow(changes: Sequence[FileChange]) -> list[Life]:
-    """Follow every file through `changes`, given in the order they were made. The paths of the result are unique."""
+    """Follow every file through `changes`, given in the order they were made. No two results have the same path."""
     departures = dict(pairs(changes))
     left = set(departures.values())
     here: dict[str, Life] = {}
@@ -95,9 +94,9 @@ def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
 
 
 def _one_for_each_path(lives: list[Life], changes: Sequence[FileChange]) -> list[Life]:
-    """Merge what meets at one path: a file that is gone from there, and one that came there.
+    """Merge two files that have the same path: one that is gone from there, and one that came there.
 
-    That can leave another file gone from its old path, where in turn a third one may have come, and so on.
+    The one that came then counts as gone from its old path, where in turn a third file may have come, and so on.
     """
     by_path: dict[str, Life] = {}
     waiting = list(lives)
@@ -126,9 +125,9 @@ def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Lif
 
 
 def _with_own_origins(lives: list[Life]) -> list[Life]:
-    """Let a path be the origin of one file only; a second file that claims it counts as new.
+    """Let each path be the origin of one file only. A second file with that origin counts as new.
 
-    Two files claim it if a rename was undone in a way that is not among the changes, and the file changed afterwards.
+    Two files have the same origin if a rename was undone by something not among the changes, and the file changed then.
     """
     claimed: set[str] = set()
     for life in sorted(lives, key=lambda life: life.origin != life.path):
@@ -143,12 +142,12 @@ NetState = Literal["standing", "partly", "undone"]
 
 
 class NetChange(Struct, frozen=True):
-    """One file, before the first and after the last of its changes."""
+    """The net change of one file: from before the first to after the last of its changes."""
 
     change: FileChange
-    """Its id and author are those of the last change. Line counts are sums: see `net_change`."""
+    """The net effect. Id and author are those of the last change. Line counts are sums: see `net_change`."""
     records: tuple[ChangeRecord, ...]
-    """In the order made; of all paths that the file had."""
+    """The changes in the order in which they were made, at all paths that the file had."""
 
     @property
     def path(self) -> str:
@@ -162,7 +161,7 @@ class NetChange(Struct, frozen=True):
 
     @property
     def change_ids(self) -> tuple[ChangeId, ...]:
-        """What an undo of the row has to select, including both halves of a rename."""
+        """The changes that an undo of the row has to select, including both halves of a rename."""
         return tuple(record.change.id for record in self.records)
 
     @property
@@ -185,7 +184,7 @@ def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False
 
     With `is_of_everyone`, the user's changes are in the rows of their files, like all others.
 
-    To compare a row, use its `change`: if files replaced each other, its records alone are not enough.
+    For the diff of a row, use its `change`: if files replaced each other, the records of the row are not enough.
     """
     known = list(records)
     if is_of_everyone:
@@ -199,7 +198,7 @@ def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False
 
 
 def net_change(changes: Sequence[FileChange]) -> FileChange:
-    """Return the net effect of `changes` to one file, given in the order made: the `change` of its row.
+    """Return the net effect of `changes` to one file, given in the order in which they were made: its row's `change`.
 
     Id and author are those of the last one. Line counts are added up, which overstates lines that were changed twice:
     only a comparison of the two images gives the net counts. A file that was created and deleted again is absent on
@@ -245,7 +244,7 @@ def _net(life: Life, changes: Sequence[FileChange]) -> FileChange:
 
 
 def _line_counts(changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Add up the line counts, except for a file that only moved: it left and arrived with the same content."""
+    """Add up the line counts. A file that only moved has none, because it left and arrived with the same content."""
     left = {(change.path, change.moved_to, _digest(change.before)) for change in changes if change.moved_to}
     arrived = {(change.moved_from, change.path, _digest(change.after)) for change in changes if change.moved_from}
     moved = left & arrived

@@ -40,8 +40,8 @@ class PatchFile(Struct, frozen=True):
 def make_patch(files: Iterable[PatchFile]) -> bytes:
     """Return the patch for `files`; empty if nothing changed that git would record.
 
-    Git knows no folders and no permissions but `644` and `755`. What it does not know is named at the top, in lines
-    that it skips.
+    Git knows no folders, and no permissions except `644` and `755`. Changes that git cannot record are named at the
+    top, in lines that it skips.
     """
     left_out: list[bytes] = []
     steps: list[_Step] = []
@@ -77,14 +77,14 @@ class _Side(Struct, frozen=True):
 
 
 class _Step(NamedTuple):
-    """The transition of one file; at least one of the two sides is present."""
+    """The transition of one file. At least one of its two sides is not None."""
 
     old: _Side | None
     new: _Side | None
 
 
 def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
-    """Return the position of a step: a file leaves before another takes its place, and arrives after that one has left.
+    """Return the position of a step. A file leaves a path before another takes it, and comes only once it is free.
 
     Except for renames, git applies a step to what the steps before it made of the path, and reverts the last one first.
     """
@@ -149,7 +149,7 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _edits(old: _Side | None, new: _Side | None) -> list[Edit] | None:
-    """Return where the lines differ; None if they cannot be compared: no text, or too much of it."""
+    """Return where the lines differ; None if they cannot be compared, because they are no text or too long."""
     sides = [side for side in (old, new) if side is not None]
     if sum(len(side.content) for side in sides) > MAX_COMPARED_BYTES or not all(side.is_text for side in sides):
         return None
@@ -168,7 +168,7 @@ def _mode_lines(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
-    """Return the percentage of bytes that stayed, rounded down. Git shows it and does not rely on it."""
+    """Return the percentage of bytes that stayed, rounded down. Git shows it, but does not rely on it."""
     if old == new:
         return 100
     if edits is None:

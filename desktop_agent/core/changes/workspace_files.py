@@ -1,11 +1,11 @@
-"""The files of a workspace: as they are now, as recorded images describe them, and how to reach one safely.
+"""The files of a workspace: their present states, the states that recorded images describe, and a safe way to a file.
 
-Follows no link to what another path names. A background command in the sandbox can rename anything in the workspace,
-thousands of times a second: `anchored` reaches a file in such a way that no folder on the way can be swapped for a
-symlink, and `mark_of` tells at the last moment whether it is still the file that was looked at.
+Nothing here follows a link to something at another path. A background command in the sandbox can rename anything in the
+workspace, thousands of times a second: `anchored` reaches a file in such a way that no folder on the way can be swapped
+for a symlink, and `mark_of` tells at the last moment whether the file is still the one that was looked at.
 
 A write in place changes a file under all its names (hard links). That is right only if every name is an ordinary path
-of the workspace. A name outside, or one that is special (a secret, git's own file), must keep its content; the write
+of the workspace. A name outside, or a special one (a secret, a file of git's), must keep its content, so the write
 breaks such a link, as git and most editors do.
 """
 
@@ -27,21 +27,21 @@ from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 200_000
-"""How many entries are searched for names. Names that are not found by then count as outside."""
+"""How many folder entries are searched for other names of a file. Names not found by then count as outside."""
 
 IsSpecial = Callable[[str], bool]
-"""Whether only a write to this very path, relative to the workspace, may change the file there."""
+"""Whether the file at this path (relative to the workspace) may be changed only by a write to this very path."""
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a part of the path begins with a dot: the strictest reading of `IsSpecial`."""
+    """Whether a part of the path begins with a dot: the strictest form of `IsSpecial`."""
     return any(part.startswith(".") for part in path.split("/"))
 
 
 def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> bool:
     """Return whether the file of `status` has a name that is not an ordinary path in `root`. Blocks.
 
-    Fails closed: a name that cannot be found, because a folder is unreadable or there are too many, counts as
+    This fails closed: a name that is not found, because a folder is unreadable or there are too many entries, counts as
     elsewhere.
     """
     return status.st_nlink > 1 and names_inside(root, status, is_special) is None
@@ -59,7 +59,7 @@ def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_
 
 
 def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
-    """Whether the entry is the file itself: another file system can use the same inode number."""
+    """Whether the entry is the very file, not one of another file system with the same inode number."""
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:
@@ -71,14 +71,14 @@ class WorkspaceFiles:
     """The files at the paths of one workspace folder. Its methods block."""
 
     def __init__(self, root: Path, is_special: IsSpecial = is_hidden) -> None:
-        """A path that `is_special` is not written through another name of its file."""
+        """A path for which `is_special` is true is never written through another name of its file."""
         self.root = real_path(root)
         self._is_special = is_special
 
     def current(self, path: str) -> FileState | None:
         """Return the file, symlink or folder as it is now. Raises `OSError` if it cannot be read.
 
-        None if a symlink has replaced a folder on the way: what it leads to has another path.
+        None if a symlink has replaced a folder on the way, because what it leads to has another path.
         """
         if self.link_above(path):
             return None
@@ -92,7 +92,7 @@ class WorkspaceFiles:
             return False
 
     def is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` is still in the workspace; a program may have put a symlink in its place."""
+        """Whether the folder of `path` is still in the workspace. A program may have replaced it with a symlink."""
         return Path(os.path.realpath((self.root / path).parent)).is_relative_to(self.root)
 
     def link_above(self, path: str) -> str:
@@ -105,7 +105,7 @@ class WorkspaceFiles:
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
-        """Whether this is a folder with nothing in it but empty folders, ignoring the paths `gone`."""
+        """Whether this is a folder with nothing in it except empty folders. Paths in `gone` are ignored."""
         place = self.root / folder
         if self.link_above(folder) or place.is_symlink():
             return False
@@ -182,7 +182,7 @@ class StoredImages:
         return diff_change(change, self.content(change.before), self.content(change.after))
 
     def keep(self, state: FileState) -> None:
-        """Make a content durable that belongs to no change, such as a user's edit that clashes with an undo."""
+        """Make content durable that belongs to no change, such as a user's edit that clashes with an undo."""
         self._blobs.put(state.content)
 
     def bytes_of(self, image: FileImage) -> bytes:
@@ -200,7 +200,7 @@ _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
 
 @contextmanager
 def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int, int] | None = None) -> Generator[Path]:
-    """Yield a path that leads to `path` in `root` as long as the context lasts. Blocks.
+    """Yield a path that safely leads to `path` in `root` as long as the context lasts. Blocks.
 
     Raises `OSError` if a folder on the way is missing (unless `makes_folders`) or is a symlink, and if `root` is not
     the folder with this `identity` (device and inode).
@@ -236,10 +236,10 @@ def _entered(handle: int, folder: str, *, makes_folders: bool) -> int:
 
 
 Mark = tuple[int, ...] | None
-"""Identifies a file as the same and untouched; None for an absent file."""
+"""A value that stays equal as long as a file is the same and untouched; None for an absent file."""
 
 UNSEEN: Mark = ()
-"""The mark of a folder, which others can fill while it is looked at."""
+"""The mark of a folder. It proves nothing, because others can fill a folder while we look at it."""
 
 MEANWHILE = "It was changed at this very moment; that version was left alone."
 

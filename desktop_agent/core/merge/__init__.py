@@ -1,1 +1,1 @@
-"""Merging: three-way merges, removal of hunks, and the exact bytes of what the user typed."""
+"""Three-way merges, removal of hunks from a file, and the exact bytes of text that the user edited."""

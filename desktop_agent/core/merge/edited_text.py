@@ -1,8 +1,8 @@
 """Text that a user edits, and the exact bytes that it becomes.
 
 Editors know one kind of line ending, and neither byte order marks nor bytes that are not UTF-8. They get lines joined
-with line feeds, in which stand-ins replace such characters; untouched lines keep every byte. `EditedText` is for a
-whole file; `edited_lines` is for a part of one, where nothing may depend on the rest.
+with line feeds, in which stand-ins replace such characters. Lines that the user does not touch keep every byte.
+`EditedText` is for a whole file; `edited_lines` is for a part of one, where nothing may depend on the rest.
 """
 
 import re
@@ -13,9 +13,9 @@ from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import BOM, Text, encode_lines, without_ending
 
 _NOT_HELD = {"\r", "\0", "\u2028", "\u2029", "\ufdd0", "\ufdd1"}
-"""Characters that a text document takes for line breaks or for its own marks."""
+"""Characters that Qt's text documents take for line breaks or for marks of their own."""
 _STAND_INS = range(0xE000, 0xF900)
-"""The private use area; the file's own characters in it are known, so the others are free."""
+"""The private use area. Those of its characters that are in the file are not used as stand-ins."""
 
 
 class EditedText:
@@ -39,7 +39,7 @@ class EditedText:
         """The lines, each ended by a line feed, except for the last one if the file does not end with one."""
 
     def encoded(self, edited: str) -> bytes:
-        """Return the file's bytes with this text, whose lines end with LF. Raises `UnicodeEncodeError`."""
+        """Return the bytes of the file with the text `edited`, whose lines end with LF. Raises `UnicodeEncodeError`."""
         if edited == self.shown:
             return self._text.encoded()
         contents = edited.split("\n")
@@ -51,7 +51,7 @@ class EditedText:
         return Text(content, self._text.encoding).encoded()
 
     def _endings(self, edited: str) -> Sequence[str]:
-        """Return how each edited line ends: an untouched one as before, any other as most lines do."""
+        """Return how each edited line ends: an untouched line as before, any other as most lines of the file do."""
         kinds = Counter(_ending(line) for line in self._lines if line.endswith("\n"))
         usual = kinds.most_common(1)[0][0] if kinds else "\n"
         count = edited.count("\n")
@@ -76,21 +76,21 @@ def _ending(line: str) -> str:
     return "\r\n" if line.endswith("\r\n") else "\n"
 
 
-# What Qt's documents change or drop: other line ends, frame marks, NUL, and halves of surrogate pairs (bytes that are
-# not UTF-8). Stand-ins are private characters that no font and hardly any text has.
+# Characters that Qt's documents change or drop: other line ends, frame marks, NUL, and halves of surrogate pairs (bytes
+# that are not UTF-8). Their stand-ins are private characters, which no font and hardly any text has.
 _UNHELD = re.compile("[\x00\r\u2028\u2029\ufdd0\ufdd1\ufeff\ud800-\udfff]")
 _STAND_IN = re.compile("[\U000f0000-\U000fffff]")
 _PLANE = 0xF0000
 
 
 def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
-    """Return `lines` (with their endings) as text for an editor. `is_start`: they are the first of the file."""
+    """Return `lines` (with their endings) as text for an editor. `is_start` says that they begin the file."""
     text = "".join(lines)
     return _shown(text.removeprefix(BOM) if is_start else text)
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    """Return the exact lines of `edited`: new ones end like the line before them, and a byte order mark is kept."""
+    """Return the exact lines of `edited`. A new line ends like the one before it, and a byte order mark is kept."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]
@@ -129,7 +129,7 @@ def _original_char(match: re.Match[str]) -> str:
 
 
 def _ending_near(lines: Sequence[str], at: int) -> str:
-    """Return how the line before `at` ends, else the one there, else a line feed."""
+    """Return the ending of the line before `at`, or of the line at `at` if there is none, or a line feed."""
     for line in (*lines[max(0, at - 1) : at], *lines[at : at + 1]):
         if line.endswith("\n"):
             return "\r\n" if line.endswith("\r\n") else "\n"

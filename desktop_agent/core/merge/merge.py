@@ -1,4 +1,4 @@
-"""Three-way merge of lines and of whole files, and files without some of their hunks. Pure.
+"""Three-way merges of lines and of whole files, and removal of hunks from files. Pure.
 
 Lines are matched by `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they are
 equal; everything else is taken from the side that made it, byte for byte.
@@ -71,9 +71,9 @@ class Chunk(NamedTuple):
 
 
 def chunks(ours: Sequence[Edit], theirs: Sequence[Edit]) -> Iterator[Chunk]:
-    """Yield where at least one side changed the base; edits that overlap or touch are one chunk.
+    """Yield the regions of the base that at least one side changed. Edits that overlap or touch are one chunk.
 
-    The edits lead from the base (their old side) to ours and to theirs; they can be a contiguous part of all edits.
+    The edits lead from the base (their old side) to one side each. They can be a contiguous part of all edits.
     """
     sides = (ours, theirs)
     at = [0, 0]
@@ -147,7 +147,7 @@ PLACE_TAKEN: Final = "Something else has taken its place since."
 
 
 class ClashError(Exception):
-    """Two sides changed the same thing differently. Its text says what, to a user."""
+    """Two sides changed the same thing differently. The text of the error tells the user what."""
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
@@ -200,7 +200,7 @@ def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
 
 
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
-    """Return the new side's bytes with the hunks of these keys as they are on the old side.
+    """Return the bytes of the new side, but with the hunks of these keys as they are on the old side.
 
     Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. If the encodings differ, the byte
     order mark is that of the new side, whichever line comes first: it belongs to the encoding.
@@ -220,10 +220,10 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
 
 
 def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
-    """Return the hunks that a later version of the file has as they were before.
+    """Return the hunks of `diff` that a later version of the file has as they were on the old side.
 
     Taking one of them out of that version would change nothing. `since` leads backwards, from the later version to the
-    new side of `diff`, because with repeated lines the other direction can match different ones.
+    new side of `diff`, because a diff in the other direction can match repeated lines differently.
     """
     later = [_inverse(edit) for edit in since.edits]
     if not later or since.old_encoding != diff.new_encoding:
@@ -232,7 +232,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """Return the hunks of which nothing is left in `now`, a later content of the file: undone, or overwritten since."""
+    """Return the hunks of which nothing is left in `now`, a later content of the file: undone, or overwritten."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding:
         return frozenset()
@@ -245,7 +245,7 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
-    """Whether every added line is gone; if none was added, whether the removed lines are back."""
+    """Whether every line that the edits added is gone; if they added none, whether the lines they removed are back."""
     added = [edit for edit in edits if edit.new_start < edit.new_end]
     if not added:
         return _is_gone(diff, edits, later, now)
@@ -253,7 +253,7 @@ def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], no
 
 
 def _covers(later: Sequence[Edit], edit: Edit) -> bool:
-    """Whether later edits, which can touch one another, replaced every line that this one added."""
+    """Whether later edits, several of which may adjoin, replaced every line that this edit added."""
     line = edit.new_start
     at = bisect_left(later, line + 1, key=lambda one: one.old_end)
     while at < len(later) and later[at].old_start <= line < edit.new_end:

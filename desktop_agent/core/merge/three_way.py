@@ -1,6 +1,6 @@
 """Three versions of a text side by side, and the text that results from choosing between them. Pure and synchronous.
 
-`base` is what the other two were made from, `wanted` what an undo or redo asks for, `yours` what is on disk.
+`base` is the text from which the other two were made, `wanted` what an undo or redo asks for, `yours` what is on disk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from desktop_agent.core.diff.text import Text, as_utf8, read_text
 from desktop_agent.core.merge.merge import chunks
 
 MAX_BYTES = 768 * 1024
-"""Of all three together. Larger files are settled as a whole: an editor for them would freeze the window."""
+"""The largest size of all three together. For more, the user chooses whole files: an editor would freeze the window."""
 MAX_LINE_CHARS = 5_000
-"""Files with a longer line are settled as a whole, too."""
+"""The longest line. For a longer one, the user chooses whole files, too."""
 
 Source = Literal["base", "wanted", "yours"]
 Origin = Literal["unchanged", "wanted", "yours", "both", "clash"]
 """Who changed a region of the base: neither side, one side, both in the same way, or both differently."""
 Choice = Literal["undecided", "yours", "wanted", "both"]
-"""`both`: the wanted lines, then yours. What is undecided stays yours."""
+"""The user's choice for one clash. `both`: the wanted lines, then yours. Undecided clashes stay yours."""
 
 Lines = tuple[str, ...]
 Part: TypeAlias = "slice[int, int, None]"
@@ -51,7 +51,7 @@ class ThreeWay(Struct, frozen=True):
     yours: Text
     regions: tuple[MergeRegion, ...]
     longest_line: int
-    """In characters, of all three."""
+    """The length of the longest line in any of the three, in characters."""
 
     @property
     def clashes(self) -> tuple[MergeRegion, ...]:
@@ -59,7 +59,7 @@ class ThreeWay(Struct, frozen=True):
 
     @property
     def merged_count(self) -> int:
-        """How many places on disk change without a question to the user."""
+        """How many places of the file on disk change without asking the user."""
         return sum(region.origin == "wanted" for region in self.regions)
 
     def lines(self, source: Source) -> Lines:
@@ -84,7 +84,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Return how three versions correspond; None if they can only be chosen as a whole: no text, or too long."""
+    """Return how the three versions correspond; None if only whole files can be chosen: no text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = [read_text(content) for content in (base, wanted, yours)]
@@ -124,7 +124,7 @@ def _origin(base: Lines, wanted: Lines, yours: Lines) -> Origin:
 
 
 def _with_ending(first: Lines, second: Lines) -> Lines:
-    """Return `first` with a line ending, so that `second` can follow: it may have ended a file without one."""
+    """Return `first` with a line ending, so that `second` can follow. It lacks one if it was at the end of a file."""
     if not first or not second or first[-1].endswith("\n"):
         return first
     return (*first[:-1], first[-1] + ("\r\n" if second[0].endswith("\r\n") else "\n"))

@@ -1,9 +1,9 @@
 """Computes what each file is, given the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
 
 A `Lineage` follows one file from its first recorded state through renames, undos and redos. `Composition.of` applies
-the standing changes to that state, in the order they were made. A change that does not stand is skipped, so a later one
-is merged into a file without it; what others wrote in between always stands. The result depends only on which changes
-stand, not on the order in which the others were undone.
+the standing changes to that state, in the order they were made. A change that does not stand is skipped, so that a
+later change is merged into a file without it. What others wrote in between always stands. The result depends only on
+which changes stand, not on the order in which the others were undone.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undo
 from desktop_agent.core.undo import refusals
 
 Status = Mapping[ChangeId, Undone]
-"""How much of each change is undone; a change that is missing stands."""
+"""How much of each change is undone. A change that is not listed stands in full."""
 
 _STANDS: frozenset[HunkKey] = frozenset()
 
@@ -39,7 +39,7 @@ class Placed(Struct, frozen=True):
 
 
 Version = Placed | None
-"""A file, or None for its absence."""
+"""A file at a path, or None if the file is absent."""
 
 
 class Step(Struct):
@@ -64,21 +64,21 @@ class Foreign(Struct):
 
 
 class Anchor(Struct):
-    """A version an undo left that the standing changes do not give: a user chose between versions."""
+    """A version that an undo left and that the standing changes do not explain: a user chose between versions."""
 
     after: Version
     status: dict[ChangeId, Undone]
-    """How much of each of the file's changes was undone at that point."""
+    """How much of each of the file's changes was undone after that undo."""
     was: dict[ChangeId, Undone]
-    """How much of the changes that it undid or redid was undone before it."""
+    """How much was undone before it, of each change that it undid or redid."""
 
     def is_moot(self, status: Status) -> bool:
-        """Whether all the changes that it undid or redid are back in the state they had before."""
+        """Whether every change that the undo or redo affected is back in the state it had before."""
         return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
 class _Write(Struct):
-    """What an undo or redo made of the file, and which changes it turned."""
+    """What an undo or redo made of the file, and which changes it undid or redid."""
 
     status: dict[ChangeId, Undone]
     was: dict[ChangeId, Undone]
@@ -87,34 +87,34 @@ class _Write(Struct):
     is_written: bool = False
     """Whether a record of the write exists."""
     was_as_wanted: bool = False
-    """Whether no write was needed, because the file was already as wanted."""
+    """Whether nothing had to be written, because the file was already as wanted."""
     was_gone: bool = False
-    """Whether others had removed the file, so that nothing had to leave its path."""
+    """Whether others had removed the file, so that its old path was already free."""
 
 
 class Lineage(Struct):
     """One file, followed through all records across renames, undos and redos."""
 
     origin: Version
-    """What it was before its first recorded change."""
+    """The file before its first recorded change."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
     elements: list[Step | Foreign | Anchor] | None = None
     now: Version = None
-    """The version that the records lead to; set once `elements` are known."""
+    """The version that results from all records; set once `elements` are known."""
     earlier: list[tuple[Version, Status]] = field(default_factory=list[tuple[Version, Status]])
-    """The versions before each undo and redo since the last other event, with what was undone at that time."""
+    """The versions before each undo and redo since any other event changed the file, each with its status then."""
 
     @property
     def steps(self) -> list[Step]:
         return [note for note in self.notes if isinstance(note, Step)]
 
     def came_along(self, change_ids: Collection[ChangeId]) -> bool:
-        """Whether it is a folder that these changes touched only by creating it along with a file."""
+        """Whether this is a folder that these changes affected only by creating it along with a file."""
         return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
 class _Move(Struct):
-    """One file of an undo or redo, with its path before and after; a path is empty where the file is absent."""
+    """One file of an undo or redo, with its path before and after. A path is empty if the file is absent."""
 
     lineage: Lineage
     note: _Write
@@ -144,17 +144,17 @@ class Composition:
         self.turned = turned
         self.images = images
         self._made: dict[Digest, bytes] = {}
-        """Contents made by merges, which have no blob."""
+        """Contents that merges made, so that they have no blob."""
         self._partial: dict[tuple[ChangeId, frozenset[HunkKey]], FileImage] = {}
         self._of_change: dict[ChangeId, list[Lineage]] = {}
         self._seen: dict[str, FileImage | None] = {}
-        """What the last record of each path left there."""
+        """By path, the image that the last record left there."""
         self._ended: dict[str, Lineage] = {}
-        """Deleted files by path: a file that is created there later continues the same lineage."""
+        """Deleted files by path. A file that is created there later continues the same lineage."""
         self._here: dict[str, Lineage] = {}
-        """The file that the records left at each path."""
+        """By path, the file that the records left there."""
         self._loose: set[str] = set()
-        """Folders that undos and redos made, or left because they were not empty."""
+        """Folders that undos and redos created, or did not remove because they were not empty."""
         at = 0
         for one in turned:
             self._note_events(records[at : one.start])
@@ -172,11 +172,11 @@ class Composition:
         return self._here.get(path)
 
     def loose_folders(self) -> set[str]:
-        """Return the folders that exist only because of undos and redos, not of any recorded change."""
+        """Return the folders that exist because of undos and redos only, not because of a recorded change."""
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
-        """Whether an undo or redo made the folder, or left it in place although its removal stood."""
+        """Whether an undo or redo created the folder, or left it in place although the change that removes it stood."""
         return folder in self._loose
 
     def of(self, lineage: Lineage, status: Status) -> Version:
@@ -195,7 +195,7 @@ class Composition:
         return self._composed(lineage.origin, rest, status, []), wanted
 
     def earlier(self, lineage: Lineage, status: Status) -> tuple[Version, Version] | None:
-        """Return the version that the records lead to, and the one from when `status` was undone of the file's changes.
+        """Return the version that all records lead to, and an earlier one at which as much was undone as in `status`.
 
         None if anything but undos and redos happened to the file since.
         """
@@ -207,7 +207,7 @@ class Composition:
         return None
 
     def by_records(self, lineage: Lineage, status: Status) -> Version:
-        """Return what the recorded changes alone make of the file, without what others wrote. Raises `StorageError`."""
+        """Return the file with the recorded changes only, without what others wrote. Raises `StorageError`."""
         elements = [one for one in self._elements(lineage) if isinstance(one, Step)]
         return self._composed(lineage.origin, elements, status, [])
 
@@ -300,7 +300,7 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """Return the versions before and after the part of the element that is in force; None if no part is."""
+        """Return the versions before and after that part of the element that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)
@@ -393,7 +393,7 @@ class Composition:
         status: Status,
         write: _Write,
     ) -> Version:
-        """Return what an undo or redo left, and append to `elements` what the standing changes do not explain of it."""
+        """Return the version that an undo or redo left. Add what the standing changes do not explain to `elements`."""
         if write.is_written and write.before != now and (write.before is not None or write.was_gone):
             elements.append(Foreign(now, write.before))
             lineage.earlier.clear()
@@ -421,7 +421,7 @@ class Composition:
             self._note_changes(list(of_event))
 
     def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
-        """Note the changes of one event, departures first, so that files can swap places."""
+        """Note the changes of one event: first the files that leave their paths, so that files can swap places."""
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))
@@ -484,7 +484,7 @@ class Composition:
             known.append(lineage)
 
     def _note_turned(self, turned: UndoEffect, records: Sequence[ChangeRecord]) -> None:
-        """Note an undo or redo, and move the files to where the standing changes put them."""
+        """Note an undo or redo, and move its files to the paths that follow from the standing changes."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
         missing -= {record.change.path for record in records if record.change.before is not None}
@@ -505,7 +505,7 @@ class Composition:
                 self._loose |= set(change.new_folders)
 
     def _moves(self, turned: UndoEffect, written: Iterable[str]) -> list[_Move]:
-        """Take the files of an undo or redo from their paths, and return each with a note of it."""
+        """Take the files of an undo or redo from their paths. Return each, with the note added to its lineage."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}
         touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
@@ -522,7 +522,7 @@ class Composition:
         return moves
 
     def _is_gone(self, lineage: Lineage) -> bool:
-        """Whether others removed the file, so that the last undo or redo (already noted) did not bring it back."""
+        """Whether others had removed the file, so that the last undo or redo (already noted) left it absent."""
         *earlier, _ = lineage.notes
         if not any(isinstance(note, Foreign) or (isinstance(note, _Write) and note.was_as_wanted) for note in earlier):
             return False
@@ -536,7 +536,7 @@ class Composition:
     ) -> None:
         """Note what an undo or redo wrote to a file, and where the file is now.
 
-        `shared` are the paths that several files of it leave or come to.
+        `shared` are the paths that more than one of its files leave or come to.
         """
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
         if (left := written.get(old)) is not None:
@@ -561,7 +561,7 @@ class Composition:
 
 
 def implied_folder() -> FileImage:
-    """Return the image of a folder that was created along with a file; no record has its permission bits."""
+    """Return the image of a folder created along with a file. It has the usual mode: no record has its own."""
     mode = new_file_mode()
     return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
 
@@ -569,7 +569,7 @@ def implied_folder() -> FileImage:
 def _left_as(
     old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
 ) -> Version:
-    """Return the version that an undo or redo left of a file that was at `old` and belongs at `new` now."""
+    """Return the version that an undo or redo left of a file that was at `old` and should be at `new` now."""
     left, come = written.get(old), written.get(new)
     if new and come is not None and come.after is not None:
         return Placed(new, come.after)
@@ -580,7 +580,7 @@ def _left_as(
 
 
 def _place_of(lineage: Lineage) -> str:
-    """Return the file's path with what is undone now, judged by renames alone; empty if the file is absent."""
+    """Return the path that follows from the standing renames; empty if the file is absent."""
     now = lineage.origin.path if lineage.origin else ""
     status = _status_of(lineage)
     for step in lineage.steps:
@@ -616,7 +616,7 @@ def _placed(path: str, image: FileImage | None) -> Version:
 
 
 def _is_cut_off(lineage: Lineage, status: Status) -> bool:
-    """Whether a process was killed after it had undone or redone only one half of a rename."""
+    """Whether an undo or redo was killed when it had done only one half of a rename."""
     halves = (
         (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
         for step in lineage.steps

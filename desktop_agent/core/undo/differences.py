@@ -1,8 +1,8 @@
-"""Undo of differences from a commit: files get the committed version back, whoever changed them since.
+"""Undo of differences from a commit: files are set back to their committed versions, whoever changed them since.
 
-The ledger knows what the session changed, and git knows how the file was before. What is missing between the two is
-recorded first, as the user's changes: what the user did since the last record, and what they had done to the file
-before the first one. After that, the undo is an undo of recorded changes, and is taken back like any other.
+The ledger knows what the session changed, and git knows the committed file. Changes that neither knows are recorded
+first, as the user's: those since the last record, and those between the commit and the first record. After that, the
+undo is an undo of recorded changes, and can be redone like any other.
 
 Changes that are not the agent's are left alone and reported, unless the op `includes_others`. `shares_of` tells who
 made which part of a difference, so that a front end can ask.
@@ -50,7 +50,7 @@ from desktop_agent.core.undo.plan import composition_of, draft_reverts
 _Seen = TypeVar("_Seen", FileState | None, FileImage | None)
 
 _Step = tuple[Owner, FileState | None]
-"""Who made a version of a file, and the version."""
+"""A version of a file, and who made it."""
 
 
 def shares_of(
@@ -62,10 +62,10 @@ def shares_of(
     *,
     by_others: Collection[Digest] = (),
 ) -> tuple[Share, ...]:
-    """Return who made how much of the file's difference from the commit, or of these hunks of it. Blocks.
+    """Return who made how much of the file's difference from the commit, or only of these `hunks`. Blocks.
 
-    `records` are all records of the session. An unrecorded change is another session's if it left one of the contents
-    `by_others`, otherwise the user's. Raises `StorageError`.
+    `records` are all records of the session. An unrecorded change counts as another session's if its content is among
+    `by_others`, otherwise as the user's. Raises `StorageError`.
     """
     records = list(records)
     first = next((record.change.before for record in records if _is_of(record, file)), None)
@@ -107,7 +107,7 @@ def _steps(
     records: Iterable[ChangeRecord],
     images: StoredImages,
 ) -> list[_Step]:
-    """Return the versions from the committed one to the one on disk, as if undone changes had never been made."""
+    """Return the versions after the commit, up to the one on disk, as if undone changes had never been made."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
     if file.moved_from:  # otherwise it is a new file to git
@@ -134,7 +134,7 @@ def _steps(
 
 
 def _is_of(record: ChangeRecord, file: CommittedFile) -> bool:
-    """Whether the record changed this file, under any of its paths; a rename counts at the new path."""
+    """Whether the record changed this file, at its present or its former path. A rename counts at the new path."""
     change = record.change
     if change.author == "undo" or change.path not in (file.path, file.moved_from):
         return False
@@ -170,7 +170,7 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Return the outcomes with the makers of clashing versions added to the clash and the reason. Blocks."""
+    """Return the outcomes. Clashes and their reasons now say who made the clashing versions. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -191,7 +191,7 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
 def _makers(
     transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
 ) -> tuple[Maker, ...]:
-    """Return who made the version in the way: the clashing lines, or else everything that differs."""
+    """Return who made the version that is in the way: its clashing lines, or all that differs if no lines clash."""
     base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
     paths = {outcome.path, *(record.change.path for record in meant)}
     steps: list[tuple[Maker, FileState | None]] = []
@@ -306,7 +306,7 @@ class Seen(Struct, frozen=True):
 def look(
     ledger: Ledger, files: Sequence[CommittedFile]
 ) -> tuple[list[tuple[CommittedFile, FileState | None]], list[FileOutcome]]:
-    """Return files still as the user saw them, with their state on disk, and the outcomes of the others."""
+    """Return the files that are still as the user saw them, with their states on disk, and outcomes for the others."""
     found: list[tuple[CommittedFile, FileState | None]] = []
     refused: list[FileOutcome] = []
     for file in files:
@@ -328,9 +328,9 @@ def look(
 def unrecorded(
     transcript: Transcript, ledger: Ledger, files: Sequence[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the missing transitions from the commit to the first record of each path, or to the disk if there is none.
+    """Return the transitions that are not on record from the commit to each path's first record, else to the disk.
 
-    Blocks. What the user did since the last record must have been recorded before.
+    The caller has already recorded what the user did since the last record. Blocks.
     """
     found: list[FileTransition] = []
     chains = _chains(transcript)
@@ -359,9 +359,9 @@ def unrecorded(
 def edits_kept_by_undos(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the user's edits that undos and redos wrote to the files, and that have no record of their own.
+    """Return the user's edits that undos and redos left in the files, and that have no record of their own.
 
-    Blocks. They are what a file has now beyond what its standing changes make of it.
+    These are the differences between a file on disk and what its standing changes make of it. Blocks.
     """
     composition = composition_of(transcript, ledger)
     found: list[FileTransition] = []
@@ -385,7 +385,7 @@ def draft_differences(
     op: ops.UndoDifferences,
     files: Sequence[tuple[CommittedFile, FileState | None]],
 ) -> tuple[ChangeSelection, UndoDraft]:
-    """Return which changes the undo of these files takes back, and its draft. Blocks."""
+    """Return the changes that the undo of these files undoes, and its draft. Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
     # All lines of the hunks may go, as was checked before; the user's changes lead to them.
     may_include = op.includes_others or bool(op.hunks)
@@ -435,7 +435,7 @@ def _selections(
 
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
-    """Return the changes that made those folders of the agent that are empty without the files `gone`.
+    """Return the changes by which the agent created folders that will be empty without the files `gone`.
 
     A comparison with git does not list folders, so they are removed along with the files in them.
     """
@@ -451,9 +451,9 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """Return the agent's standing uncommitted changes of a path.
+    """Return the agent's changes of a path that stand and are not committed.
 
-    If other hunks of a change were committed, only the uncommitted ones.
+    If some of their hunks were committed, select only the others.
     """
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
@@ -475,7 +475,7 @@ def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImage
 
 
 _Chains = Mapping[str, list[ChangeRecord]]
-"""Changes by path, oldest first, without undos and redos."""
+"""Records by path, oldest first, without those of undos and redos."""
 
 
 def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
@@ -499,9 +499,9 @@ def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:
 
 
 def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | None:
-    """Return how many of the changes led to the committed file; None if it is not a recorded version.
+    """Return how many of the changes led to the committed version; None if that version is not on record.
 
-    If a file was committed in between, the changes before the commit are not undone.
+    If the file was committed in between, the changes before the commit are not undone.
     """
     if not chain:
         return None
@@ -514,7 +514,7 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the committed file with other permissions from `mode`, as git stores only the executable bit."""
+    """Return the committed file. Its permissions are those of `mode`, except the executable bit, which git stores."""
     if file.content is None:
         return None
     if file.kind == "symlink":

@@ -1,7 +1,8 @@
 """Drafts what an undo or redo writes: the composed files before and after it, merged with the disk.
 
-An undo of U writes `merge(base=composed(S), composed(S - U), the disk)` and a redo the same with S and U together, so
-what the disk is merged with never depends on earlier undos and redos (`composition`, ADR 24). Writes nothing but blobs.
+With the standing changes S, an undo of the changes U writes `merge(base=composed(S), composed(S - U), the disk)`. A
+redo does the same with S and U together. So what is merged with the disk never depends on earlier undos and redos
+(`composition`, ADR 24). This module writes nothing but blobs.
 """
 
 import os
@@ -29,7 +30,7 @@ from desktop_agent.core.undo.refusals import Direction
 
 
 class DraftedWrite(Struct, frozen=True):
-    """One file to write, which changes that undoes or redoes, and what to report about it."""
+    """One file to write, the changes that this undoes or redoes, and what to report."""
 
     transition: FileTransition
     reverts: tuple[Reverted, ...]
@@ -37,7 +38,7 @@ class DraftedWrite(Struct, frozen=True):
     new_folders: tuple[str, ...] = ()
     """Folders that are removed along with the file if they are empty."""
     moves_to: str = ""
-    """The path that the removed file's content moves to; empty if it moves nowhere."""
+    """The path to which the content of a removed file moves; empty if it does not move."""
 
 
 class UndoDraft(Struct, frozen=True):
@@ -55,36 +56,34 @@ class _Case(Struct):
 
     lineage: Lineage
     ids: tuple[ChangeId, ...]
-    """Its changes that are undone or redone, in the order made."""
+    """Those of its changes that are undone or redone, in the order in which they were made."""
     bonds: set[ChangeId]
-    """The changes that tie it to other files; for files that swapped contents, one change stands for all."""
+    """Changes that it shares with other files, as a rename is. If files swapped contents, one stands for all."""
     base: Version = None
     wanted: Version = None
     state: FileState | None = None
-    """The state that it gets, at the path where it is wanted."""
+    """The state that the file will have, at the path where it is wanted."""
     reason: str = ""
-    """Why it has to be left alone."""
+    """Why the file has to be left alone."""
     note: str = ""
-    """What to report about it although it is not left alone."""
+    """What to report about a file that is not left alone."""
     barred: str = ""
-    """The one of its paths at which nothing can be written."""
+    """That path of the file at which nothing can be written."""
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
     exact: tuple[Version] | None = None
-    """The version from before an undo or redo that is restored byte for byte; in a tuple, because a version can be
-    None.
-    """
+    """The earlier version that is restored byte for byte, if any. In a tuple, because a version can be None."""
 
     @property
     def place(self) -> str:
-        """Where to look for the file: where it is wanted, else where it is."""
+        """The path at which to look for the file: where it is wanted, or else where it is."""
         last = self.lineage.steps[-1]
         placed = self.wanted or self.base or last.after or last.before
         return placed.path if placed else last.change.path
 
     @property
     def here(self) -> str:
-        """Where the file is; if it is absent, where it was or is wanted."""
+        """The path at which the file is. If it is absent, the path at which it was or is wanted."""
         return self.base.path if self.base else self.place
 
     @property
@@ -137,16 +136,16 @@ class _Draft:
         self._hunks = hunks
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
-        """By path, a link or file that stands where a parent folder has to be, and is itself part of the draft."""
+        """By path, a link or file that is where a parent folder has to be, and that the draft is about to write."""
         self._cases: list[_Case] = []
         self._came_along: list[_Case] = []
         self._coming_folders: list[str] = []
         self._going_folders: set[str] = set()
         """Folders that were created along with a file, and are removed if nothing else is in them."""
         self._with_change: dict[ChangeId, list[int]] = {}
-        """Indices of the cases that have a bond to a change, for `_bound_to`."""
+        """By change, the indices of the cases that have a bond to it, for `_bound_to`."""
         self._at_path: dict[str, list[int]] = {}
-        """Indices of the cases that are, or are wanted, at a path, for `_bound_to`."""
+        """By path, the indices of the cases that are there or are wanted there, for `_bound_to`."""
         self._out: dict[str, _Case] = {}
         self._into: dict[str, _Case] = {}
 
@@ -221,7 +220,7 @@ class _Draft:
                     case.exact, is_growing = None, True
 
     def _exact(self, case: _Case) -> tuple[Version] | None:
-        """Return the version before the undos and redos that are taken back, if nothing else changed the file since."""
+        """Return the version before the undos and redos that are now reversed, if nothing else changed the file."""
         found = self._known.earlier(case.lineage, self._target)
         if found is None:
             return None
@@ -233,14 +232,14 @@ class _Draft:
         return (then,) if is_as_left else None
 
     def _is_at(self, path: str, version: Version) -> bool:
-        """Whether the disk matches the version at this path, ignoring files that leave the path."""
+        """Whether the disk has this version at the path. If it has none there, a file that leaves the path may be."""
         state = self._now(path)
         if version is not None and version.path == path:
             return state is not None and state.image() == version.image
         return state is None or path in self._out
 
     def _bound_to(self, case: _Case) -> list[_Case]:
-        """Return the other files that share a bond with this one, or a path that one leaves to the other."""
+        """Return the other files that share a bond with this one, or a path that one leaves and the other gets."""
         bonds = [*(self._with_change[one] for one in case.bonds), *(self._at_path[path] for path in case.paths())]
         numbers = sorted({number for bond in bonds for number in bond})
         return [other for number in numbers if (other := self._cases[number]) is not case]
@@ -293,7 +292,7 @@ class _Draft:
         return merge_states(self._state(base), yours, None)
 
     def _taken_along(self, lineage: Lineage, base: Version, wanted: Placed) -> FileState | None:
-        """Return the content of a file that moves to another path, including later edits."""
+        """Return the content of a file that moves to another path, with later edits by others."""
         if base is None:
             return self._state(wanted)
         yours, before = self._now(base.path), self._state(base)
@@ -307,7 +306,7 @@ class _Draft:
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
-        """Return the content if the path will be free for it. Raises `ClashError`."""
+        """Return the content if the path is or will be free for it, merged if need be. Raises `ClashError`."""
         yours, there = self._now(path), self._out.get(path)
         if yours is None:
             return content
@@ -341,7 +340,7 @@ class _Draft:
         return ""
 
     def _clash(self, base: Version, wanted: Version, yours: FileState | None) -> Clash:
-        """Store the three versions for as long as the journal names them."""
+        """Store the three versions, which are then kept as long as the journal names them."""
         states = (self._state(base), self._state(wanted), yours)
         for state in states:
             if state is not None:
@@ -351,13 +350,13 @@ class _Draft:
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
     def _taken(self, case: _Case) -> Clash | None:
-        """Return the versions at a path that something else has taken; None for a rename, which leaves no choice."""
+        """Return the versions to choose from at a path that is taken; None for a rename, which leaves no choice."""
         return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
 
     def _refuse_together(self) -> None:
-        """Refuse the files that cannot be written without one that is refused."""
+        """Refuse the files that cannot be written unless a file that is refused is written, too."""
         is_growing = True
         while is_growing:
             is_growing = self._refuse_covered()
@@ -374,13 +373,13 @@ class _Draft:
             is_growing = self._refuse_full() or self._keep_folders() or is_growing
 
     def _leaves_disk_to(self, case: _Case, other: _Case) -> bool:
-        """Whether `case` is removed without a look at what others wrote to its path, because `other` comes there."""
+        """Whether `case` is removed regardless of what others wrote at its path, because `other` comes there."""
         if case.base is None or case.wanted is not None or other.wanted is None:
             return False
         return other.wanted.path == case.base.path and not self._is_at(case.base.path, case.base)
 
     def _refuse_covered(self) -> bool:
-        """Refuse the files that would be written through a link that stays, or below a file that stays."""
+        """Refuse files that would be written through a link, or below a file, that turns out to stay."""
         is_found = False
         for case in self._cases:
             for path in case.paths() if not case.reason else ():
@@ -414,7 +413,7 @@ class _Draft:
         return is_found
 
     def _may_stay(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether a folder that is not empty can count as removed; it disappears once the last file in it does."""
+        """Whether a folder that is not empty can count as removed, because it disappears with the last file in it."""
         is_as_before = self._direction == "redo" and self._known.was_loose(folder)
         return is_as_before or self._has_only_standing(folder, after)
 
@@ -438,7 +437,7 @@ class _Draft:
     def _keep_folders(self) -> bool:
         """Refuse a renamed folder, and the folders in it, if every file in it is refused.
 
-        Otherwise an empty folder would be created, and count as restored once the files can be restored.
+        Otherwise an empty folder would be created, and would already count as restored when the files can be.
         """
         folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
         is_found = False
@@ -525,8 +524,8 @@ class _Draft:
     def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
         """Return the path whose outcome reports a change of a written file.
 
-        For half of a rename, the path on record, otherwise where the file will be; if that path is not written, another
-        one of the file that is.
+        For half of a rename, this is the path on record, otherwise the path where the file will be. If that path is not
+        written, it is another path of the file that is.
         """
         path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
         written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
@@ -535,8 +534,8 @@ class _Draft:
     def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
         """Return the path whose outcome reports a change of a refused file.
 
-        The path on record if the file was created, removed or renamed there, otherwise where the file is; preferably
-        one that is not written.
+        This is the path on record if the file was created, removed or renamed there, otherwise the path where the file
+        is. A path that is not written is preferred.
         """
         ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
         is_at_own = change_id in ends or self._is_move(case, change_id)
@@ -550,7 +549,7 @@ class _Draft:
         return self._known.records[change_id].change.path
 
     def _is_move(self, case: _Case, change_id: ChangeId) -> bool:
-        """Whether the change is half of a rename, and the rename itself is undone or redone."""
+        """Whether the change is half of a rename that is itself undone or redone, not only its edit of the content."""
         return any(
             change_id in (step.change.id, step.departure) and not self._is_edit(step.change.id)
             for step in case.lineage.steps
@@ -558,7 +557,7 @@ class _Draft:
         )
 
     def _is_edit(self, change_id: ChangeId) -> bool:
-        """Whether only the effect of a rename on the content is undone or redone."""
+        """Whether the file keeps its path, and only the effect of the rename on the content is undone or redone."""
         now, then = self._known.status.get(change_id, frozenset()), self._target.get(change_id, frozenset())
         return (now is None or RENAMING in now) == (then is None or RENAMING in then)
 
@@ -599,7 +598,7 @@ class _Draft:
     def _will_be_empty(
         self, folder: str, gone: Iterable[str], after: Mapping[str, FileState | None] | None = None
     ) -> bool:
-        """Whether it is a folder in which nothing will be left but folders that are removed too."""
+        """Whether this is a folder in which nothing will remain except folders that are removed as well."""
         place, gone = self._files.root / folder, set(gone)
         if self._files.link_above(folder) or place.is_symlink() or not place.is_dir():
             return False
@@ -638,13 +637,13 @@ class _Draft:
 
 
 class _TakenError(ClashError):
-    """Something else stands at the path that a file is to get."""
+    """Something else is at the path that a file is to get."""
 
 
 def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
-    """Return the changes that swapped the contents of files, each with the one that stands for its whole ring.
+    """Return the changes by which files exchanged contents, each with the one that stands for its whole ring.
 
-    No path became free, so no rename is on record, yet the former content of each file is only at another's path.
+    No path became free, so no rename is on record, yet the former content of each file is now at the path of another.
     """
     found: dict[ChangeId, ChangeId] = {}
     for _, of_event in groupby(records, key=lambda record: record.seq):
@@ -664,7 +663,7 @@ def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
 
 
 def _needs(case: _Case, other: _Case) -> bool:
-    """Whether a file cannot be written without the other: they share a bond, or it moves to the other's path."""
+    """Whether `case` cannot be written unless `other` is: they share a bond, or `case` takes the path of `other`."""
     is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
     return is_in_its_way or not case.bonds.isdisjoint(other.bonds)
 
@@ -674,7 +673,7 @@ def _is_folder(case: _Case) -> bool:
 
 
 def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
-    """Whether a text still has at least half of the lines of `base`, and so is the same file, edited."""
+    """Whether a text still has at least half of the lines of `base`, so that it counts as the same file, edited."""
     if state is None or base is None or state.kind != base.kind or state.kind != "file":
         return False
     old, new = as_utf8(base.content), as_utf8(state.content)
@@ -687,7 +686,7 @@ def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
 def _with_extras(
     now: FileState | None, after: FileState, base: FileImage | None, wanted: FileImage | None
 ) -> tuple[FileState, str]:
-    """Return the state with the owner and attributes it should have, and what to report about those left alone."""
+    """Return the state with the owner and attributes it should have, and what to report if those were left alone."""
     was, meant = base and base.extras, wanted and wanted.extras
     if now is None:
         return replace(after, extras=meant), ""

@@ -1,7 +1,7 @@
-"""Undo, redo and the user's own writes: drafted, prepared, carried out and recorded, even if cancelled midway.
+"""Undo, redo and the user's own writes: each is drafted, prepared, carried out and recorded, even if cancelled midway.
 
-An undo is a ledger entry like any other change, so undoing an undo is a redo (`redo`). A write by the user also undoes
-the changes that it overwrites. The caller makes sure that no turn is running.
+An undo is a change in the ledger like any other, so undoing an undo is a redo (`redo`). A write by which the user
+settles a clash also undoes the changes that it overwrites. The caller makes sure that no turn is running.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class Undoing:
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Take back the differences of files from a commit, otherwise like `revert`. Return False if there are none."""
+        """Undo the differences of files from a commit, otherwise like `revert`. Return False if there are none."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._undo_differences(op))
 
@@ -102,7 +102,7 @@ class Undoing:
             await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
-        """Take back the undos that `op` names, otherwise like `revert`. Return False if none of them is left."""
+        """Redo what the undos that `op` names had undone, otherwise like `revert`. Return False if none is left."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._redo(op))
 
@@ -171,7 +171,7 @@ class Undoing:
         return self._ledger.apply_each(writes, missing)
 
     def _is_own(self, reverts: Sequence[Reverted]) -> bool:
-        """Whether one of the changes made the file a hard link to another file, which must be left alone."""
+        """Whether one of the changes made this file a hard link to another one, whose content must not change now."""
         records = (self._transcript.changes.get(item.change_id) for item in reverts)
         return any(record is not None and record.change.is_new_name for record in records)
 
@@ -193,7 +193,7 @@ class Undoing:
         return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> Destroyed | None:
-        """Return the call that a recovery is about, if it lost more than its changes record."""
+        """Return what the call that `op` recovers destroyed, if that is more than its changes record."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
         known = self._transcript.changed.destroyed.get(op.selection.call_id)
@@ -282,10 +282,10 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
 def written_over(
     transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
 ) -> tuple[Reverted, ...]:
-    """Return what is undone of the file's other changes once a clash is settled by `transition`.
+    """Return how much of the file's other changes is undone once `transition` settles a clash.
 
-    Blocks. A change, or a hunk of one, is undone if the file had it before and has nothing of it afterwards. If it were
-    left standing, it would wait for a decision about nothing, and its own undo would clash again.
+    A change, or a hunk of one, is undone if the file had it before and has nothing of it afterwards. If it were left
+    standing, the user would be asked to decide about nothing, and its own undo would clash again. Blocks.
     """
     settled = {item.change_id for item in op.reverts}
     found: list[Reverted] = []
@@ -305,7 +305,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks of a change that `transition` undoes, and whether they are all of it; None if there are none."""
+    """Return the hunks of a change that are then undone, and whether they are the whole change; None if none are."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:

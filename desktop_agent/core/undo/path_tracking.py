@@ -1,11 +1,11 @@
-"""Tracks where the file of a change is now, and under which other names. Pure.
+"""Tracks at which path the file of a change is now, and which other names it has. Pure.
 
 A rename and the edits of the file are undone and redone separately. While a rename is undone, the edits of the renamed
 file, and all their hunks, are at its old name.
 
-What the agent did to a file with several names (hard links) is on record at all of them: the changes are undone
-together, and the names stay one file. A name without such a record, because the files became one only later, keeps its
-content: writing through it would change something that no undo restores.
+What the agent did to a file with several names (hard links) is on record at all of them. Those changes are undone
+together, and the names stay one file. A name may have no such record, because it became a name of the file only later.
+It keeps its content, because an undo could not restore what was written through it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -19,12 +19,12 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
-    """Return the changes that are in force; a rename is in force as long as the file is renamed."""
+    """Return the changes that are in force. A rename counts as in force as long as the file has its new name."""
     return {r.change.id for r in records if not r.is_undone and RENAMING not in r.undone_hunks}
 
 
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return where the file that `change` left is now; only undone renames count, which take the file back.
+    """Return the path where the file that `change` left is now. Only an undone rename moves it: back to its old path.
 
     `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone at
     the time of `change` did not bring the file here, so it is ignored.
@@ -49,7 +49,7 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return all records at the path where `path_now` finds the file of `change`; the last is the file as it stands."""
+    """Return all changes at the path where `path_now` finds the file of `change`. The last one left it as it is now."""
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
     if not any(other.moved_from for other in there):
@@ -70,13 +70,13 @@ def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
 
 
 def parts_of(change: FileChange, diff: FileDiff) -> frozenset[HunkKey]:
-    """Return everything in a change that can be undone separately. `diff` is the diff of its `as_edit`."""
+    """Return the keys of all parts of a change that can be undone separately. `diff` is the diff of its `as_edit`."""
     keys = frozenset(all_keys(diff))
     return keys - {WHOLE_FILE} | {RENAMING} if change.moved_from else keys
 
 
 OtherNames = Callable[[str], tuple[str, ...]]
-"""The other names of the file that is at a path now."""
+"""Returns the other names (hard links) of the file that is at a path now."""
 
 
 def at_all_names(
@@ -97,7 +97,7 @@ def at_all_names(
 def names_with_changes(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return those of the file's other `names` at which every one of the changes is on record."""
+    """Return those of the file's other `names` at which all of these changes are on record."""
     known = {record.change.id: record for record in records}
     meant = [known[change_id] for change_id in change_ids if change_id in known]
     return tuple(
@@ -108,7 +108,7 @@ def names_with_changes(
 
 
 def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
-    """Return, for each change, the other paths that the `changes` take from the same to the same content."""
+    """Return, for each change, the other paths at which one of the `changes` has the same images before and after."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:
         alike.setdefault((change.before, change.after), []).append(change)

@@ -1,8 +1,8 @@
 """Plans an undo or redo: which changes it affects, and how much of each is undone afterwards; then drafts it.
 
-A selection, hunks of a file, and undos that are taken back all come down to the same: how much of each change is undone
-from then on. `draft` works out what that makes of the files. Blocks, and writes nothing but contents that a clash
-shows.
+Whether the user selects changes, hunks of a file, or undos to take back: the result is how much of each change is
+undone from then on. `draft` works out what that makes of the files. Everything here blocks, and writes nothing but the
+contents that a clash shows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ def draft_revert(
     """Return the draft of an undo or redo of `selection`.
 
     Changes that are not the agent's are undone only with `includes_others`; otherwise they are left alone and reported.
-    None if it selects nothing, or only hunks that are already undone (for a redo, already in force).
+    None if `selection` selects nothing, or only hunks that are already undone (for a redo: already in force).
     """
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
@@ -99,7 +99,7 @@ def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
 
 
 def _turn(record: ChangeRecord, direction: Direction, composition: Composition) -> dict[ChangeId, Undone]:
-    """Return how much of which changes is undone once this one is undone or redone.
+    """Return, for each change that this affects, how much of it is undone once `record` is undone or redone.
 
     What an undo wrote is not a change of its own: undoing it reverses what that undo did to other changes.
     """
@@ -123,7 +123,7 @@ def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> 
 def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
     """Return the standing changes of the selection that are not, or may not be, the agent's.
 
-    The user's own changes only if they are named: by id, or by their file if it `is_alone`, without changes of the
+    The user's own changes count only if they are named by id, or by their file if it `is_alone`: without changes of the
     agent.
     """
     found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
@@ -179,7 +179,7 @@ def _draft_hunks(
     selection: ChangeSelection,
     row: NetChange | None,
 ) -> UndoDraft | None:
-    """Return the draft for hunks of one file, at all its names; None if all of them are already as requested."""
+    """Return the draft for hunks of one file, at all its names; None if all of the hunks are already as requested."""
     if row is None:
         return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)
@@ -231,10 +231,10 @@ class _Hunks:
         self._wanted = frozenset(selection.hunks)
         self._changes = [record.change for record in row.records]
         self.is_whole = False
-        """Whether the hunks are everything that can be undone or redone in the file."""
+        """Whether the selected hunks are all that can be undone or redone in the file."""
 
     def turned(self) -> dict[ChangeId, Undone]:
-        """Return how much of each change is undone afterwards, only for changes where that differs from now.
+        """Return how much of each change is undone afterwards, for those changes where that differs from now.
 
         Raises `KeyError` if the file has no such hunks, `ClashError` and `StorageError`.
         """
@@ -328,7 +328,7 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return each change's hunks with lines in the selected ones. Raises `ClashError` for others' lines."""
+        """Return each change's hunks that made lines of the selected hunks. Raises `ClashError` if others made some."""
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None
@@ -375,7 +375,7 @@ class _Hunks:
         return composed is not None and composed.image == result.image()
 
     def _content(self) -> FileState | None:
-        """Return what the file would be if nothing else had changed it."""
+        """Return the file with the hunks undone or redone, as if nothing outside the selection had changed it."""
         diff = self._ledger.images.diff(self._row.change)
         return self._without(diff) if self._direction == "undo" else self._ledger.images.state(self._row.change.after)
 
@@ -391,14 +391,14 @@ class _Hunks:
 
 
 _FOREIGN: ChangeId = ""
-"""Stands for all changes that are not selected."""
+"""Stands in for the id of any change that is not selected."""
 
 
 _ALL_LINES = 1 << 40
 
 
 def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
-    """Return the edits of a diff; a single one over all lines if the diff does not have any."""
+    """Return the edits of a diff. If it has none but the contents differ, return a single one over all lines."""
     before, after = change.before, change.after
     is_same = before and after and (before.digest, before.kind) == (after.digest, after.kind)
     if diff.edits or is_same:
@@ -407,7 +407,7 @@ def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
 
 
 class _Region(Struct):
-    """Lines of a text that belong together, because edits were made on top of or next to each other."""
+    """Neighbouring lines of a text, and all the edits that made them on top of or next to each other."""
 
     start: int
     end: int
@@ -421,7 +421,7 @@ class _Regions:
         self._regions: list[_Region] = []
 
     def follow(self, edits: Sequence[Edit], change_id: ChangeId) -> None:
-        """Advance to the next version, which `edits` lead to."""
+        """Advance to the next version, to which `edits` of the change lead."""
         pending = [_Region(edit.old_start, edit.old_end, {(change_id, edit)}) for edit in edits]
         joined: list[_Region] = []
         for region in sorted([*self._regions, *pending], key=lambda one: (one.start, one.end)):
@@ -440,7 +440,7 @@ class _Regions:
         self._regions = joined
 
     def at(self, edits: Iterable[Edit]) -> set[tuple[ChangeId, Edit]]:
-        """Return the recorded edits behind `edits`, which lead from the first version to the last."""
+        """Return the recorded edits that made the lines of `edits`, which lead from the first version to the last."""
         found: set[tuple[ChangeId, Edit]] = set()
         for edit in edits:
             for region in self._regions:
@@ -453,7 +453,7 @@ class _Regions:
 
 
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Return the undos that `op` takes back, oldest first, without those that were taken back already."""
+    """Return the undos that `op` takes back, oldest first. Those that were already taken back are not among them."""
     if op.is_all:
         return list(transcript.changed.steps)
     if op.steps:
@@ -464,8 +464,8 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
     """Return the draft of taking `steps` back in a single step.
 
-    Afterwards, as much of the agent's changes is undone as before the steps, which can be a part of a change. A file
-    whose changes are all applied again already is skipped.
+    Afterwards, as much of each change is undone as before the steps; that can be a part of a change. A file whose
+    changes have all been applied again already is skipped.
     """
     composition = composition_of(transcript, ledger)
     turned: dict[ChangeId, Undone] = {}
@@ -484,7 +484,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
 
 
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
-    """Return the outcome with the hunks of the undo, if only one is taken back."""
+    """Return the outcome with the hunks that the undo named, if only one undo is taken back."""
     undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
     return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 

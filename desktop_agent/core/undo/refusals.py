@@ -1,7 +1,7 @@
 """Texts for users and models: why an undo or redo leaves a file alone, and what it did.
 
-`draft` refuses with these before anything is written, `execute` where a change may be another session's. Other refusals
-are worded elsewhere: those at the moment of writing in `core/changes/ledger`, clashes of contents in
+`draft` refuses with these texts before anything is written; `execute` does where a change may be another session's.
+Other refusals are worded elsewhere: those at the moment of writing in `core/changes/ledger`, clashes of contents in
 `core/merge/merge`, an undo while the agent is working in `core/session/change_ops`, and what the review does not offer
 in `ui/review/review_content.py`.
 """
@@ -35,10 +35,10 @@ OTHER_SESSION: Final = (
 )
 
 STAYS_WITH_FILES: Final = "It is not empty, so it stays."
-"""For a folder whose removal is in force although files in it remain."""
+"""About a folder whose removal counts as done although files remain in it."""
 
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
-"""For a file that is undone except for its owner or extended attributes."""
+"""About a file that was undone except for its owner or extended attributes."""
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",

@@ -23,10 +23,10 @@ from desktop_agent.core.transcript import Transcript
 
 class _Move(Struct, frozen=True):
     transitions: Iterable[FileTransition]
-    """For a folder, they are read from the disk lazily, one at a time."""
+    """For a folder, these are read from the disk lazily, one at a time."""
     count: int
     carry_out: Callable[[Sequence[FileChange]], None]
-    """Raises `ToolError`; nothing has changed then."""
+    """Raises `ToolError`, and then nothing has changed."""
 
 
 class Renaming:
@@ -39,7 +39,9 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Rename a file or folder. Raises `AgentError` if it is not as seen, or could not be renamed back."""
+        """Rename a file or folder. Raises `AgentError` if it is not as the user saw it, or an undo could not restore
+        it.
+        """
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:
@@ -115,9 +117,7 @@ class Renaming:
 
 
 def is_a_name(path: str) -> bool:
-    """Whether changes can name a file so: relative to the workspace, without `..`, and as bytes that a disk
-    can store.
-    """
+    """Whether a change can have this path: relative to the workspace, without `..`, and as bytes a disk can store."""
     try:
         name = os.fsencode(path)
     except UnicodeEncodeError:
