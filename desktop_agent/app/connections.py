@@ -62,7 +62,7 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
         return await bench.sign_ins.credential(account)
     key = typed or (await key_of(bench, account)).value
     if not key and account.kind == "key":
-        raise CredentialsError("There is no key to check.")
+        raise CredentialsError(f"There is no API key for {account.full_label}.")
     return key_credential(account, key)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from desktop_agent.app.connections import (
 )
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, ProviderError, UsageError
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
@@ -192,8 +193,11 @@ class Welcome(Controller):
 
 
 def _found(bench: Workbench) -> Found:
-    environ = bench.environ
+    environ, has_keyring = bench.environ, True
+    with suppress(CredentialsError):  # then one is there, and says so itself
+        has_keyring = not bench.keys.is_missing()
     return Found(
+        has_keyring=has_keyring,
         provider=bench.settings.model.provider,
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
         profiles=tuple(profile.name for profile in profiles(environ)),

@@ -2831,6 +2831,10 @@
         <translation>Nur {0} ist möglich.</translation>
     </message>
     <message>
+        <source>No API key for {0} could be read.</source>
+        <translation>Es konnte kein API-Schlüssel für {0} gelesen werden.</translation>
+    </message>
+    <message>
         <source>No effort can be asked of {0}/{1}.</source>
         <translation>Von {0}/{1} kann kein Aufwand verlangt werden.</translation>
     </message>
@@ -3541,10 +3545,6 @@
     <message>
         <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
         <translation>Es gibt keinen Bildschirm, auf dem ein Fenster geöffnet werden kann (DISPLAY und WAYLAND_DISPLAY sind nicht gesetzt).</translation>
-    </message>
-    <message>
-        <source>There is no key to check.</source>
-        <translation>Es gibt keinen Schlüssel zu prüfen.</translation>
     </message>
     <message>
         <source>There is no model named “{0}”.</source>
@@ -5821,6 +5821,10 @@
         <translation>Schlüssel erhalten Sie unter {0}</translation>
     </message>
     <message>
+        <source>A key that you enter here is used until you quit.</source>
+        <translation>Ein Schlüssel, den Sie hier eingeben, gilt, bis Sie das Programm beenden.</translation>
+    </message>
+    <message>
         <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
         <translation>Kein Schlüssel nötig. Einer, den Sie speichern, wird gesendet und im Schlüsselbund des Systems abgelegt.</translation>
     </message>
@@ -5839,6 +5843,10 @@
     <message>
         <source>There is no key yet. It will be kept in the system keyring, never in a file.</source>
         <translation>Noch gibt es keinen Schlüssel. Er wird im Schlüsselbund des Systems abgelegt, nie in einer Datei.</translation>
+    </message>
+    <message>
+        <source>Use until I quit</source>
+        <translation>Bis zum Beenden nutzen</translation>
     </message>
     <message>
         <source>You pasted what looks like an API key. It was put here, and nowhere else.</source>
@@ -5896,6 +5904,10 @@
     <message>
         <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
+    </message>
+    <message>
+        <source>It is tested with the provider, which costs nothing. This system has no keyring to keep it in: it is used until you quit.</source>
+        <translation>Er wird kostenlos beim Anbieter geprüft. Dieses System hat keinen Schlüsselbund, der ihn aufbewahren könnte: Er gilt, bis Sie das Programm beenden.</translation>
     </message>
     <message>
         <source>Leave it empty to use the key in {0}.</source>
@@ -8546,6 +8558,10 @@
         <translation>Früher in diesem Jahr</translation>
     </message>
     <message>
+        <source>Failed</source>
+        <translation>Fehlgeschlagen</translation>
+    </message>
+    <message>
         <source>Other folders</source>
         <translation>Andere Ordner</translation>
     </message>
@@ -8701,8 +8717,20 @@
         <translation>fragt</translation>
     </message>
     <message>
+        <source>failed</source>
+        <translation>fehlgeschlagen</translation>
+    </message>
+    <message>
         <source>is working</source>
         <translation>arbeitet</translation>
+    </message>
+    <message>
+        <source>key refused</source>
+        <translation>Schlüssel abgelehnt</translation>
+    </message>
+    <message>
+        <source>no key</source>
+        <translation>kein Schlüssel</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -10475,8 +10503,8 @@
         <translation>Angehalten, weil der Ordner nicht verwendet werden kann.</translation>
     </message>
     <message>
-        <source>Stopped because the model did not answer.</source>
-        <translation>Angehalten, weil das Modell nicht antwortete.</translation>
+        <source>Stopped because the model could not be asked.</source>
+        <translation>Angehalten, weil das Modell nicht gefragt werden konnte.</translation>
     </message>
     <message>
         <source>Stopped because the session could not be saved.</source>

@@ -2820,6 +2820,10 @@
         <translation>只能是 {0}。</translation>
     </message>
     <message>
+        <source>No API key for {0} could be read.</source>
+        <translation>无法读取 {0} 的 API 密钥。</translation>
+    </message>
+    <message>
         <source>No effort can be asked of {0}/{1}.</source>
         <translation>无法为 {0}/{1} 指定推理强度。</translation>
     </message>
@@ -3530,10 +3534,6 @@
     <message>
         <source>There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).</source>
         <translation>没有可打开窗口的显示器（未设置 DISPLAY 和 WAYLAND_DISPLAY）。</translation>
-    </message>
-    <message>
-        <source>There is no key to check.</source>
-        <translation>没有可检查的密钥。</translation>
     </message>
     <message>
         <source>There is no model named “{0}”.</source>
@@ -5798,6 +5798,10 @@
         <translation>可在 {0} 创建密钥</translation>
     </message>
     <message>
+        <source>A key that you enter here is used until you quit.</source>
+        <translation>在此输入的密钥在退出程序前有效。</translation>
+    </message>
+    <message>
         <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
         <translation>不需要密钥。如果您保存了密钥，会发送它并保存在系统密钥环中。</translation>
     </message>
@@ -5816,6 +5820,10 @@
     <message>
         <source>There is no key yet. It will be kept in the system keyring, never in a file.</source>
         <translation>尚无密钥。密钥将保存在系统密钥环中，绝不写入文件。</translation>
+    </message>
+    <message>
+        <source>Use until I quit</source>
+        <translation>使用到退出为止</translation>
     </message>
     <message>
         <source>You pasted what looks like an API key. It was put here, and nowhere else.</source>
@@ -5873,6 +5881,10 @@
     <message>
         <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
+    </message>
+    <message>
+        <source>It is tested with the provider, which costs nothing. This system has no keyring to keep it in: it is used until you quit.</source>
+        <translation>会向提供商免费验证密钥。此系统没有可保存密钥的密钥环：密钥在退出程序前有效。</translation>
     </message>
     <message>
         <source>Leave it empty to use the key in {0}.</source>
@@ -8508,6 +8520,10 @@
         <translation>今年早些时候</translation>
     </message>
     <message>
+        <source>Failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
         <source>Other folders</source>
         <translation>其他文件夹</translation>
     </message>
@@ -8662,8 +8678,20 @@
         <translation>询问</translation>
     </message>
     <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
         <source>is working</source>
         <translation>正在工作</translation>
+    </message>
+    <message>
+        <source>key refused</source>
+        <translation>密钥被拒绝</translation>
+    </message>
+    <message>
+        <source>no key</source>
+        <translation>没有密钥</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -10417,8 +10445,8 @@
         <translation>因文件夹无法使用而停止。</translation>
     </message>
     <message>
-        <source>Stopped because the model did not answer.</source>
-        <translation>因模型没有响应而停止。</translation>
+        <source>Stopped because the model could not be asked.</source>
+        <translation>已停止，因为无法向模型发出请求。</translation>
     </message>
     <message>
         <source>Stopped because the session could not be saved.</source>

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from keyring.errors import NoKeyringError
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, QWidget
@@ -19,6 +20,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.memory_keyring import BrokenKeyring, use_keyring
 from tests.servers import fault
 from tests.servers.anthropic_server import Exchange
 from tests.servers.script import reply, text, tool_use
@@ -89,6 +91,23 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
 
         go([str(project), "--base-url", server.url], journey)
         assert WORDS in str(server.messages[0].fields["messages"])
+
+
+def test_without_a_keyring_the_headline_says_which_key_is_missing(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    use_keyring(monkeypatch, BrokenKeyring(NoKeyringError()))
+
+    async def journey(user: Driver) -> None:
+        await user.send(WORDS)
+        await ended(user, "provider_error")
+        (notice,) = user.notices
+        assert (notice.code, notice.title) == ("no_key", "No API key for Anthropic could be read.")
+        assert notice.hint.startswith("This system has no keyring to keep keys in. ")
+        assert find_button(user, "Open settings") is not None, "where one can be entered for this run"
+
+    go([str(project)], journey)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _USERINFO = re.compile(r"(//)[^/?#]*@")
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _LONGEST_HOST = 253
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|https?:", re.IGNORECASE)
 _EXAMPLE = "as in https://models.example/v1"
 _NUMERIC = re.compile(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 
@@ -57,9 +58,25 @@ def why_no_address(url: str) -> str:
     return "" if port != 0 and _is_host(parts.hostname) else f"its host or its port cannot be one, {_EXAMPLE}"
 
 
+def completed(text: str) -> str:
+    """Return an address as people type it with the scheme that it lacks: http on this machine and for private numbers,
+    which have no certificates, else https.
+    """
+    text = text.strip()
+    if not text or text.startswith("/") or _SCHEME.match(text):
+        return text
+    try:
+        host = urlsplit(f"//{text}").hostname or ""
+    except ValueError:
+        host = ""
+    number = address_in(host)
+    is_near = is_loopback(host) or (number is not None and number.is_private)
+    return f"{'http' if is_near else 'https'}://{text}"
+
+
 def address_argument(text: str) -> str:
     """Return the address given on a command line, empty if blank, for `argparse`; never quotes a refused one."""
-    text = text.strip()
+    text = completed(text)
     if text and (reason := why_no_address(text)):
         raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
     return text

@@ -165,7 +165,14 @@ class ProviderCatalog:
         return key_credential(account, await in_daemon_thread(lambda: self._key_of(account)))
 
     def _key_of(self, account: Account) -> str | None:
-        key = resolve_key(account, self._environ, self.keys).value
+        try:
+            key = resolve_key(account, self._environ, self.keys).value
+        except CredentialsError as error:
+            raise CredentialsError(
+                f"No API key for {account.full_label} could be read.",
+                hint=f"{error.title} {error.hint}",
+                detail=error.detail,
+            ) from error
         if key is None and account.kind == "key":
             vendor = vendor_of(account.provider)
             command = f"desktop-agent auth set {vendor.id}" + (f" --account {account.name}" if account.name else "")

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.web_address import why_no_address, without_userinfo
+from desktop_agent.core.base.web_address import completed, why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, Section, about_in
 from desktop_agent.core.settings.keyboard import written_keys
@@ -97,7 +97,7 @@ class Setting(Struct, frozen=True, kw_only=True):
                 raise ValueError(f"{value!r} is not {names[self.kind]}")
 
     def _checked_text(self, text: str) -> str:
-        if self.about.holds == "address" and (reason := why_no_address(text)):
+        if self.about.holds == "address" and (reason := why_no_address(text := completed(text))):
             raise ValueError(reason)
         if self.about.holds == "model":
             _require_model(text)

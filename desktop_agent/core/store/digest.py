@@ -23,7 +23,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
-from desktop_agent.core.protocol.events import ApprovalRequested, ApprovalResolved, JournalEvent
+from desktop_agent.core.protocol.events import ApprovalRequested, ApprovalResolved, JournalEvent, Notice
 from desktop_agent.core.protocol.model import Allowed, DayAllowance, SessionSummary, Spending, Usage
 from desktop_agent.core.protocol.model.sessions import COST_DIGITS
 from desktop_agent.core.store.blobs import Blobs
@@ -317,8 +317,9 @@ _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"}
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
 """Events after which no question is open, because questions do not outlive their turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
-_COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
-_TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
+_QUESTIONS = {b"approval_requested": 1, b"approval_resolved": -1}
+_COUNTED = {b"usage_reported", *_QUESTIONS}
+_TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
 """Events of which more than the time matters. Of all others, which are most lines, only the time does."""
 
 
@@ -344,13 +345,14 @@ class _Fold:
         self._allowance: DayAllowance | None = None
         self._asked: DayAllowance | None = None
         self._asks = 0
+        self._failure = ""
         if known is None:
             return
         shared = {name: getattr(known, name) for name in _SHARED}
         self._session = SessionInfo(opened_at=known.created_at, **shared)
         self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
         self._turn = known.turns
-        self._asks = known.asks
+        self._asks, self._failure = known.asks, known.failure
         self._allowance, self._asked = known.allowance, known.asked_allowance
 
     def take(self, line: bytes) -> None:
@@ -366,13 +368,15 @@ class _Fold:
             self._active_at = head.at
         if kind in _TURNS:
             self._asks, self._asked = 0, None
+            has_failed = kind == b"turn_ended" and b'_error"' in line
+            self._failure = (self._failure or "error") if has_failed else ""
         if kind == b"turn_started":
             self._turn = head.turn
-        elif kind == b"approval_requested":
-            self._asks += 1
-            self._note_allowance(line)
-        elif kind == b"approval_resolved":
-            self._asks = max(0, self._asks - 1)
+        elif kind == b"notice" and b'"error"' in line and isinstance(event := self._event(line), Notice):
+            if event.level == "error" and event.turn is not None:
+                self._failure = event.code
+        elif kind in _QUESTIONS:
+            self._asks = max(0, self._asks + _QUESTIONS[kind])
             self._note_allowance(line)
         elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
             self._spending.add(head.at, reported)
@@ -420,5 +424,6 @@ class _Fold:
             allowance=self._allowance,
             asked_allowance=self._asked,
             asks=self._asks,
+            failure=self._failure,
             **{name: getattr(session, name) for name in _SHARED},
         )

@@ -312,7 +312,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
     "tool_error": "Stopped because a tool failed.",
     "fatal_tool_error": "Stopped because a tool failed beyond repair.",
     "approval_required": "Stopped: an approval was needed and no user could give it.",
-    "provider_error": "Stopped because the model did not answer.",
+    "provider_error": "Stopped because the model could not be asked.",
     "storage_error": "Stopped because the session could not be saved.",
     "interrupted": "Stopped by you after {time}",
     "limit": "Stopped because a limit was reached.",

@@ -103,6 +103,8 @@ class OnboardingDialog(QDialog):
     def show_busy(self, words: str) -> None:
         self._is_busy = True
         self._say(words)
+        if (problem := self._way[-1].problem) is not None:
+            problem.say("")
         self._show(begins=False)
         self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -116,8 +118,11 @@ class OnboardingDialog(QDialog):
 
     def show_failure(self, error: AgentError) -> None:
         self._end_work()
-        self._say(str(error), "error")
-        self._said.setToolTip(plain_tooltip(error.detail))
+        self._say("")
+        note = self._way[-1].problem or self._said
+        note.say(str(error), "error")
+        note.setToolTip(plain_tooltip(error.detail))
+        note.show()
 
     def show_connected(self, connected: Connected) -> None:
         self._end_work()
@@ -198,6 +203,8 @@ class OnboardingDialog(QDialog):
 
     def _on_changed(self) -> None:
         self._show_foot()
+        if not self._is_busy:
+            self._say("")  # what was said of the earlier input
         focused = self.focusWidget()
         if isinstance(focused, ChoiceCard) and focused.isVisible():
             self._scroll.ensureWidgetVisible(focused)

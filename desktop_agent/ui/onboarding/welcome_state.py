@@ -18,6 +18,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
     """Why other programs' sign-ins are not used and what to do instead, one text each."""
+    has_keyring: bool = True
 
 
 class Connected(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
@@ -32,6 +33,9 @@ class Step(QWidget):
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
         self.buttons: list[QPushButton] = []
+
+    problem: Note | None = None
+    """Where its problems stand, if not below the step."""
 
     @property
     def primary(self) -> QPushButton | None:
@@ -190,6 +194,13 @@ class KeyStep(Step):
 
     def show_found(self, found: Found) -> None:
         self._found = found
+        if not found.has_keyring:
+            self._explanation.setText(
+                self.tr(
+                    "It is tested with the provider, which costs nothing. This system has no keyring to keep it in: "
+                    "it is used until you quit."
+                )
+            )
         place = self._provider.findData(next(iter(found.keys), found.provider))
         self._provider.setCurrentIndex(max(place, 0))
         self._on_provider()
@@ -248,7 +259,7 @@ class AddressStep(Step):
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
         self.key = ApiKeyField()
-        self._problem = Note(role="error", object_name="addressProblem")
+        self.problem = self._problem = Note(role="error", object_name="addressProblem")
         self._try = self.add_button(self.tr("Test and continue"), "tryAddressButton", self._on_try)
         fields = form()
         fields.addRow(self.tr("Name"), self._fields.name)
@@ -273,6 +284,7 @@ class AddressStep(Step):
 
     def _update(self) -> None:
         account, is_filled = self._account, self._fields.is_filled
+        self._problem.setToolTip("")
         is_keyless = account.kind == "none"
         self.key.setEnabled(not is_keyless)
         reason = self._fields.problem_with(account) if is_filled else ""
@@ -430,7 +442,10 @@ class DoneStep(Step):
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
-        self._title.setText(self.tr("Connected with {0}").format(connected.account.full_label))
+        account = connected.account
+        # The format of an account with an address of its own says nothing about who answers there.
+        who = f"{account.name} ({urlsplit(account.address).netloc})" if account.name and account.address else ""
+        self._title.setText(self.tr("Connected with {0}").format(who or account.full_label))
         one = "It has one model. New conversations begin with the one that you choose here."
         many = "It has %n models. New conversations begin with the one that you choose here."
         self._explanation.setText(plural("DoneStep", len(connected.models), one, many))

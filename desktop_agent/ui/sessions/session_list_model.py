@@ -83,9 +83,19 @@ def _by(
             days = _split((_span(session.active_at, now), session) for session in sessions)
             return [SessionGroup(f"day:{span}", _span_words(span), found, True) for span, found in days.items()]
         case "state":
-            states = _split((session.state, session) for session in sessions)
-            words = {"waiting": _tr("Waiting for you"), "working": _tr("Working"), "idle": _tr("Done")}
+            states = _split(("failed" if has_failed(session) else session.state, session) for session in sessions)
+            words = {"waiting": _tr("Waiting for you"), "working": _tr("Working"), "failed": _tr("Failed")}
+            words["idle"] = _tr("Done")
             return [SessionGroup(f"state:{state}", words[state], states.get(state, ()), True) for state in words]
+
+
+def has_failed(session: SessionSummary) -> bool:
+    return session.state == "idle" and bool(session.failure)
+
+
+def _failed_words(session: SessionSummary) -> str:
+    words = {"authentication": _words_tr("key refused"), "no_key": _words_tr("no key")}
+    return words.get(session.failure) or _words_tr("failed")
 
 
 def _split(pairs: Iterable[tuple[str, SessionSummary]]) -> Mapping[str, list[SessionSummary]]:
@@ -225,6 +235,8 @@ class SessionListModel(QAbstractListModel):
         return named(session.title) or _words_tr("New session")
 
     def status(self, session: SessionSummary) -> str:
+        if has_failed(session):
+            return _failed_words(session)
         if session.state == "idle":
             return short_moment(session.active_at, self._now(), QLocale())
         return _words_tr("asks") if session.state == "waiting" else _words_tr("runs")
@@ -248,7 +260,8 @@ class SessionListModel(QAbstractListModel):
 
     def _spoken_state(self, session: SessionSummary) -> str:
         if session.state == "idle":
-            return long_moment(session.active_at, self._now(), QLocale())
+            ended = _failed_words(session) if has_failed(session) else ""
+            return ", ".join(filter(None, (ended, long_moment(session.active_at, self._now(), QLocale()))))
         return _words_tr("waits for you") if session.state == "waiting" else _words_tr("is working")
 
     def _turns(self, session: SessionSummary) -> str:

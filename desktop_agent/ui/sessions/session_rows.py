@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.sessions.session_list_model import SessionListModel, SessionRow
+from desktop_agent.ui.sessions.session_list_model import SessionListModel, SessionRow, has_failed
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 
@@ -62,7 +62,8 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
             painter.drawEllipse(centre, radius, radius)
         status = self.model.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        ink = self.theme.colour("warning_text") if row.session.state == "waiting" else muted
+        inks = {"waiting": "warning_text", "idle": "danger_text" if has_failed(row.session) else "muted"}
+        ink = self.theme.colour(inks.get(row.session.state, "muted"))
         draw_line(painter, line, status, self.small_font, ink, RIGHT)
         line.setRight(line.right() - QFontMetricsF(self.small_font).horizontalAdvance(status) - Space.S)
         draw_line(painter, line, self.model.title(row.session), self.text_font, colour)

@@ -122,7 +122,7 @@ class KeyEditor(QWidget):
             case "run":
                 return self.tr("In use: a key for this run only. It is not saved.")
             case None if status.problem:
-                return status.problem
+                return f"{status.problem} {self.tr('A key that you enter here is used until you quit.')}"
             case None if self.account.kind == "none":
                 return self.tr("No key is needed. One that you save is sent, and kept in the system keyring.")
             case None:
@@ -136,6 +136,8 @@ class KeyEditor(QWidget):
     def _update(self) -> None:
         source = self._status.source if self._status is not None else None
         self._save.setEnabled(self._can_save())
+        is_for_now = self._status is not None and bool(self._status.problem)
+        self._save.setText(self.tr("Use until I quit") if is_for_now else self.tr("Save key"))
         can_check = bool(self.field.text) or source is not None or self.account.kind == "none"
         self._check.setEnabled(not self._is_busy and can_check)
         self._check.setText(self.tr("Check key") if self.account.kind == "key" else self.tr("Check the server"))

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QLabel, QWidget
 
-from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
+from desktop_agent.core.base.web_address import completed, is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
 from desktop_agent.core.models.vendors import (
     DEMO,
@@ -64,14 +64,15 @@ class AddressEditor(QWidget):
         self._update_warning()
 
     def _update_warning(self) -> None:
-        address = self._line.text().strip()
+        address = completed(self._line.text())
         self._readable.setVisible(not why_no_address(address) and is_readable_on_the_way(address))
 
     def _on_edited(self) -> None:
-        address = self._line.text().strip()
+        address = completed(self._line.text())
         if self._line.isReadOnly() or address == self._known:
             return
         self._known = address
+        self._line.setText(address)
         if address and (reason := why_no_address(address)):
             self._note.say(self.tr("This address cannot be used: {0}.").format(reason), "error")
         else:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication, QValidator
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.base.secrets import is_provider_key
+from desktop_agent.core.base.web_address import completed
 from desktop_agent.core.models.account import Account, account_problem, is_same_name
 from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.ui.runtime.pacing import one_shot
@@ -128,6 +129,10 @@ class AccountFields(QObject):
             line.textChanged.connect(self.changed)
             line.returnPressed.connect(self.confirmed)
         self.header.currentIndexChanged.connect(self.changed)
+        self.address.editingFinished.connect(self._on_address)
+
+    def _on_address(self) -> None:
+        self.address.setText(completed(self.address.text()))  # as it will be asked
 
     def begin(self, vendor: Vendor) -> None:
         self.name.clear()
@@ -144,7 +149,7 @@ class AccountFields(QObject):
         return Account(
             provider=provider,
             name=self.name.text().strip(),
-            address=self.address.text().strip().rstrip("/"),
+            address=completed(self.address.text()).rstrip("/"),
             kind="key" if header != NO_KEY else "none",
             header="x-api-key" if header == "x-api-key" else "bearer",
         )

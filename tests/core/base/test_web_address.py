@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.web_address import address_argument, why_no_address
+from desktop_agent.core.base.web_address import address_argument, completed, why_no_address
 
 SOUND = (
     "https://models.example/v1",
@@ -25,7 +25,6 @@ REFUSED = (
     ("https://models.example/v1#x", "before ? and #"),
     ("https://me:hunter2@models.example", "password"),
     ("https://me@models.example", "password"),
-    ("models.example", "begin with https://"),
     ("//models.example", "begin with https://"),
     ("ftp://models.example", "begin with https://"),
     ("file:///etc/passwd", "begin with https://"),
@@ -72,3 +71,28 @@ def test_what_is_taken_leads_the_http_client_to_the_host_it_names_and_nowhere_el
     assert url.host == (urlsplit(address).hostname or "")
     assert url.path.endswith("/v1/messages")
     assert (url.userinfo, url.query, url.fragment) == (b"", b"", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("models.example/v1", "https://models.example/v1"),
+        (" gateway ", "https://gateway"),
+        ("gateway:8443/v1/", "https://gateway:8443/v1/"),
+        ("8.8.8.8:8000", "https://8.8.8.8:8000"),
+        ("localhost:8000/v1", "http://localhost:8000/v1"),
+        ("127.0.0.1:11434", "http://127.0.0.1:11434"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("192.168.1.20:11434/v1", "http://192.168.1.20:11434/v1"),
+        *((address, address) for address in SOUND),
+        *((address, address) for address in ("", "//models.example", "ftp://models.example", "http:/typo", "https:")),
+    ],
+)
+def test_an_address_without_a_scheme_is_completed(typed: str, meant: str) -> None:
+    assert completed(typed) == meant
+
+
+@given(st.text())
+def test_completing_any_text_gives_an_address_or_what_is_refused_as_before(text: str) -> None:
+    assert completed(completed(text)) == completed(text)
+    assert not why_no_address(completed(text)) or why_no_address(text.strip())

@@ -174,6 +174,31 @@ async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Grou
     assert state_of(ground, session_id) == "idle"
 
 
+async def test_how_the_last_turn_failed_is_listed_until_the_next_one(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "Fix it")
+
+    def failure() -> str:
+        found = catalog.summary(session_id)  # which goes on from what it knew
+        assert found is not None
+        assert found == fresh(ground).summary(session_id)
+        return found.failure
+
+    refused = ev.Notice(level="error", code="authentication", title="The key was refused.", turn=2)
+    ended = ev.TurnEnded(turn=2, reason="provider_error", requests=0, duration_s=1.0)
+    assert not failure()
+    append(catalog, session_id, ev.TurnStarted(turn=2, model=MODEL), refused, ended)
+    assert failure() == "authentication"
+    append(catalog, session_id, ev.SessionRenamed(title='An "error"'))
+    append(catalog, session_id, ev.Notice(level="error", code="settings", title="They cannot be read."))
+    assert failure() == "authentication"
+    append(catalog, session_id, ev.TurnStarted(turn=3, model=MODEL))
+    assert not failure()
+    append(catalog, session_id, replace(refused, turn=3), replace(ended, turn=3, reason="completed"))
+    assert not failure()
+    append(catalog, session_id, ev.TurnStarted(turn=4, model=MODEL), replace(ended, turn=4))
+    assert failure() == "error"
+
+
 def rubbish(content: bytes) -> Callable[[Path], object]:
     return lambda cache: cache.write_bytes(content)
 

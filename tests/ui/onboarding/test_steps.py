@@ -4,12 +4,13 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QLineEdit
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.ui.onboarding.welcome_state import Connected, Found
+from tests.parts import part
 from tests.ui.onboarding.desk import Desk
 
 KEY = "sk-ant-test-0123456789abcdef"
@@ -216,7 +217,7 @@ def test_an_address_may_need_no_key_and_speak_another_format(desk: Desk) -> None
     ("name", "address", "says"),
     [
         ("two words", "https://models.example", "letters"),
-        ("work", "models.example", "begin with https://"),
+        ("work", "ftp://models.example", "begin with https://"),
         ("work", "https://models.example/v1 x", "a space"),
         ("work", "https://me:secret@models.example", "before the @"),
         ("work", "http://models.example", "Not encrypted"),
@@ -229,6 +230,33 @@ def test_what_is_wrong_with_an_address_is_said_while_it_is_typed(
     desk.type_into("newAccountNameEdit", name)
     desk.type_into("newAddressEdit", address)
     assert says in desk.texts
+
+
+def test_an_address_is_completed_and_what_fails_there_stands_where_it_was_typed_until_it_is_changed(desk: Desk) -> None:
+    at_address(desk)
+    desk.type_into("newAccountNameEdit", "rack")
+    desk.type_into("newAddressEdit", "models.example/v1")
+    picked(desk, "How the key is sent").setCurrentIndex(2)
+    desk.click("tryAddressButton")
+    ((account, _),) = desk.connected
+    assert account.address == "https://models.example/v1"
+    desk.dialog.show_busy("Asking…")
+    desk.dialog.show_failure(AgentError("The key was refused.", hint="Check it."))
+    problem, below = (part(desk.dialog, QLabel, name) for name in ("addressProblem", "welcomeNote"))
+    assert problem.text() == "The key was refused. Check it."
+    assert not below.isVisible()
+    desk.type_into("newAddressEdit", "/x")
+    assert not problem.text()
+    desk.dialog.show_connected(replace(CONNECTED, account=account))
+    assert "Connected with rack (models.example)" in desk.texts
+
+
+def test_without_a_keyring_a_key_is_offered_to_be_used_until_the_end(desk: Desk) -> None:
+    at_key(desk)
+    assert "kept in your system keyring" in desk.texts
+    desk.dialog.show_found(Found(has_keyring=False))
+    assert "used until you quit" in desk.texts
+    assert "kept in your system keyring" not in desk.texts
 
 
 # --- the end ---------------------------------------------------------------------------------------------------------

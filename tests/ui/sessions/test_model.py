@@ -3,12 +3,14 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
-from desktop_agent.ui.sessions.session_list_model import SessionListModel
+from desktop_agent.ui.sessions.session_list_model import SessionListModel, grouped
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:
@@ -67,6 +69,18 @@ def test_a_screen_reader_hears_what_a_session_is_doing(make_session: "MakeSessio
     assert heard[:3] == ["Fix it, waits for you", "Build it, is working", "Other folders"]
     assert heard[3].startswith("New session, ")
     assert heard[3].endswith(", website")
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"), [("authentication", "key refused"), ("no_key", "no key"), ("network", "failed")]
+)
+def test_a_session_whose_last_turn_failed_says_how(make_session: "MakeSession", failure: str, said: str) -> None:
+    model, session = a_model(), replace(make_session("a", "Fix it"), failure=failure)
+    assert model.status(session) == said
+    model.show([session], HERE)
+    assert f"Fix it, {said}, " in str(model.index(0).data(Qt.ItemDataRole.AccessibleTextRole))
+    assert [group.heading for group in grouped([session], HERE, "state", NOW)] == ["Failed"]
+    assert model.status(replace(session, state="working")) == "runs"
 
 
 def test_the_heading_cannot_be_chosen_or_edited(make_session: "MakeSession") -> None:

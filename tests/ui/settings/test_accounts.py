@@ -70,8 +70,10 @@ def test_it_says_where_the_key_in_use_comes_from(desk: Desk, status: KeyStatus, 
 
 def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk) -> None:
     desk.dialog.key.show_status(KeyStatus(problem="The keyring is locked."))
+    assert any("used until you quit" in text for text in desk.visible_texts())
     QTest.keyClicks(desk.field, SECRET)
     assert desk.button("saveKeyButton").isEnabled()
+    assert desk.button("saveKeyButton").text() == "Use until I quit"
     desk.click("checkKeyButton")
     assert desk.checks == [(ANTHROPIC, SECRET)]
     desk.dialog.key.show_result("The key works.", is_good=True)

@@ -275,6 +275,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     asks: int = 0
     """How many questions of the session wait for an answer, whether or not a process has the session open."""
+    failure: str = ""
+    """The code of the notice with which its last turn failed (`authentication`, `no_key` …); empty if it did not."""
 
     @property
     def is_listed(self) -> bool:

@@ -178,6 +178,12 @@ class SystemKeyStore:
         with _explained("open"):
             return self._patiently(lambda: self._backend().name, may_ask_user=False)
 
+    def is_missing(self) -> bool:
+        """Whether the system has no keyring at all. Blocks."""
+        with _explained("open"):
+            kind = self._patiently(lambda: type(self._backend()), may_ask_user=False)
+        return kind.__module__ in ("keyring.backends.fail", "keyring.backends.null")
+
     def probe(self) -> KeyringReport:
         """Test whether keys can be stored, by storing and deleting an entry of our own. Never raises."""
         name = "none"
