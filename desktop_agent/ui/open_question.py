@@ -25,6 +25,8 @@ class OpenQuestion(QObject):
         """The call of a server's tool, with its arguments; empty for other calls."""
         self.details = "\n".join(request.details)
         """What else affects what would run: variables, input, a special shell."""
+        self.are_changes_shown = not (request.changes or request.tool_change)
+        """Whether every line that would change is on screen, or is to be scrolled to there."""
         self.folds: list[FoldBar] = []
         """The bars below fields that the user must have read to the end before allowing the call."""
         self._command: ExactField | None = None
@@ -60,6 +62,8 @@ class OpenQuestion(QObject):
         """Why the call cannot be allowed now; empty when it can."""
         if self._command is not None and not self.text.strip():
             return self.tr("There is no command to run")
+        if not self.are_changes_shown:
+            return self.tr("Only a visible change can be allowed")
         if obstacle := next((fold.obstacle for fold in self.folds if fold.obstacle), ""):
             return obstacle
         if self.edited is None:

@@ -663,10 +663,6 @@
         <translation>Nachricht an den Agenten, falls Sie ablehnen</translation>
     </message>
     <message>
-        <source>Only a visible change can be allowed</source>
-        <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
-    </message>
-    <message>
         <source>The rule is not valid yet. Correct it, or allow only once</source>
         <translation>Noch keine gültige Regel. Berichtigen Sie eine, oder erlauben Sie es nur einmal</translation>
     </message>
@@ -1042,6 +1038,21 @@
     <message>
         <source>Reason for the agent (optional)</source>
         <translation>Begründung für den Agenten (optional)</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeField</name>
+    <message>
+        <source>It cannot be allowed here.</source>
+        <translation>Sie kann hier nicht erlaubt werden.</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>Die Änderung konnte nicht angezeigt werden</translation>
+    </message>
+    <message>
+        <source>What would change</source>
+        <translation>Was sich ändern würde</translation>
     </message>
 </context>
 <context>
@@ -6631,6 +6642,10 @@
         <translation>Ihr Befehl wird geprüft …</translation>
     </message>
     <message>
+        <source>Only a visible change can be allowed</source>
+        <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
+    </message>
+    <message>
         <source>There is no command to run</source>
         <translation>Es gibt keinen Befehl auszuführen</translation>
     </message>
@@ -10449,6 +10464,13 @@
         <source>Rename</source>
         <translation>Umbenennen</translation>
     </message>
+    <message numerus="yes">
+        <source>Review %n more lines…</source>
+        <translation>
+            <numerusform>%n weitere Zeile prüfen …</numerusform>
+            <numerusform>%n weitere Zeilen prüfen …</numerusform>
+        </translation>
+    </message>
     <message>
         <source>Run</source>
         <translation>Ausführen</translation>
@@ -10473,6 +10495,13 @@
         <translation>
             <numerusform>%n weitere anzeigen</numerusform>
             <numerusform>%n weitere anzeigen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n more lines</source>
+        <translation>
+            <numerusform>%n weitere Zeile anzeigen</numerusform>
+            <numerusform>%n weitere Zeilen anzeigen</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -10592,13 +10621,6 @@
     <message>
         <source>always allowed</source>
         <translation>immer erlaubt</translation>
-    </message>
-    <message numerus="yes">
-        <source>and %n files more</source>
-        <translation>
-            <numerusform>und %n weitere Datei</numerusform>
-            <numerusform>und %n weitere Dateien</numerusform>
-        </translation>
     </message>
     <message>
         <source>at the provider</source>

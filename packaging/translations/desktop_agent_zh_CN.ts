@@ -663,10 +663,6 @@
         <translation>拒绝时给代理的消息</translation>
     </message>
     <message>
-        <source>Only a visible change can be allowed</source>
-        <translation>只能允许可见的更改</translation>
-    </message>
-    <message>
         <source>The rule is not valid yet. Correct it, or allow only once</source>
         <translation>尚无有效规则。请更正一条规则，或仅允许一次</translation>
     </message>
@@ -1041,6 +1037,21 @@
     <message>
         <source>Reason for the agent (optional)</source>
         <translation>给代理的原因（可选）</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeField</name>
+    <message>
+        <source>It cannot be allowed here.</source>
+        <translation>无法在此处允许。</translation>
+    </message>
+    <message>
+        <source>The change could not be shown</source>
+        <translation>无法显示该更改</translation>
+    </message>
+    <message>
+        <source>What would change</source>
+        <translation>将更改的内容</translation>
     </message>
 </context>
 <context>
@@ -6606,6 +6617,10 @@
         <translation>正在检查您的命令…</translation>
     </message>
     <message>
+        <source>Only a visible change can be allowed</source>
+        <translation>只能允许可见的更改</translation>
+    </message>
+    <message>
         <source>There is no command to run</source>
         <translation>没有可运行的命令</translation>
     </message>
@@ -10394,6 +10409,12 @@
         <source>Rename</source>
         <translation>重命名</translation>
     </message>
+    <message numerus="yes">
+        <source>Review %n more lines…</source>
+        <translation>
+            <numerusform>审阅其余 %n 行…</numerusform>
+        </translation>
+    </message>
     <message>
         <source>Run</source>
         <translation>运行</translation>
@@ -10416,6 +10437,12 @@
         <source>Show %n more</source>
         <translation>
             <numerusform>再显示 %n 项</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n more lines</source>
+        <translation>
+            <numerusform>再显示 %n 行</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -10533,12 +10560,6 @@
     <message>
         <source>always allowed</source>
         <translation>始终允许</translation>
-    </message>
-    <message numerus="yes">
-        <source>and %n files more</source>
-        <translation>
-            <numerusform>及另外 %n 个文件</numerusform>
-        </translation>
     </message>
     <message>
         <source>at the provider</source>

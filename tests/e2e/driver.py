@@ -20,6 +20,7 @@ from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.window.actions import Actions
@@ -174,7 +175,8 @@ class Driver:
 
         def listening() -> ApprovalCard | None:
             cards = self.window.main_window.findChildren(ApprovalCard)
-            return next((card for card in cards if card.is_listening and card.request.call_id != before), None)
+            others = (card for card in cards if card.is_listening and card.request.call_id != before)
+            return next((card for card in others if all(map(_is_loaded, card.findChildren(ChangeField)))), None)
 
         return await self.until(listening, "a question takes answers")
 
@@ -282,3 +284,7 @@ def drive(
             app.removeTranslator(translator)
             translator.deleteLater()
         app.processEvents()
+
+
+def _is_loaded(field: ChangeField) -> bool:
+    return field.is_whole or not field.more.isHidden()

@@ -330,14 +330,13 @@ class ApprovalDialog(QDialog):
         self.accept()
 
     def _obstacle(self) -> str:
-        if self._preview and not self._preview.is_loaded:
-            return self.tr("Only a visible change can be allowed")
         if obstacle := self._question.obstacle:
             return obstacle
         lacks_rule = self._scope.makes_rules and not self._scope.patterns()
         return self.tr("The rule is not valid yet. Correct it, or allow only once") if lacks_rule else ""
 
     def _update_answers(self) -> None:
+        self._question.are_changes_shown = self._preview is None or self._preview.is_loaded
         self._scope.allow_only_once(is_only_once=self._question.edited is not None)
         self._show_yes(self._scope.patterns())
         obstacle, is_refusal = self._obstacle(), self._question.is_refused

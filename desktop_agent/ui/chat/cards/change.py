@@ -40,7 +40,7 @@ _AROUND = 2
 """Unchanged lines before the first and after the last change: enough to see where it is."""
 _MAX_LINE = 300
 
-Tone = Literal["", "added", "removed", "gap"]
+Tone = Literal["", "added", "removed", "gap", "file"]
 
 
 class DiffLine(NamedTuple):
@@ -63,8 +63,8 @@ class DiffExcerpt(NamedTuple):
     """A text that is shown after the lines, or in their place if there are none."""
 
 
-def excerpt_of(diff: FileDiff) -> DiffExcerpt:
-    """Return the first changed lines of `diff`, with some around them."""
+def excerpt_of(diff: FileDiff, most: int = SHOWN_LINES, *, is_exact: bool = False) -> DiffExcerpt:
+    """Return the first changed lines of `diff`, with some around them; `is_exact`: with every character they have."""
     rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []
@@ -75,9 +75,9 @@ def excerpt_of(diff: FileDiff) -> DiffExcerpt:
             is_gap = bool(lines)
             leading.clear()
             continue
-        if len(lines) >= SHOWN_LINES:
+        if len(lines) >= most:
             break
-        line = _diff_line(diff, row)
+        line = _diff_line(diff, row, is_exact=is_exact)
         if not lines and not line.tone:
             leading = [*leading, line][-_AROUND:]
             continue
@@ -86,7 +86,7 @@ def excerpt_of(diff: FileDiff) -> DiffExcerpt:
             is_gap = False
         lines += [*leading, line]
         leading.clear()
-    del lines[SHOWN_LINES:]
+    del lines[most:]
     while lines and not _ends_well(lines):
         lines.pop()
     shown = sum(line.tone in ("added", "removed") for line in lines)
@@ -99,7 +99,7 @@ def _ends_well(lines: list[DiffLine]) -> bool:
     return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
 
 
-def _diff_line(diff: FileDiff, row: DiffRow) -> DiffLine:
+def _diff_line(diff: FileDiff, row: DiffRow, *, is_exact: bool) -> DiffLine:
     match row.kind:
         case "removed":
             tone, number, lines, others = "removed", row.old, diff.old_lines, diff.new_lines
@@ -108,16 +108,13 @@ def _diff_line(diff: FileDiff, row: DiffRow) -> DiffLine:
         case _:
             tone, number, lines, others = "", row.new, diff.new_lines, ()
     assert number is not None
-    text = _shown_text(lines[number])
-    if not tone or row.peer is None:
-        return DiffLine(tone, number + 1, text)
-    other = _shown_text(others[row.peer])
-    words = changed_words(text, other).old
-    return DiffLine(tone, number + 1, text, words)
-
-
-def _shown_text(line: str) -> str:
-    return one_line(without_ending(line), _MAX_LINE)
+    other = others[row.peer] if tone and row.peer is not None else ""
+    texts = [without_ending(line) for line in (lines[number], other)]
+    if not is_exact:
+        texts = [one_line(text, _MAX_LINE) for text in texts]
+    elif texts[0] == texts[1]:  # they differ in their endings
+        return DiffLine(tone, number + 1, lines[number].removesuffix("\n"))
+    return DiffLine(tone, number + 1, texts[0], changed_words(*texts).old if other else ())
 
 
 _LANGUAGES = frozenset(
@@ -156,7 +153,7 @@ def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMar
 
 
 _MOST_FILES = 50
-_SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}
+SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " ", "file": ""}
 _NUMBER_SIZE = 0.92
 _NAME_OF_FILE = DiffLine("", 0, "")
 
@@ -291,7 +288,7 @@ def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
 
 def _write_line(writer: ContentWriter, line: DiffLine, colours: Sequence[TextMark]) -> None:
     role = f"{line.tone}_text" if line.tone in ("added", "removed") else ""
-    writer.add(_SIGNS[line.tone], Tint(role, is_spaced=True))
+    writer.add(SIGNS[line.tone], Tint(role, is_spaced=True))
     start = writer.at
     for mark in colours:
         writer.mark(mark._replace(start=start + mark.start))

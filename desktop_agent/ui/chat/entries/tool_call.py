@@ -84,7 +84,9 @@ class ToolWidget(LinkedEntry):
             self._drop_question()
             from desktop_agent.ui.chat.question.approval import question_card  # with the first question
 
-            self._question = question_card(entry.approval, self.row.drafts, self.styles, self.entry_actions, self)
+            self._question = question_card(
+                entry.approval, self.row.drafts, self.styles, self.entry_actions, self, self._loader
+            )
             self._question.resized.connect(self.resized)
         if entry.judged is not None:
             self._question.show_judgement(entry.judged)

@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
-from desktop_agent.ui.chat.question.request_card import CardField, card_notes, shown_lines
+from desktop_agent.ui.chat.question.request_card import FLAT_PADDING, CardField, ChangeField, card_notes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -35,9 +36,6 @@ COMMAND = "command"
 _MOST_CHANGE_LINES = 14
 """How many lines the field for a tool's definition or its changes shows at most; longer texts scroll."""
 
-_FLAT_PADDING = 9
-"""Padding of a frameless button, so that its words align with the fields."""
-
 
 def _causes(request: ApprovalRequest) -> tuple[str, ...]:
     """Return the parts of the command that made it a question."""
@@ -50,8 +48,8 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 class ApprovalCard(QuestionCard):
     """Asks about a call. The `drafts` that it writes to are kept when the card is deleted.
 
-    The user must have seen its fields in full: the command or the call, details, changes of a tool. Only the server's
-    description of a tool that was never allowed can stay folded.
+    The user must have seen its fields in full: the command or the call, details, changes of files or of a tool. Only
+    the server's description of a tool that was never allowed can stay folded.
     """
 
     def __init__(
@@ -61,6 +59,7 @@ class ApprovalCard(QuestionCard):
         styles: TextStyles,
         actions: EntryActions,
         parent: QWidget,
+        loader: CardLoader | None = None,
     ) -> None:
         super().__init__(request, styles, actions, parent)
         self._drafts = drafts
@@ -89,6 +88,12 @@ class ApprovalCard(QuestionCard):
             change = CardField(request.tool_change.diff, styles, self, self.tr("What changed"))
             change.most_lines = _MOST_CHANGE_LINES
             self._others.append(change)
+        self._change: ChangeField | None = None
+        if request.changes:
+            review = partial(actions.approval_opened.emit, request.call_id)
+            self._change = ChangeField(request.changes, loader, styles, review, self)
+            self._change.shown.connect(self._on_change_shown)
+        question.are_changes_shown = not request.changes
         self._definition: CardField | None = None
         """The server's description of the tool. The field is made when the user wants to see it."""
         self._unfold = make_button(
@@ -153,11 +158,11 @@ class ApprovalCard(QuestionCard):
             height = self._command.place(PADDING, y, width, reserved=edit.width() + Space.S)
             self.edit.setGeometry(PADDING + width - edit.width() - 5, y + 5, edit.width(), edit.height())
             y += height + Space.S
-        for field in self._others:
+        for field in (self._change, *self._others) if self._change is not None else self._others:
             y += field.place(PADDING, y, width) + Space.S
         if not self._unfold.isHidden():
             size = self._unfold.sizeHint()
-            self._unfold.setGeometry(PADDING - _FLAT_PADDING, y, min(width, size.width()), size.height())
+            self._unfold.setGeometry(PADDING - FLAT_PADDING, y, min(width, size.width()), size.height())
             y += size.height() + Space.XS
         if self._definition is not None and not self._definition.isHidden():
             y += self._definition.place(PADDING, y, width) + Space.S
@@ -234,6 +239,13 @@ class ApprovalCard(QuestionCard):
 
     # -- answers --
 
+    def _on_change_shown(self) -> None:
+        assert self._change is not None
+        self.question.are_changes_shown = self._change.is_whole
+        self._update_answers()
+        if self._width:
+            self.fit()
+
     def _update_answers(self) -> None:
         obstacle, is_refused = self.question.obstacle, self.question.is_refused
         self._answers.show_obstacle(obstacle, is_refused=is_refused, is_edited=self.question.edited is not None)
@@ -259,10 +271,15 @@ class ApprovalCard(QuestionCard):
 
 
 def question_card(
-    request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, actions: EntryActions, parent: QWidget
+    request: ApprovalRequest,
+    drafts: dict[str, str],
+    styles: TextStyles,
+    actions: EntryActions,
+    parent: QWidget,
+    loader: CardLoader | None,
 ) -> QuestionCard:
     if request.question is None:
-        return ApprovalCard(request, drafts, styles, actions, parent)
+        return ApprovalCard(request, drafts, styles, actions, parent, loader)
     if request.question.sampling is not None:
         return SamplingCard(request, request.question.sampling, styles, actions, parent)
     return ServerQuestionCard(request, request.question, drafts, styles, actions, parent)

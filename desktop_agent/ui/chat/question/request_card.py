@@ -4,15 +4,21 @@ A `RequestCard` is a card on which a server asks something. As with the question
 accident: see `approval`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, Protocol
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QTextCharFormat
+from PySide6.QtWidgets import QPushButton, QTextEdit, QWidget
+from shiboken6 import isValid
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.net import net_of_call
-from desktop_agent.core.protocol.model import ApprovalRequest, Denied
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied, FileChange
 from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.cards.change import SIGNS, DiffLine, excerpt_of
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, in_thread
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
@@ -26,7 +32,8 @@ from desktop_agent.ui.widgets.answer_buttons import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.visible_text import visible
+from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
+from desktop_agent.ui.wording.visible_text import utf16_length, visible
 
 _FRAME = 14
 """Height of border and padding together."""
@@ -62,7 +69,160 @@ class CardField(ExactField):
         return height
 
 
-_SHOWN_FILES = 6
+_FOLDED, _WHOLE = (30, 4_000), (400, 20_000)
+"""The most lines and characters of a change that the card shows at first, and at all."""
+FLAT_PADDING = 9
+"""Padding of a frameless button, so that its words align with the fields."""
+
+
+class ChangeField(CardField):
+    """What an edit would change, line by line. Long changes are folded, and the longest left to the dialog."""
+
+    shown = Signal()  # more of the change than before
+
+    def __init__(
+        self,
+        changes: Sequence[FileChange],
+        loader: CardLoader | None,
+        styles: TextStyles,
+        review: Callable[[], None],
+        parent: QWidget,
+    ) -> None:
+        self._lines: Sequence[DiffLine] = ()
+        super().__init__("", styles, parent, QCoreApplication.translate("ChangeField", "What would change"))
+        self.fold.stay_away()
+        self.most_lines = _WHOLE[1]
+        self.is_whole = False
+        """Whether every changed line is shown."""
+        self._review = review
+        self._rest: Sequence[DiffLine] = ()
+        self.more = make_button(clicked=self._on_more, variant="flat", parent=parent, is_compact=True)
+        self.more.hide()
+        changes = net_of_call(changes)
+        self._show_lines([_heading(change) for change in changes[: _FOLDED[0]]])
+        if loader is not None:
+            loader.spawn(self._load(changes, loader.source))
+
+    def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
+        height = super().place(x, y, width, reserved=reserved)
+        if not self.more.isHidden():
+            size = self.more.sizeHint()
+            self.more.setGeometry(x - FLAT_PADDING, y + height + 2, min(width, size.width()), size.height())
+            height += size.height() + 2
+        return height
+
+    async def _load(self, changes: Sequence[FileChange], source: CardSource) -> None:
+        try:
+            lines, hidden = await _compared(changes, source)
+        except Exception as error:
+            if isValid(self):
+                words = self.tr("The change could not be shown"), self.tr("It cannot be allowed here.")
+                if isinstance(error, AgentError):
+                    words = core_words(error.title), core_words(error.hint)
+                self._show_lines([*self._lines, *(DiffLine("gap", 0, said) for said in words if said)])
+                self.shown.emit()
+            if isinstance(error, AgentError):
+                return
+            raise
+        if isValid(self):
+            self._show_loaded(lines, hidden)
+
+    def _show_loaded(self, lines: Sequence[DiffLine], hidden: int) -> None:
+        whole, folded = _fitting(lines, *_WHOLE), _fitting(lines, *_FOLDED)
+        hidden += len(lines) - whole
+        self._rest = () if hidden else lines[folded:]
+        self.is_whole = not hidden and not self._rest
+        self._show_lines(lines[:folded])
+        if hidden:
+            count = len(lines) - folded + hidden
+            words = entry_words.counted(count, "Review %n more line…", "Review %n more lines…")
+        else:
+            words = entry_words.counted(len(self._rest), "Show %n more line", "Show %n more lines")
+        self.more.setText(words)
+        self.more.setAccessibleName(words)
+        self.more.setVisible(not self.is_whole)
+        self.shown.emit()
+
+    def _on_more(self) -> None:
+        if not self._rest:
+            self._review()
+            return
+        self.setFocus()  # not on to what would then be the next button
+        self.more.hide()
+        self._show_lines([*self._lines, *self._rest])
+        self._rest, self.is_whole = (), True
+        self.shown.emit()
+
+    def _show_lines(self, lines: Sequence[DiffLine]) -> None:
+        self._lines = lines
+        shown = (line.text if line.tone == "file" else f"{SIGNS[line.tone]} {line.text}" for line in lines)
+        self.set_text("\n".join(shown))
+
+    # -- painting --
+
+    def setExtraSelections(self, selections: Sequence[QTextEdit.ExtraSelection]) -> None:
+        super().setExtraSelections([*self._marks(), *selections])
+
+    def _marks(self) -> list[QTextEdit.ExtraSelection]:
+        """Return what is quiet, and the changed words, in lines without stand-ins."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        document = self.document()
+        for at, line in enumerate(self._lines):
+            block, look = document.findBlockByNumber(at), QTextCharFormat()
+            start = block.position()
+            if line.tone in ("gap", "file"):
+                look.setForeground(self._theme.colour("muted"))
+                marks.append(mark_of(cursor_over(document, start, start + block.length() - 1), look))
+            elif line.words and block.text()[2:] == line.text:
+                look.setBackground(self._theme.colour(f"{line.tone}_word"))
+                for words in line.words:
+                    first, last = (start + 2 + utf16_length(line.text[:end]) for end in words)
+                    marks.append(mark_of(cursor_over(document, first, last), look))
+        return marks
+
+    def paintEvent(self, e: QPaintEvent) -> None:
+        with QPainter(self.viewport()) as painter:
+            block, offset = self.firstVisibleBlock(), self.contentOffset()
+            while block.isValid() and block.blockNumber() < len(self._lines):
+                tone = self._lines[block.blockNumber()].tone
+                if tone in ("added", "removed"):
+                    area = self.blockBoundingGeometry(block).translated(offset)
+                    area = QRectF(0, area.top(), self.viewport().width(), area.height())
+                    painter.fillRect(area, self._theme.colour(f"{tone}_line"))
+                block = block.next()
+        super().paintEvent(e)
+
+
+async def _compared(changes: Sequence[FileChange], source: CardSource) -> tuple[list[DiffLine], int]:
+    """Return the lines to show, and how many changed lines there are beyond them."""
+    lines: list[DiffLine] = []
+    hidden = 0
+    for change in changes:
+        room = _WHOLE[0] - len(lines)
+        if room <= 0:
+            hidden += max(1, change.added + change.removed)
+            continue
+        diff = await source.change_diff(change)
+        excerpt = await in_thread(partial(excerpt_of, diff, room, is_exact=True))
+        notes = [DiffLine("gap", 0, excerpt.note)] if excerpt.note else []
+        lines += [_heading(change), *notes, *excerpt.lines]
+        hidden += excerpt.hidden
+    return lines, hidden
+
+
+def _heading(change: FileChange) -> DiffLine:
+    name = f"{change.moved_from} → {change.path}" if change.moved_from else change.path
+    counts = f"  +{change.added} {entry_words.MINUS}{change.removed}"
+    return DiffLine("file", 0, visible(name).replace("\n", "␊") + counts)
+
+
+def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
+    """Return how many of the lines are not too much to show."""
+    for at, line in enumerate(lines[:most]):
+        most_chars -= len(line.text)
+        if most_chars < 0:
+            return at
+    return min(len(lines), most)
 
 
 def card_notes(
@@ -76,8 +236,7 @@ def card_notes(
     notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
     for at, text in enumerate(request.safety):
         notes.append((shown_lines(f"⚠ {text}" if at else text), "warning_text" if at else "muted"))
-    files = [Paragraph(_file_list(request), styles, parent, font=styles.code)] if request.changes else []
-    paragraphs = [*files, *(Paragraph(text, styles, parent, role=role, font=styles.body) for text, role in notes)]
+    paragraphs = [Paragraph(text, styles, parent, role=role, font=styles.body) for text, role in notes]
     for paragraph in paragraphs:
         paragraph.show()
     return paragraphs, " ".join(filter(None, (core_words(request.reason), *risks, confinement, *request.safety)))
@@ -86,22 +245,6 @@ def card_notes(
 def shown_lines(text: str) -> str:
     """Return `text` with invisible characters named, ready for a paragraph."""
     return visible(text).replace("\n", LINE_BREAK)
-
-
-def _file_list(request: ApprovalRequest) -> str:
-    changes = net_of_call(request.changes)
-    names = [
-        visible(f"{change.moved_from} → {change.path}" if change.moved_from else change.path).replace("\n", "␊")
-        for change in changes
-    ]
-    lines = [
-        f"{name}  +{change.added} {entry_words.MINUS}{change.removed}"
-        for name, change in zip(names[:_SHOWN_FILES], changes, strict=False)
-    ]
-    if len(changes) > _SHOWN_FILES:
-        more = len(changes) - _SHOWN_FILES
-        lines.append(entry_words.counted(more, "and %n file more", "and %n files more"))
-    return LINE_BREAK.join(lines)
 
 
 class CardPart(Protocol):

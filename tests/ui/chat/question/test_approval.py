@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.events import ApprovalRequested, ApprovalResolved
 from desktop_agent.core.protocol.model import (
     Allowed,
@@ -22,8 +24,10 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.question_head import request_summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.exact_field import FoldBar
 from tests.ui.approvals.stage import JUDGED, judged, marks_in
+from tests.ui.chat.cards.loads import Loads
 from tests.ui.chat.stage import Stage, answer, call, change, click, long_text, question, record, type_text
 
 
@@ -371,9 +375,8 @@ class TestWhatItShows:
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
-        names = names_on(card(stage))
-        assert "Change src/app.py?" in names
-        assert "src/app.py  +3 −2\u2028b.py  +3 −2" in names
+        assert "Change src/app.py?" in names_on(card(stage))
+        assert command_field(stage).toPlainText() == f"src/app.py  +3 {MINUS}2\nb.py  +3 {MINUS}2"
 
     @pytest.mark.parametrize("width", [360, 430, 636])
     def test_nothing_is_cut_at_any_width(self, stage: Stage, width: int) -> None:
@@ -493,8 +496,7 @@ def test_a_file_that_would_be_renamed_is_listed_once_with_both_paths(stage: Stag
     departure = replace(change("old.py", 0, 7), id="1.2", kind="deleted", before=image, moved_to="new.py")
     request = replace(question(None), changes=(arrival, departure))
     ask(stage, request)
-    names = names_on(card(stage))
-    assert f"old.py → new.py  +0 {MINUS}0" in names
+    assert command_field(stage).toPlainText() == f"old.py → new.py  +0 {MINUS}0"
     assert "1 file · +0 −0" in request_summary(request)
 
 
@@ -512,3 +514,74 @@ def test_a_call_that_is_too_long_to_be_shown_whole_can_only_be_denied_and_says_s
     assert answers == []
     press_deny(stage)
     assert answers == [("c1", Denied(message=""))]
+
+
+class TestTheChangeOfAnEdit:
+    """One click allows an edit whose whole change is on the card; one more where it has to be unfolded first."""
+
+    def ask_about(
+        self, theme: Theme, qtbot: QtBot, *versions: tuple[str, bytes | None, bytes | None], loads: Loads | None = None
+    ) -> tuple[Stage, Loads, list[tuple[object, ...]]]:
+        loads = loads or Loads()
+        stage = Stage(theme, qtbot, height=900, loader=loads.loader)
+        changes = tuple(loads.change(f"c{at}", *version) for at, version in enumerate(versions))
+        request = replace(question(), command=None, tool="edit_file", title="Change app.py?", changes=changes)
+        return stage, loads, ask_ready(stage, request)
+
+    def shown(self, stage: Stage) -> str:
+        return command_field(stage).toPlainText()
+
+    def test_it_is_shown_before_one_click_allows_it(self, theme: Theme, qtbot: QtBot) -> None:
+        stage, loads, answers = self.ask_about(theme, qtbot, ("app.py", b"a\nb\n", b"a\nc\n"))
+        press_allow(stage)
+        assert answers == []
+        assert stage.button("Allow once").toolTip() == "Only a visible change can be allowed"
+        loads.finish()
+        assert self.shown(stage) == f"app.py  +1 {MINUS}1\n  a\n- b\n+ c"
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed(scope="once"))]
+
+    def test_a_long_one_takes_one_more_click(self, theme: Theme, qtbot: QtBot) -> None:
+        after = b"".join(b"line %d\n" % number for number in range(100))
+        stage, loads, answers = self.ask_about(theme, qtbot, ("app.py", None, after))
+        loads.finish()
+        click(stage.button("Allow once"))
+        press_allow(stage)
+        assert answers == []
+        click(stage.button("Show 71 more lines"))
+        assert "+ line 99" in self.shown(stage)
+        assert QApplication.focusWidget() is command_field(stage)
+        assert not [text for text in stage.buttons() if text.startswith("Show")]
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed(scope="once"))]
+
+    def test_the_longest_is_left_to_the_dialog(self, theme: Theme, qtbot: QtBot) -> None:
+        after = b"".join(b"line %d\n" % number for number in range(5_000))
+        stage, loads, answers = self.ask_about(theme, qtbot, ("app.py", None, after))
+        loads.finish()
+        opened = record(stage.view.entry_actions.approval_opened)
+        click(stage.button("Review 4"))
+        assert opened == [("c1",)]
+        assert len(self.shown(stage).splitlines()) == 30
+        press_allow(stage)
+        assert answers == []
+
+    def test_all_files_are_shown_and_characters_that_hide_are_named(self, theme: Theme, qtbot: QtBot) -> None:
+        versions = ("a.py", b"x\n", b"x\r\n"), ("b.bin", b"\0", b"\0\0"), ("c.py", None, "a\u202eb\n".encode())
+        stage, loads, _ = self.ask_about(theme, qtbot, *versions)
+        loads.finish()
+        shown = self.shown(stage)
+        for text in ("a.py  ", "only line endings changed", "b.bin  ", "Binary file", "c.py  ", "U+202E"):
+            assert text in shown
+        assert "\u202e" not in shown
+
+    def test_one_that_cannot_be_read_says_so_and_can_only_be_denied(self, theme: Theme, qtbot: QtBot) -> None:
+        loads = Loads()
+        loads.error = AgentError("Its content is missing.", hint="Deny it.")
+        stage, loads, answers = self.ask_about(theme, qtbot, ("app.py", b"a\n", b"b\n"), loads=loads)
+        loads.finish()
+        assert "Its content is missing.\n  Deny it." in self.shown(stage)
+        press_allow(stage)
+        assert answers == []
+        press_deny(stage)
+        assert answers == [("c1", Denied())]
