@@ -10,6 +10,7 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.paths import legible_name
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.environment import child_environment
@@ -74,7 +75,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
         return FolderPaths()
     finally:
         await processes.aclose()
-    return await asyncio.to_thread(FolderPaths, listing.paths)
+    return await asyncio.to_thread(FolderPaths, [legible_name(path) for path in listing.paths])
 
 
 class ShownFolder(Controller):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from desktop_agent.core.base.paths import quoted_name
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
@@ -24,8 +25,6 @@ Contents = Callable[[FileImage | None], bytes | None]
 
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
-_ESCAPES["\r"] = "\\r"
 _SPECIAL = {"fifo": "named pipe", "socket": "socket"}
 
 
@@ -96,17 +95,17 @@ def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
 def _left_out(change: FileChange) -> Iterator[str]:
     before, after = change.before, change.after
     if before and before.kind in _SPECIAL:
-        yield f"the {_SPECIAL[before.kind]} {_quoted(change.moved_from or change.path)}, which is gone or different"
+        yield f"the {_SPECIAL[before.kind]} {quoted_name(change.moved_from or change.path)}, which is gone or different"
     if after and after.kind in _SPECIAL:
-        yield f"the {_SPECIAL[after.kind]} {_quoted(change.path)}, which is new or different"
+        yield f"the {_SPECIAL[after.kind]} {quoted_name(change.path)}, which is new or different"
     if before and before.kind == "folder" and not (after and after.kind == "folder"):
-        yield f"the folder {_quoted(change.moved_from or change.path)}, which is gone"
+        yield f"the folder {quoted_name(change.moved_from or change.path)}, which is gone"
     if after and after.kind == "folder" and not (before and before.kind == "folder"):
-        yield f"the folder {_quoted(change.path)}, which is new"
+        yield f"the folder {quoted_name(change.path)}, which is new"
     if before and after and before.kind == after.kind and before.mode != after.mode:
         is_folder = before.kind == "folder"
         if is_folder or (before.kind == "file" and _git_mode(before) == _git_mode(after)):
-            yield f"mode {before.mode:o} → {after.mode:o} of {_quoted(change.path)}"
+            yield f"mode {before.mode:o} → {after.mode:o} of {quoted_name(change.path)}"
 
 
 def _steps(file: PatchFile) -> Iterator[_Step]:
@@ -131,11 +130,11 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
     old_content, new_content = old.content if old else None, new.content if new else None
     edits = _edits(old, new)
     old_path, new_path = old.path if old else new.path if new else "", new.path if new else old.path if old else ""
-    yield f"diff --git {_quoted(f'a/{old_path}')} {_quoted(f'b/{new_path}')}\n".encode()
+    yield f"diff --git {quoted_name(f'a/{old_path}')} {quoted_name(f'b/{new_path}')}\n".encode()
     yield from _mode_lines(old, new)
     if old and new and old.path != new.path:
         yield f"similarity index {_similarity(old.content, new.content, edits)}%\n".encode()
-        yield f"rename from {_quoted(old.path)}\nrename to {_quoted(new.path)}\n".encode()
+        yield f"rename from {quoted_name(old.path)}\nrename to {quoted_name(new.path)}\n".encode()
     if old_content == new_content:
         return
     same_mode = f" {old.mode:o}" if old and new and old.mode == new.mode else ""
@@ -143,8 +142,8 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
     if edits is None:
         yield from binary_section(old_content, new_content)
     elif edits:
-        yield f"--- {_in_header(_quoted(f'a/{old.path}')) if old else '/dev/null'}\n".encode()
-        yield f"+++ {_in_header(_quoted(f'b/{new.path}')) if new else '/dev/null'}\n".encode()
+        yield f"--- {_in_header(quoted_name(f'a/{old.path}')) if old else '/dev/null'}\n".encode()
+        yield f"+++ {_in_header(quoted_name(f'b/{new.path}')) if new else '/dev/null'}\n".encode()
         yield from _hunk_lines(old_content or b"", new_content or b"", edits)
 
 
@@ -215,18 +214,6 @@ def _git_mode(image: FileImage) -> int:
     if image.kind == "symlink":
         return 0o120000
     return 0o100755 if image.mode & stat.S_IXUSR else 0o100644
-
-
-def _quoted(name: str) -> str:
-    """Return the name as git writes it: in C quotes with quotes, backslashes, control characters or invalid UTF-8."""
-    escaped = "".join(_ESCAPES.get(char) or _octal(char) for char in name)
-    return name if escaped == name else f'"{escaped}"'
-
-
-def _octal(char: str) -> str:
-    if char >= " " and char != "\x7f" and not "\udc80" <= char <= "\udcff":
-        return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 def _in_header(name: str) -> str:

@@ -30,6 +30,7 @@ from desktop_agent.core.base.file_types import (
     file_type,
     inspect_picture,
 )
+from desktop_agent.core.base.paths import legible_name
 from desktop_agent.core.mentions.mention_grammar import Mention, PathMention
 from desktop_agent.core.mentions.symbol_search import search_symbols, written_symbol
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
@@ -264,7 +265,7 @@ def _listing_text(listing: FileListing) -> str:
         return "[No files, or only ignored ones.]"
     plus = "+" if listing.is_partial else ""
     end = [f"[{more:,}{plus} more files. list_files shows any part of them.]"] if more else []
-    return "\n".join([*shown, *end])
+    return "\n".join([*map(legible_name, shown), *end])
 
 
 def _too_large(size: int, picture: PictureInfo | None) -> UsageError:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.paths import real_path, unquoted_name
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
@@ -100,6 +100,8 @@ class Boundary:
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
     def _locate(self, text: str) -> Path:
+        is_spelled = text.startswith('"') and "\0" not in text and not os.path.lexists(self.root / text)
+        text = unquoted_name(text) if is_spelled else text  # as tools spell what is not UTF-8
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")
         if os.name != "nt" and not os.path.lexists(self.root / text.partition("/")[0]) and (why := self._misread(text)):

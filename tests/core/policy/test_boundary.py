@@ -72,6 +72,14 @@ def test_a_path_of_another_world_is_refused_with_what_to_write(
         assert caught.value.error_type == "validation"
 
 
+@pytest.mark.parametrize("path", ['".git/config"', r'".g\151t/x"', '"sub/../.git/x"'])
+def test_a_spelling_hides_nothing(root: Path, path: str) -> None:
+    with pytest.raises(ToolError, match="edit tools never write"):
+        Boundary(root).for_writing(path)
+    with pytest.raises(ToolError, match="NUL"):
+        Boundary(root).for_writing(r'"a\000b"')
+
+
 @pytest.mark.parametrize("name", ["~", "~$report.docx", "a\\b", "dev\\x2dlabel.swap", "$x", "50%", "a~", "nobody:x"])
 def test_a_name_that_somebody_did_give_is_a_name(root: Path, name: str) -> None:
     (root / name).write_text("x")

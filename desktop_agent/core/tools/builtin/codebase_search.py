@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.paths import is_unicode
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
@@ -127,7 +128,8 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             progress, stop = IndexProgress(), threading.Event()
 
             def work() -> None:
-                paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
+                shown = (path for path in listing.paths if not path.startswith(".") and "/." not in path)
+                paths = list(filter(is_unicode, shown))  # SQLite holds no others
                 disguised = context.secrets.behind(paths)
                 if disguised:
                     paths = [path for path in paths if path not in disguised]

@@ -147,7 +147,7 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
     paths: list[str] = []
 
     def collect(records: list[bytes]) -> bool:
-        found = b"\0".join(records).decode("utf-8", "replace").split("\0")
+        found = os.fsdecode(b"\0".join(records)).split("\0")
         paths.extend(filter(search.accepts, (path.removeprefix("./") for path in found if path)))
         return len(paths) < MOST_FILES
 
@@ -168,7 +168,7 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
 
     def collect(records: list[bytes]) -> bool:
         # Decoded at once: with a match in every file, each step here is taken a hundred thousand times.
-        for record in b"\n".join(records).decode("utf-8", "replace").split("\n"):
+        for record in os.fsdecode(b"\n".join(records)).split("\n"):
             name, mark, count = record.rpartition("\0")
             path = name.removeprefix("./")
             if mark and search.accepts(path):  # a name may have a newline; what is before it is no count

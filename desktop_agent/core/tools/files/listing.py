@@ -39,7 +39,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class FileListing(Struct, frozen=True):
-    """Sorted files, with `/`, relative to the folder that was listed."""
+    """Sorted files, with `/`, relative to the folder that was listed. Bytes that are not UTF-8 are surrogates."""
 
     paths: list[str]
     is_partial: bool = False
@@ -103,8 +103,7 @@ def missing(folder: Path, paths: list[str]) -> bool:
 
 def _present(folder: Path, paths: list[str]) -> list[str]:
     base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
-    # A name that is not UTF-8 is listed with replacement characters, by which it cannot be looked up.
-    return [path for path in paths if "\ufffd" in path or os.path.lexists(base + path)]
+    return [path for path in paths if os.path.lexists(base + path)]
 
 
 def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
@@ -175,7 +174,7 @@ async def _walked(folder: Path, name: str, context: SearchGround, depth: int | N
 
 
 def _decoded(found: list[bytes], others: list[str]) -> list[str]:
-    listed = b"\0".join(found).decode("utf-8", "replace").split("\0") if found else []
+    listed = os.fsdecode(b"\0".join(found)).split("\0") if found else []
     return sorted({*listed, *others} if others else listed)
 
 
@@ -215,7 +214,7 @@ def _known(answer: bytes) -> FileListing:
 
 
 def _plain(answer: bytes) -> list[str]:
-    paths = answer.decode("utf-8", "replace").split("\0")[:-1]
+    paths = os.fsdecode(answer).split("\0")[:-1]
     if any(name in answer for name in _SKIPPED_BYTES):
         return [path for path in paths if SKIPPED.isdisjoint(path.split("/"))]
     return paths

@@ -23,6 +23,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.paths import legible_name
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.child import ChildProcess
@@ -186,7 +187,7 @@ class GrepMatches(Struct):
         data: dict[str, Any] = event["data"]
         match event["type"]:
             case "begin":
-                path = _text(data["path"]).removeprefix("./")
+                path = _path(data["path"]).removeprefix("./")
                 self._current = self._files.setdefault(path, []) if self.accepts(path) else None
             case "match" | "context" as kind if self._current is not None:
                 lines = _lines_of(data, is_match=kind == "match")
@@ -209,7 +210,7 @@ class GrepMatches(Struct):
                 is_gap = has_context and before is not None and line.number > before.number + 1
                 new = ["--"] if is_gap else []
                 sign = ":" if line.is_match else "-"
-                new.append(f"{path}{sign}{line.number}{sign}{line.text}")
+                new.append(f"{legible_name(path)}{sign}{line.number}{sign}{line.text}")
                 size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
                 if size > max_bytes:
                     return LineSelection(shown, places)
@@ -255,6 +256,10 @@ def _shortened(line: str, around: int) -> str:
 def _text(value: dict[str, str]) -> str:
     """Return the text; what is not UTF-8 is base64-encoded."""
     return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+def _path(value: dict[str, str]) -> str:
+    return value["text"] if "text" in value else os.fsdecode(base64.b64decode(value["bytes"]))
 
 
 MOST_CARDS = 200

@@ -9,6 +9,8 @@ from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
+from desktop_agent.core.base.paths import legible_name
+
 LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
@@ -44,7 +46,7 @@ def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
     # Of names that differ in their ending alone, the one with the same ending goes first.
     alike = [name for stem in closest_names(missing.stem, stems) for name in sorted(stems[stem])]
     alike.sort(key=lambda name: Path(name).stem != missing.stem or Path(name).suffix != missing.suffix)
-    return tuple((folder / name).relative_to(root).as_posix() for name in alike[:LIMIT])
+    return tuple(legible_name((folder / name).relative_to(root).as_posix()) for name in alike[:LIMIT])
 
 
 def _words(name: str) -> list[str]:
@@ -78,7 +80,7 @@ def paths_named(name: str, root: Path) -> tuple[str, ...]:
                     folders.append(Path(entry.path))
             elif entry.name == name:
                 found.append(Path(entry.path).relative_to(root).as_posix())
-    return tuple(found[:LIMIT])
+    return tuple(map(legible_name, found[:LIMIT]))
 
 
 def same_words(wanted: str, text: str) -> int | None:

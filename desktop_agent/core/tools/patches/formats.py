@@ -18,6 +18,8 @@ from typing import Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.base.paths import QUOTED_NAME, unquoted_name
+
 Action = Literal["Add", "Update", "Delete"]
 
 
@@ -317,9 +319,6 @@ def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
 
 
 _NOWHERE = "/dev/null"
-_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abtnvfr])')
-_ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _STAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 
 
@@ -381,14 +380,14 @@ def _file_patch(
         action = "Add"
     elif new == _NOWHERE or "deleted file mode" in named:
         action = "Delete"
-    paths, others = _paths(old, new, git_paths) if source is None or target is None else ((_unquoted(target),), ())
+    paths, others = _paths(old, new, git_paths) if source is None or target is None else ((unquoted_name(target),), ())
     return FilePatch(
         action=action,
         paths=paths,
         other_paths=others,
         line=line,
         hunks=hunks,
-        source_path=None if source is None else _unquoted(source),
+        source_path=None if source is None else unquoted_name(source),
         is_copy="copy from" in named,
         is_executable=None if mode is None else int(mode, 8) & 0o111 != 0,
     )
@@ -443,10 +442,10 @@ def _common_tail(old: str, new: str) -> str:
 
 def _git_paths(text: str) -> tuple[str, str] | None:
     """Split a `diff --git` line into its two names, which are equal except for their prefixes; None if they are not."""
-    if text.startswith('"') and (first := _QUOTED.match(text)):
-        return _unquoted(first[0]), _unquoted(text[first.end() :].strip())
+    if text.startswith('"') and (first := QUOTED_NAME.match(text)):
+        return unquoted_name(first[0]), unquoted_name(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):
-        return text[: last.start()], _unquoted(last[1])
+        return text[: last.start()], unquoted_name(last[1])
     pairs = [(text[: at.start()], text[at.end() :]) for at in re.finditer(" ", text)]
     same = [(old, new) for old, new in pairs if old == new or _tail_is_all(old, new)]
     return same[0] if len(same) == 1 else None
@@ -457,17 +456,6 @@ def _tail_is_all(old: str, new: str) -> bool:
 
 
 def _name(text: str) -> str:
-    if quoted := _QUOTED.match(text):
-        return _unquoted(quoted[0])
+    if quoted := QUOTED_NAME.match(text):
+        return unquoted_name(quoted[0])
     return _STAMP.sub("", text).rstrip()
-
-
-def _unquoted(text: str) -> str:
-    quoted = _QUOTED.fullmatch(text.strip())
-    if quoted is None:
-        return text
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        return bytes([_ESCAPED[match[1]] if match[1] in _ESCAPED else int(match[1], 8) & 0xFF])
-
-    return _ESCAPE.sub(plain, quoted[1].encode()).decode("utf-8", "surrogateescape")

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_agent.core.base.paths import quoted_name, unquoted_name
+from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
+from desktop_agent.core.tools.builtin.create_file import CreateFile
+from desktop_agent.core.tools.builtin.delete_file import DeleteFile
+from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.list_files import ListFiles
+from desktop_agent.core.tools.builtin.read_file import ReadFile
+from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
 from tests.core.tools.conftest import Workspace
@@ -131,7 +138,7 @@ async def test_a_file_whose_name_is_no_unicode_is_listed(repository: Workspace, 
     (repository.root / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     if is_tracked:
         git(repository, "add", ".")
-    assert "caf\ufffd.txt" in await listed(repository)
+    assert "caf\udce9.txt" in await listed(repository)
 
 
 async def test_a_broken_repository_is_listed_without_git(repository: Workspace) -> None:
@@ -176,3 +183,43 @@ def test_filtering_many_paths_is_matching_each(pattern: str, paths: list[str]) -
     except ValueError:
         return
     assert glob.filter(paths) == [path for path in paths if glob.matches(path)]
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+async def test_a_name_that_is_not_utf8_has_one_spelling_which_every_tool_gives_and_takes(
+    repository: Workspace, *, is_tracked: bool
+) -> None:
+    folder = repository.root / os.fsdecode(b"d\xf0")
+    folder.mkdir()
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("needle\n")
+    if is_tracked:
+        git(repository, "add", ".")
+    spelled = r'"d\360/caf\351.txt"'
+    assert spelled in await repository.answer(GlobFileSearch(), glob_pattern="*.txt")
+    assert spelled in (await repository.answer(ListFiles(), recursive=True, include_dirs=False))["entries"]
+    assert await repository.answer(Grep(), pattern="needle") == [f"{spelled}:1:needle"]
+    assert await repository.answer(Grep(), pattern="needle", output_mode="count") == {spelled: 1}
+    assert await repository.answer(Grep(), pattern="needle", path=r'"d\360"', output_mode="files_with_matches") == [
+        spelled
+    ]
+    assert (await repository.call(ReadFile(), path=spelled)).content == "needle\n"
+    assert repository.apply(EditFile(), path=spelled, old_str="needle", new_str="pin")["path"] == spelled
+    repository.apply(ApplyPatch(), patch=f"*** Update File: {spelled}\n-pin\n+nail\n")
+    repository.apply(
+        ApplyPatch(), patch='--- "a/d\\360/caf\\351.txt"\n+++ "b/d\\360/caf\\351.txt"\n@@ -1 +1 @@\n-nail\n+pin\n'
+    )
+    assert (folder / os.fsdecode(b"caf\xe9.txt")).read_text() == "pin\n"
+    assert spelled in str(repository.refused(EditFile(), path=r'"d\360/caf\352.txt"', old_str="a", new_str="b"))
+    repository.apply(CreateFile(), path=r'"d\360/n\374.txt"', content="new")
+    repository.apply(RenameFile(), source_path=r'"d\360/n\374.txt"', dest_path=r'"d\360/m\374.txt"')
+    assert (folder / os.fsdecode(b"m\xfc.txt")).read_text() == "new"
+    repository.apply(DeleteFile(), path=r'"d\360/m\374.txt"')
+    assert not (folder / os.fsdecode(b"m\xfc.txt")).exists()
+
+
+@given(st.binary(min_size=1, max_size=12))
+def test_the_spelling_of_a_name_is_reversible(name: bytes) -> None:
+    text = name.decode("utf-8", "surrogateescape")
+    if not text.startswith('"') and text.strip() == text:
+        assert unquoted_name(quoted_name(text)) == text
+    quoted_name(text).encode()
