@@ -43,6 +43,8 @@ from desktop_agent.core.providers.wire_format import (
     MessageReader,
     NumberedParts,
     count_in,
+    error_in,
+    event_type,
     kept_payload,
     message_id_in,
     optional_text,
@@ -88,7 +90,7 @@ def read_refusal(error: RefusedError) -> Refusal:
 
 
 def reported_error(event: JsonObject) -> Refusal:
-    fields = object_in(event, "error") or {"message": event.get("error")}
+    fields = error_in(event)
     kind = text_in(fields, "type")
     return Refusal(
         fault=_fault(kind, "", None),
@@ -382,10 +384,10 @@ class AnthropicReader(MessageReader):
         return self._completion(self._results(self._blocks.closed()), reason)
 
     def _is_answer(self, document: JsonObject) -> bool:
-        return document.get("type") in ("message", "error")
+        return document.get("type") == "message" or bool(error_in(document))
 
     def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
-        if document.get("type") == "error":
+        if error_in(document):
             yield document
             return
         yield {"type": "message_start", "message": document}
@@ -396,7 +398,7 @@ class AnthropicReader(MessageReader):
         yield {"type": "message_stop"}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
-        match required_text(event, "type"):
+        match event_type(event):
             case "error":
                 raise ErrorEventError(reported_error(event))
             case "message_start":

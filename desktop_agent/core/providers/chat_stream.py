@@ -13,7 +13,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from desktop_agent.core.protocol.codec import as_object, object_in, objects_in, text_in
+from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.events import ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -36,6 +36,7 @@ from desktop_agent.core.providers.wire_format import (
     GrowingCall,
     GrowingText,
     MessageReader,
+    error_in,
     kept_payload,
     message_id_in,
     stop_reason_of,
@@ -181,9 +182,8 @@ _BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource"
 def _error_in(event: JsonObject) -> JsonObject:
     """Return the error in an event: in a field, in its choice (OpenRouter), or the event itself (older vLLM)."""
     choices = objects_in(event, "choices")
-    if error := event.get("error") or (choices[0].get("error") if choices else None):
-        return as_object(error) or {"message": error}
-    return event if "choices" not in event and text_in(event, "message") else {}
+    is_error = "choices" not in event and bool(text_in(event, "message"))
+    return error_in(event) or error_in(choices[0] if choices else {}) or (event if is_error else {})
 
 
 class ChatReader(MessageReader):

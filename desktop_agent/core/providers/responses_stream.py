@@ -37,6 +37,8 @@ from desktop_agent.core.providers.wire_format import (
     MessageReader,
     NumberedParts,
     count_in,
+    error_in,
+    event_type,
     kept_payload,
     message_id_in,
     required_index,
@@ -265,7 +267,7 @@ class ResponsesReader(MessageReader):
         yield {"type": "response.completed", "response": document}
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
-        match required_text(event, "type"):
+        match event_type(event):
             case "response.created" | "response.in_progress":
                 self.is_untouched = False
                 self._message_id = message_id_in(required_object(event, "response"))
@@ -284,7 +286,7 @@ class ResponsesReader(MessageReader):
             case "response.failed" | "response.cancelled":
                 raise ErrorEventError(reported_error(object_in(required_object(event, "response"), "error")))
             case "error":
-                raise ErrorEventError(reported_error(object_in(event, "error") or event))
+                raise ErrorEventError(reported_error(error_in(event) or event))
             case _ if _INDEX in event:
                 return self._items.add(required_index(event, _INDEX), event)
             case _:

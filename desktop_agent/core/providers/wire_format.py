@@ -261,6 +261,17 @@ def required_name(fields: JsonObject, name: str) -> str:
     return value
 
 
+def event_type(event: JsonObject) -> str:
+    """Return the type of an event, which some gateways leave out of an error. Raises `ProviderError` for none."""
+    return "error" if event.get("error") and "type" not in event else required_text(event, "type")
+
+
+def error_in(event: JsonObject) -> JsonObject:
+    """Return the error of an event, of which some servers send only the words; empty if it has none."""
+    error = event.get("error")
+    return as_object(error) or ({"message": error} if error else {})
+
+
 def message_id_in(fields: JsonObject) -> str:
     """Return the ID of a message, which is stored and can go back; empty if it is invalid."""
     message_id = repaired(text_in(fields, "id"))
