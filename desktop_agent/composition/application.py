@@ -75,6 +75,8 @@ class SharedTools:
         self._users = 0
 
     def take(self) -> None:
+        if self._users == 0:
+            self.servers.reopen()
         self._users += 1
 
     async def give_back(self) -> None:

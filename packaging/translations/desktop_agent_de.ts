@@ -424,6 +424,10 @@
         <translation>Falls es eines gibt</translation>
     </message>
     <message>
+        <source>In the keyring</source>
+        <translation>Im Schlüsselbund</translation>
+    </message>
+    <message>
         <source>Name of header {0}</source>
         <translation>Name von Header {0}</translation>
     </message>
@@ -8229,6 +8233,14 @@
         <translation>Aufrufe</translation>
     </message>
     <message>
+        <source>Edit the server {0}</source>
+        <translation>Den Server {0} bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit…</source>
+        <translation>Bearbeiten …</translation>
+    </message>
+    <message>
         <source>Hide calls</source>
         <translation>Aufrufe ausblenden</translation>
     </message>
@@ -8285,6 +8297,10 @@
         <translation>Die Datei des Projekts legt ihn fest</translation>
     </message>
     <message>
+        <source>The test failed. Remove {0} from your settings?</source>
+        <translation>Der Test ist fehlgeschlagen. {0} aus den Einstellungen entfernen?</translation>
+    </message>
+    <message>
         <source>Tools</source>
         <translation>Werkzeuge</translation>
     </message>
@@ -8327,6 +8343,10 @@
         <translation>Befehlszeile oder Adresse des Servers</translation>
     </message>
     <message>
+        <source>Edit {0}</source>
+        <translation>{0} bearbeiten</translation>
+    </message>
+    <message>
         <source>For example: git</source>
         <translation>Zum Beispiel: git</translation>
     </message>
@@ -8349,6 +8369,10 @@
     <message>
         <source>New server</source>
         <translation>Neuer Server</translation>
+    </message>
+    <message>
+        <source>Save and test</source>
+        <translation>Speichern und testen</translation>
     </message>
     <message>
         <source>Server</source>

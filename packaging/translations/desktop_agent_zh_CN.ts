@@ -424,6 +424,10 @@
         <translation>如果有</translation>
     </message>
     <message>
+        <source>In the keyring</source>
+        <translation>在密钥环中</translation>
+    </message>
+    <message>
         <source>Name of header {0}</source>
         <translation>标头 {0} 的名称</translation>
     </message>
@@ -8193,6 +8197,14 @@
         <translation>调用</translation>
     </message>
     <message>
+        <source>Edit the server {0}</source>
+        <translation>编辑服务器 {0}</translation>
+    </message>
+    <message>
+        <source>Edit…</source>
+        <translation>编辑…</translation>
+    </message>
+    <message>
         <source>Hide calls</source>
         <translation>隐藏调用</translation>
     </message>
@@ -8249,6 +8261,10 @@
         <translation>由项目文件定义</translation>
     </message>
     <message>
+        <source>The test failed. Remove {0} from your settings?</source>
+        <translation>测试失败。要从设置中移除 {0} 吗？</translation>
+    </message>
+    <message>
         <source>Tools</source>
         <translation>工具</translation>
     </message>
@@ -8291,6 +8307,10 @@
         <translation>服务器的命令行或地址</translation>
     </message>
     <message>
+        <source>Edit {0}</source>
+        <translation>编辑 {0}</translation>
+    </message>
+    <message>
         <source>For example: git</source>
         <translation>例如：git</translation>
     </message>
@@ -8313,6 +8333,10 @@
     <message>
         <source>New server</source>
         <translation>新服务器</translation>
+    </message>
+    <message>
+        <source>Save and test</source>
+        <translation>保存并测试</translation>
     </message>
     <message>
         <source>Server</source>

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from desktop_agent.app.connections import WindowBrowser
 from desktop_agent.app.controller import Controller, Launch, WindowContext, in_background
 from desktop_agent.core.base.clock import SystemClock
@@ -16,13 +18,14 @@ from desktop_agent.core.mcp.definition_file import (
     add_definitions,
     read_definitions,
     remove_definition,
+    replace_definition,
     switch_server,
     switch_tool,
 )
 from desktop_agent.core.mcp.new_servers import servers_in_file
 from desktop_agent.core.mcp.server_status import OfferedTool, ServerStatus
 from desktop_agent.core.mcp.trust import ToolTrust
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_credentials import ServerKeyring, keep_client_secret
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
@@ -95,9 +98,12 @@ class ServerControl(Controller):
         self._progress: dict[str, SignInProgress] = {}
         """Sign-ins that are under way, by server."""
         self._signing_in: dict[str, asyncio.Task[object]] = {}
+        self._unsure: set[str] = set()
+        """Servers that failed the test with which they were added."""
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
             add=in_background(launch, self._add),
+            edit=in_background(launch, self._edit),
             import_file=in_background(launch, self._import),
             sign_in=in_background(launch, self._sign_in),
             cancel_sign_in=self._cancel_sign_in,
@@ -146,6 +152,7 @@ class ServerControl(Controller):
             tools=self._tools.of(connection),
             log=connection.log.tail(_LOG_LINES),
             sign_in=self._progress.get(definition.name),
+            is_unsure=definition.name in self._unsure,
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
@@ -189,6 +196,7 @@ class ServerControl(Controller):
             task.cancel()
 
     async def _restart(self, name: str) -> None:
+        self._unsure.discard(name)
         definition = self._definitions.named(name)
         if definition is None:
             return
@@ -208,6 +216,25 @@ class ServerControl(Controller):
     async def _add(self, definition: ServerDefinition, client_secret: str) -> None:
         if await self._write(lambda: define_server(self._path, definition, self._keyring, client_secret)):
             await self._restart(definition.name)
+            tested = self._connections.get(definition.name)  # none if it was removed meanwhile
+            if tested and tested.status.state in ("failed", "resting") and not tested.status.needs_sign_in:
+                self._unsure.add(definition.name)
+                self.refresh()
+
+    async def _edit(self, definition: ServerDefinition, client_secret: str) -> None:
+        now = self._definitions.named(definition.name)
+        changed = replace(now, reached_by=definition.reached_by) if now is not None else definition
+
+        def write() -> None:
+            replace_definition(self._path, changed, self._keyring)
+            if client_secret:
+                keep_client_secret(self._keyring, definition, client_secret)
+
+        before = self._connections.get(definition.name)
+        if await self._write(write):
+            if before is not None:
+                await before.stop()
+            await self._restart(definition.name)
 
     async def _import(self, path: Path) -> None:
         try:
@@ -225,6 +252,7 @@ class ServerControl(Controller):
             self._say(text)
 
     async def _remove(self, name: str) -> None:
+        self._unsure.discard(name)
         self._cancel_sign_in(name)
         definition, connection = self._definitions.named(name), self._connections.get(name)
         if not await self._write(lambda: remove_definition(self._path, name)):

@@ -355,6 +355,26 @@ def add_definitions(
     return tuple((name, error.title) for name, error in refused.items())
 
 
+def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyring) -> None:
+    """Write a changed definition in place of the one of its name. Blocks. Raises like `add_definitions`.
+
+    Secrets that it names without a value stay as they are; those that it no longer names are forgotten.
+    """
+    public, secrets = without_secrets(definition)
+    table = table_of_definition(public)
+
+    def change(before: Mapping[str, object]) -> dict[str, object | None]:
+        keep_secrets(keyring, public, secrets)
+        with suppress(ValueError):  # what was there could not be read
+            old = definition_in(dict(before))
+            kept = {_entry(public, name) for name in _names(public)}
+            for entry in {_entry(old, name) for name in _names(old)} - kept:
+                keyring.delete(entry)
+        return {key: table.get(key) for key in KEYS}
+
+    _change_one(path, definition.name, change)
+
+
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
     """Remove a server; return None if it was unusable. The keyring stays. Raises `UsageError`, `StorageError`."""
     removed: list[Mapping[str, object]] = []

@@ -18,6 +18,8 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.mcp.definition import (
     NOT_CONFINED,
+    Address,
+    Program,
     ServerDefinition,
     ServerSandbox,
     sandbox_in,
@@ -135,6 +137,21 @@ def typed_definition(
     if not words:
         raise ValueError("it needs a command line or an address")
     return definition_in({"name": name.strip(), "command": words[0], "args": words[1:], **sandbox_table(sandbox)})
+
+
+def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> ServerDefinition:
+    """Return what was typed, with what nobody is asked for as it was before; a secret without a value is kept."""
+    reached_by = typed.reached_by
+    match before.reached_by, reached_by:
+        case Program() as old, Program(command=command, args=args, sandbox=sandbox):
+            reached_by = replace(old, command=command, args=args, sandbox=sandbox)
+        case Address() as old, Address(url=url, headers=headers, client_id=client_id):
+            kept = tuple(name for name in old.secret_headers if headers.get(name) == "")
+            public = {name: value for name, value in headers.items() if name not in kept}
+            reached_by = replace(old, url=url, headers=public, secret_headers=kept, client_id=client_id)
+        case _:
+            pass
+    return replace(before, reached_by=reached_by)
 
 
 def is_address(where: str) -> bool:

@@ -105,14 +105,18 @@ class ServerPool:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
+    def reopen(self) -> None:
+        """Let servers be started again after `aclose`."""
+        self._processes, self._clients = ProcessRunner(self._clock), None
+
     async def aclose(self) -> None:
-        closing = tuple(self._connections.values())
+        closing, processes = tuple(self._connections.values()), self._processes  # it may be opened again meanwhile
         self._connections.clear()
         self._users.clear()
         try:
             await asyncio.gather(*(connection.aclose() for connection in closing))
         finally:
-            await self._processes.aclose()
+            await processes.aclose()
 
     def _connection(self, definition: ServerDefinition, workspace: Path) -> Connection:
         path = self._logs / f"{definition.name}.log" if self._logs is not None else None

@@ -11,6 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QWidget
 
 from desktop_agent.core.base.plain_text import duration_text, named
+from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import Removal
@@ -274,7 +275,9 @@ class ServerToolList(UnfoldedRows):
 class ServerCard(QFrame):
     """Shows a server and its actions; asks before it is removed."""
 
-    def __init__(self, theme: Theme, server: ServerView, actions: ServerActions) -> None:
+    def __init__(
+        self, theme: Theme, server: ServerView, actions: ServerActions, edit: Callable[[ServerDefinition], None]
+    ) -> None:
         super().__init__()
         self.setObjectName("serverCard")
         self.setProperty("role", "surface")
@@ -282,6 +285,7 @@ class ServerCard(QFrame):
         self._is_shown = False
         self._theme = theme
         self._actions = actions
+        self._edit_server = edit
         self._switch = Switch(theme)
         set_names(self._switch, "serverSwitch", self.tr("Use the server {0}").format(server.name))
         self._switch.clicked.connect(self._on_switch)
@@ -296,7 +300,7 @@ class ServerCard(QFrame):
         self._log: QPlainTextEdit | None = None
         self._build_buttons()
         head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
-        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log)
+        usual = (self._sign_in, self._restart, self._edit, self._show_tools, self._show_calls, self._show_log)
         asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
         row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
         words = (self._state, self._facts, self._problem, self._confinement)
@@ -310,6 +314,7 @@ class ServerCard(QFrame):
         """Show its current state. Emits nothing; what is unfolded stays unfolded."""
         if server == self._server and self._is_shown:
             return
+        is_news = server.is_unsure and not (self._is_shown and self._server.is_unsure)
         self._server, self._is_shown = server, True
         is_mine = server.definition.defined_by == "user"
         self._switch.setChecked(server.definition.is_enabled)
@@ -332,6 +337,9 @@ class ServerCard(QFrame):
         self._refresh_log()
         self._show_sign_in()
         self._update_buttons()
+        if is_news:
+            self._question.setText(self.tr("The test failed. Remove {0} from your settings?").format(server.name))
+            self._removal.ask(is_asking=True)
 
     def _build_buttons(self) -> None:
         name = self._server.name
@@ -347,7 +355,13 @@ class ServerCard(QFrame):
         self._show_log = compact_button(object_name="serverLogButton", clicked=self._on_log)
         restart = partial(self._actions.restart, name)
         self._restart = compact_button(object_name="restartServerButton", clicked=restart)
-        self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
+        self._edit = compact_button(
+            self.tr("Edit…"),
+            "editServerButton",
+            accessible_name=self.tr("Edit the server {0}").format(name),
+            clicked=self._on_edit,
+        )
+        self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removeServerButton",
             "reallyRemoveServerButton",
@@ -411,7 +425,10 @@ class ServerCard(QFrame):
             button.setText(text)
             button.setAccessibleName(f"{text}: {server.name}")
         self._restart.setEnabled(not is_starting)
+        if not is_asking:
+            self._question.setText(self.tr("Remove {0} from your settings?").format(server.name))
         self._restart.setVisible(not is_asking)
+        self._edit.setVisible(not is_asking and server.definition.defined_by == "user")
         self._sign_in.setVisible(not is_asking and status.needs_sign_in and server.sign_in is None)
         self._show_calls.setVisible(not is_asking and bool(status.last_calls))
         self._show_tools.setVisible(not is_asking and bool(server.tools))
@@ -421,6 +438,9 @@ class ServerCard(QFrame):
 
     def _on_switch(self) -> None:
         self._actions.switch(self._server.name, self._switch.isChecked())
+
+    def _on_edit(self) -> None:
+        self._edit_server(self._server.definition)
 
     def _on_calls(self) -> None:
         self._calls.show_calls(self._server.status.last_calls)

@@ -1,13 +1,21 @@
 """The section about MCP servers: a card for each, and below them the form that adds one."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
-from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
+from desktop_agent.core.mcp.new_servers import (
+    KNOWN_SERVERS,
+    edited_definition,
+    is_address,
+    known_server,
+    typed_definition,
+    typed_sandbox,
+)
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of
@@ -79,6 +87,17 @@ class AddressFields(ServerFields):
     def client_secret(self) -> str:
         return self._secret.text().strip() if self.client_id else ""
 
+    def show_address(self, address: Address) -> None:
+        """Show a defined server's; values that are in the keyring are left out, and stay if they are not typed."""
+        self.clear()
+        self._client_id.setText(address.client_id)
+        headers = [*address.headers.items(), *((name, "") for name in address.secret_headers)]
+        for place, (name, value) in enumerate(headers[:_MOST_HEADERS]):
+            name_line, value_line = self._headers[place]
+            value_line.setText(value)
+            value_line.setPlaceholderText("" if value else self.tr("In the keyring"))
+            name_line.setText(name)
+
     def clear(self) -> None:
         while len(self._headers) > 1:
             for line in self._headers.pop():
@@ -89,6 +108,7 @@ class AddressFields(ServerFields):
             self._add_header()
         for line in (*self._headers[0], self._client_id, self._secret):
             line.clear()
+        self._headers[0][1].setPlaceholderText(self.tr("Bearer …"))
         self._on_client_id()
 
     def _add_header(self) -> None:
@@ -191,6 +211,8 @@ class ServerForm(AddingForm):
     def __init__(self, theme: Theme) -> None:
         super().__init__("serverProblem")
         self._names: tuple[str, ...] = ()
+        self.edited: ServerDefinition | None = None
+        """The server that is edited; None while a new one is asked for."""
         self._name = make_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
         self._where = make_line(
             "serverWhereEdit",
@@ -216,25 +238,38 @@ class ServerForm(AddingForm):
             fields.edited.connect(self.problem.hide)
         self._on_where("")
 
-    def begin(self, names: tuple[str, ...]) -> None:
-        self._names = names
+    def begin(self, names: tuple[str, ...], server: ServerDefinition | None = None) -> None:
+        """Ask for a server of a new name, or for changes of `server`."""
+        self._names, self.edited = names, server
         self._known.setCurrentIndex(0)
-        self._name.clear()
-        self._where.clear()
-        self._sandbox.show_sandbox(None)
-        self._address.clear()
+        self._known_row.setVisible(server is None)
+        self._name.setText(server.name if server is not None else "")
+        self._name.setEnabled(server is None)
+        self._title.setText(self.tr("New server") if server is None else self.tr("Edit {0}").format(server.name))
+        self._confirm.setText(self.tr("Add and test") if server is None else self.tr("Save and test"))
+        way = server.reached_by if server is not None else Program(command="")
+        match way:
+            case Program():
+                self._where.setText(shlex.join((way.command, *way.args)) if way.command else "")
+                self._sandbox.show_sandbox(way.sandbox)
+                self._address.clear()
+            case Address():
+                self._where.setText(way.url)
+                self._sandbox.show_sandbox(None)
+                self._address.show_address(way)
         self.problem.hide()
         self.show()
-        self._name.setFocus()
+        (self._name if server is None else self._where).setFocus()
 
     def _lay_out(self) -> None:
         fields = form()
         fields.addRow(name_of(self.tr("Name")), self._name)
         fields.addRow(name_of(self.tr("Command")), self._where)
-        add = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self._on_add)
+        add = self._confirm = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), "cancelAddServerButton", clicked=self.cancelled.emit)
-        title = make_label(self.tr("New server"), role="strong")
-        known = hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L)
+        title = self._title = make_label(self.tr("New server"), role="strong")
+        known = self._known_row = QWidget()
+        hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L, on=known)
         buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
         above, below = (title, known, self._about, self._needs), (self._sandbox, self._address, self.problem, buttons)
         vbox(*above, fields, *below, on=self, spacing=Space.M)
@@ -269,7 +304,9 @@ class ServerForm(AddingForm):
         except ValueError as error:
             show_text(self.problem, self.tr("The server cannot be added: {0}.").format(error))
             return
-        if definition.name in self._names:
+        if self.edited is not None:
+            definition = edited_definition(self.edited, definition)
+        elif definition.name in self._names:
             show_text(self.problem, self.tr("A server with this name already exists."))
             return
         self.added.emit(definition, secret)
@@ -336,7 +373,7 @@ class ServersPage(Page):
         for place, server in enumerate(view.servers):
             card = self._cards.get(server.name)
             if card is None:
-                card = self._cards[server.name] = ServerCard(self.theme, server, self._actions)
+                card = self._cards[server.name] = ServerCard(self.theme, server, self._actions, self._begin)
                 self._list.insertWidget(place, card)
                 card.show()
             else:
@@ -347,13 +384,17 @@ class ServersPage(Page):
         self._actions.import_file(Path(path))
 
     def _on_add(self) -> None:
+        self._begin(None)
+
+    def _begin(self, edited: ServerDefinition | None) -> None:
         self._add.setEnabled(False)
         form = self._form or self._build_form()
-        form.begin(tuple(server.name for server in self._view.servers))
+        form.begin(tuple(server.name for server in self._view.servers), edited)
 
     def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
+        is_edited = self._form is not None and self._form.edited is not None
         self._on_cancelled()
-        self._actions.add(definition, client_secret)
+        (self._actions.edit if is_edited else self._actions.add)(definition, client_secret)
 
     def _build_form(self) -> ServerForm:
         form = self._form = ServerForm(self.theme)

@@ -82,6 +82,8 @@ class ServerView(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolView, ...] = ()
     log: str = ""
     sign_in: SignInProgress | None = None
+    is_unsure: bool = False
+    """Whether it failed its first test, so that the user is asked whether to keep it."""
 
     @property
     def name(self) -> str:
@@ -100,6 +102,8 @@ class ServerActions(Struct, frozen=True, kw_only=True):
 
     add: Callable[[ServerDefinition, str], None]
     """Defines a server, with its client's secret if any, and starts it as a test."""
+    edit: Callable[[ServerDefinition, str], None]
+    """Changes the server of this name, and starts it as a test."""
     import_file: Callable[[Path], None]
     sign_in: Callable[[str], None]
     cancel_sign_in: Callable[[str], None]

@@ -79,12 +79,20 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go, project: Path) ->
     go([str(project)], journey)
 
 
-def test_a_server_that_does_not_start_says_why_on_its_card(go: Go, project: Path) -> None:
+def test_a_server_that_does_not_start_says_why_on_its_card_and_is_mended_there(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         dialog = await open_page(user)
         await add(user, "gone", "no-such-program-anywhere --now")
         await user.until_true(lambda: any(text.startswith("Failed.") for text in texts(dialog)), "it failed")
         assert any("no-such-program-anywhere" in text for text in texts(dialog) if "gone" not in text.split()[:1])
+        await user.until_true(lambda: any(text.startswith("The test failed.") for text in texts(dialog)), "it is asked")
+        await user.click("keepServerButton")
+        await user.click("editServerButton")
+        mended = shlex.join((sys.executable, "-S", str(PROGRAM)))
+        (await user.see(QLineEdit, "serverWhereEdit")).setText(mended)
+        await user.click("confirmAddServerButton")
+        await user.until_true(lambda: any(f"{len(TOOLS)} tools" in text for text in texts(dialog)), "it works now")
+        assert defined() == [("gone", True, ())]
         await user.press(Qt.Key.Key_Escape)
 
     go([str(project)], journey)

@@ -21,6 +21,7 @@ from desktop_agent.core.mcp.definition_file import (
     read_definitions,
     read_secrets,
     remove_definition,
+    replace_definition,
     switch_server,
     switch_tool,
     without_secrets,
@@ -433,6 +434,25 @@ def test_of_several_servers_only_the_one_whose_secret_is_refused_is_left_out(tmp
 def test_an_address_that_cannot_be_used_is_refused_when_it_is_defined(url: str) -> None:
     with pytest.raises(ValueError, match="url"):
         definition_in({"name": "x", "url": url})
+
+
+def test_a_changed_server_keeps_its_place_and_its_secrets_and_forgets_those_it_no_longer_has(tmp_path: Path) -> None:
+    path, backend = tmp_path / "config.toml", MemoryKeyring()
+    keyring = ServerKeyring(SystemKeyStore(backend))
+    first = definition(Authorization=TOKEN, **{"X-Api-Key": "old", "Team": "blue"})
+    add_definitions(path, (first, ServerDefinition(name="other", reached_by=Program(command="y"))), keyring)
+    path.write_text(f"# mine\n{path.read_text()}")
+
+    address = Address(url=SECRET_URL, headers={"X-Api-Key": "new"}, secret_headers=())
+    replace_definition(path, ServerDefinition(name="tickets", reached_by=address, is_enabled=False), keyring)
+
+    server, other = defined_in(path).servers
+    assert server.reached_by == Address(url=SECRET_URL, secret_headers=("X-Api-Key",))
+    assert (server.is_enabled, other.name) == (False, "other")
+    assert path.read_text().startswith("# mine\n")
+    assert list(backend.entries.values()) == ["new"]
+    with pytest.raises(UsageError):
+        replace_definition(path, ServerDefinition(name="none", reached_by=address), keyring)
 
 
 def test_nothing_is_written_without_a_keyring(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ class Desk:
             look_for_server=self.looked_for.append,
             servers=ServerActions(
                 add=lambda definition, secret: asked.append(("add", definition, *filter(None, (secret,)))),
+                edit=lambda definition, secret: asked.append(("edit", definition, *filter(None, (secret,)))),
                 sign_in=lambda name: asked.append(("sign in", name)),
                 cancel_sign_in=lambda name: asked.append(("cancel sign-in", name)),
                 import_file=lambda path: asked.append(("import", path)),

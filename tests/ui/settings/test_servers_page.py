@@ -345,3 +345,47 @@ def test_a_server_at_an_address_is_added_with_headers_and_a_client_that_are_not_
     page.desk.line("Command line or address of the server").setText("https://mcp.example/")
     assert page.desk.line("Value of header 1").text() == ""
     assert page.desk.line("Client ID at the server").text() == ""
+
+
+def test_a_server_is_edited_and_what_the_form_does_not_ask_for_stays(page: Page) -> None:
+    before = replace(GIT, reached_by=Program(command="uvx", args=("a b",), env={"A": "1"}, secret_env=("KEY",)))
+    page.show(ServerView(definition=before, status=ServerStatus(name="git")))
+
+    page.desk.click("editServerButton")
+    assert page.desk.line("Name of the server").text() == "git"
+    assert not page.desk.line("Name of the server").isEnabled()
+    assert page.desk.line("Command line or address of the server").text() == "uvx 'a b'"
+    page.desk.line("Command line or address of the server").clear()
+    page.desk.type_into("Command line or address of the server", "uvx c")
+
+    after = Program(command="uvx", args=("c",), env={"A": "1"}, secret_env=("KEY",))
+    assert page.asked == [("edit", replace(before, reached_by=after))]
+    page.desk.click("addServerButton")
+    assert page.desk.line("Name of the server").isEnabled()
+    assert page.desk.line("Name of the server").text() == ""
+
+
+def test_a_secret_header_that_is_not_typed_again_stays_in_the_keyring(page: Page) -> None:
+    address = Address(url="https://one.example/", headers={"Team": "blue"}, secret_headers=("Authorization", "X-Key"))
+    page.show(ServerView(definition=replace(GIT, reached_by=address), status=ServerStatus(name="git")))
+
+    page.desk.click("editServerButton")
+    assert page.desk.line("Value of header 2").text() == ""
+    assert page.desk.line("Value of header 2").placeholderText() == "In the keyring"
+    page.desk.type_into("Value of header 3", "new")
+
+    after = replace(address, headers={"Team": "blue", "X-Key": "new"}, secret_headers=("Authorization",))
+    assert page.asked == [("edit", replace(GIT, reached_by=after))]
+
+
+def test_a_server_that_failed_its_first_test_is_asked_about_once(page: Page) -> None:
+    question = "The test failed. Remove git from your settings?"
+    page.show(replace(view("failed", problem="x"), is_unsure=True))
+    assert question in page.desk.visible_texts()
+    page.desk.click("keepServerButton")
+    page.show(replace(view("failed", problem="y"), is_unsure=True))
+    assert question not in page.desk.visible_texts()
+    page.desk.click("removeServerButton")
+    assert "Remove git from your settings?" in page.desk.visible_texts()
+    page.desk.click("reallyRemoveServerButton")
+    assert page.asked == [("remove", "git")]
