@@ -1,8 +1,8 @@
-"""Project files that become text for the model without a question: its AGENTS.md files, read off the event loop.
+"""Project files that become text for the model without a question: AGENTS.md files, read off the event loop.
 
 They are the user's own, the workspace's, and those of folders inside it. A workspace's content is not trusted: it is
-text for the model and never a setting, its size is bounded, a link that leads out of the workspace is not followed, and
-a file that holds secrets is not read, whatever its names.
+text for the model and never a setting, and its size is bounded. A link that leads out of the workspace is not followed.
+A file that holds secrets is not read, under whatever names it is found.
 """
 
 import codecs
@@ -19,17 +19,17 @@ from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 SecretAt = Callable[[Path, os.stat_result], str]
-"""Returns the name under which a resolved file holds secrets; empty for none. Raises `ToolError`."""
+"""Returns the name for which a resolved file counts as a secret; empty if it does not. Raises `ToolError`."""
 
 
 class HoldsSecretsError(ValueError):
-    """The file holds secrets, or may. The message is the reason, and is shown after a name and a colon."""
+    """The file holds secrets, or may. The message is the reason, worded to follow a name and a colon."""
 
 
 def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
     """Return the first `most` bytes of a resolved file. Blocks, but never on a pipe.
 
-    `secret_at` is `None` for the user's own file, which can be any. Raises `HoldsSecretsError` and `OSError`.
+    `secret_at` is `None` for the user's own file, which may be any file. Raises `HoldsSecretsError` and `OSError`.
     """
     with open(path, "rb", opener=_not_through_a_link) as source:
         # The file that is open is judged: another may have taken its name since the look.
@@ -47,15 +47,15 @@ def _secret_in(path: Path, status: os.stat_result, secret_at: SecretAt) -> str:
 
 
 def _not_through_a_link(path: str, flags: int) -> int:
-    """Open the file that was checked: a file put in its place since may be a link, or a pipe that blocks."""
+    """Open the file that was checked. What is in its place by now may be a link, or a pipe, which would block."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 GUIDANCE_NAME = "AGENTS.md"
 MAX_BYTES = 32 * 1024
-"""How many bytes of one file are loaded."""
+"""How many bytes of one file are loaded at most."""
 MAX_FOLDERS = 24
-"""How many folders can contribute guidance; a hostile tree has one in each."""
+"""How many folders can contribute guidance. In a hostile tree, every folder has a file."""
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -83,14 +83,14 @@ class GuidanceReader:
     """Reads the AGENTS.md files of one workspace. A file that has not changed is not read again."""
 
     def __init__(self, root: Path, person: Path, secret_at: SecretAt) -> None:
-        """`root` is the resolved workspace; `person` is the folder with the user's own file."""
+        """`root` is the resolved workspace; `person` is the folder that contains the user's own file."""
         self._secret_at = secret_at
         self._root = root
         self._person = person / GUIDANCE_NAME
         self._known: dict[Path, _Read] = {}
 
     def read(self, folders: Iterable[str]) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
-        """Return the user's file, the root's and those of `folders`, and the problems. Blocks. Never raises."""
+        """Return the user's file, the root's, those of `folders`, and the problems with them. Blocks. Never raises."""
         found = [self._look(self._person, str(self._person), "person")]
         found.append(self._look(self._root / GUIDANCE_NAME, GUIDANCE_NAME, "workspace"))
         for folder in list(folders)[:MAX_FOLDERS]:
@@ -155,7 +155,7 @@ class GuidanceReader:
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:
-    """Return the text, and whether all of it was text. A character that the cut splits is left out."""
+    """Return the text, and whether all of the content was text. A character that the cut splits is left out."""
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     text = decoder.decode(content, final=not is_cut).replace("\r\n", "\n").replace("\0", "\ufffd")

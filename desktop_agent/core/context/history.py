@@ -1,11 +1,11 @@
 """The conversation as the model sees it: alternating messages, built from the journal.
 
 Whatever the journal holds, the messages are valid for a provider: roles alternate, every tool call is answered exactly
-once in the message that follows it, and nothing is empty. A call without a result (after a crash or a kill) is answered
-with a statement of that fact.
+once in the message that follows it, and nothing is empty. If a call has no result (after a crash or a kill), its answer
+says so.
 
-A model of another vendor gets text and calls, but no thinking and no searches: both are signed or encrypted, useful
-only to the vendor they came from, and refused by others.
+A model of another vendor gets text and calls, but no thinking and no searches. Both are signed or encrypted, so only
+the vendor they came from can use them, and others refuse them.
 """
 
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ from desktop_agent.core.protocol.model import (
 )
 
 KEPT_CHARS = 400
-"""How many characters stay at each end of a shortened result."""
+"""How many characters are kept at each end of a shortened result."""
 
 
 def shortened(result: ToolResult) -> ToolResult:
-    """Return the shortened form of a result, always the same, without pictures: they cost more."""
+    """Return a result shortened, without pictures, which cost more. Equal results give equal short ones."""
     text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
     parts: list[str] = []
     if missing > 0:
@@ -60,7 +60,7 @@ def shortened(result: ToolResult) -> ToolResult:
 
 
 def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """Return `content` without what only its own vendor understands."""
+    """Return `content` without those parts that only its own vendor understands."""
     own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
     return tuple(
         replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
@@ -70,7 +70,7 @@ def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:
-    """Whether it goes back unchanged: another model of the same account and address picks what it can use."""
+    """Whether `message` is sent back as it is: a model of the same account and address picks what it can use."""
     if not isinstance(message, AssistantMessage) or message.made_by is None:
         return True
     return replace(message.made_by.bare, model=model.model) == model.bare
@@ -82,7 +82,7 @@ UNANSWERED = (
 )
 BEGINNING_LOST = "[The beginning of this conversation was lost.]"
 GUIDANCE_NOTE = "[Guidance for"
-"""The beginning of a note that brings an AGENTS.md into the conversation."""
+"""The beginning of a note that adds an AGENTS.md to the conversation."""
 
 
 class Conversation(NamedTuple):
@@ -100,7 +100,10 @@ def built(
     head: Sequence[UserBlock] = (),
     made_at: int = 0,
 ) -> Conversation:
-    """Return the items from `first` to before `last` as messages after `head`; none before `made_at` is stable."""
+    """Return the items from `first` to before `last` as messages, with `head` in front.
+
+    Messages count as stable only if they were in a request since `made_at`, when the summary in `head` was made.
+    """
     merged: list[Message] = [UserMessage(content=tuple(head))] if head else []
     pending: list[ToolUseBlock] = []
     stable = 0
@@ -154,7 +157,7 @@ def guidance_note(path: str, file: GuidanceFile | None) -> str:
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """Return what a provider takes back: no empty text or payload, no unsigned thinking, no thinking alone."""
+    """Return the blocks that a provider takes back: no empty text or payload, no unsigned or lone thinking."""
     kept = tuple(
         block
         for block in blocks
@@ -174,9 +177,9 @@ def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
 
 
 def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
-    """Append a model message; two in a row (a paused answer and its continuation) are one to the provider.
+    """Append a message of a model. If it continues a paused answer, the two become one for the provider.
 
-    If another model continued, its message stays separate, without what only the first would understand.
+    If another model continued, its message stays separate, without what only the first one would understand.
     """
     last = messages[-1] if messages else None
     if isinstance(last, AssistantMessage):
@@ -187,7 +190,7 @@ def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
 
 
 class History(Struct):
-    """Answers questions about the fold; `messages` is what to send. Another fold of the same journal can replace it."""
+    """Answers questions about a fold; `messages` is what to send. Another fold of the journal can replace the fold."""
 
     fold: HistoryFold = field(default_factory=HistoryFold)
 
@@ -197,13 +200,13 @@ class History(Struct):
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The turns that are shown verbatim, oldest first."""
+        """The turns that the model sees verbatim, oldest first."""
         end = self.fold.compactions[-1].end if self.fold.compactions else 0
         return tuple(turn for turn, start in self.fold.starts.items() if start.index >= end)
 
     @property
     def can_undo_compaction(self) -> bool:
-        """Whether the fold has what the compaction in force replaces."""
+        """Whether the fold still has what the latest compaction replaced."""
         return bool(self.fold.compactions) and (self.fold.is_whole or len(self.fold.compactions) > 1)
 
     def can_rewind_to(self, turn: int) -> bool:
@@ -211,18 +214,18 @@ class History(Struct):
         return self.fold.is_whole or self.has_turn(turn)
 
     def has_turn(self, turn: int) -> bool:
-        """Whether the fold has this turn, shown or summarised, so that it can rewind to before it."""
+        """Whether the fold has this turn, whether verbatim or summarised, so that it can rewind to before it."""
         return turn in self.fold.starts
 
     def beginning(self, undoable: int = 1) -> Beginning:
-        """Return where a fold must begin to equal this one and be able to undo `undoable` compactions."""
+        """Return where a new fold must begin to be equal to this one and able to undo `undoable` compactions."""
         if len(self.fold.compactions) <= undoable:
             return Beginning(1, ())
         compaction = self.fold.compactions[-1 - undoable]
         return compaction.beginning
 
     def turn_sizes(self) -> dict[int, float]:
-        """Estimate the tokens of each turn that is shown verbatim, oldest first."""
+        """Estimate the tokens of each turn that the model sees verbatim, oldest first."""
         shown, short = frozenset(self.turns), self.fold.shortened
         return {
             turn: message_tokens(built(self.fold, first, last, short).messages)
@@ -231,9 +234,9 @@ class History(Struct):
         }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
-        """Return the calls whose results could be shortened, oldest first, and how many tokens that saves.
+        """Return the calls whose results could be shortened, oldest first, each with the tokens that this would save.
 
-        The model has not read those of the last message yet, so they are left out.
+        The results of the last message are left out, because the model has not read them yet.
         """
         saved: list[tuple[CallId, float]] = []
         done = self.fold.shortened
@@ -257,7 +260,7 @@ class History(Struct):
         return tuple(block for block in blocks if isinstance(block, ToolUseBlock))
 
     def messages_through(self, turn: int) -> tuple[Message, ...]:
-        """Return what is shown up to the end of a turn, which is what a compaction through it summarises."""
+        """Return the messages up to the end of a turn: what a compaction through this turn summarises."""
         compaction = self.fold.compaction
         return built(
             self.fold, compaction.end if compaction else 0, self.fold.bounds().get(turn, (0, 0))[1], self.fold.shortened

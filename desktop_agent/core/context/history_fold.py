@@ -1,7 +1,7 @@
 """What the model sees of a journal: a fold of prompts, answers, results, notes and compactions.
 
-A compaction removes nothing from the fold: it sets where the shown part begins, and the summary before it. Undoing it,
-or rewinding to before a turn that it summarised, shows the old content again.
+A compaction removes nothing from the fold. It sets where the visible part begins, and the summary in front of it.
+Undoing the compaction, or rewinding to before a turn that it summarised, shows the old content again.
 
 Content from outside this application (the answer of an external tool, what a prompt mentions) is in a frame that its
 author cannot close. The frame is in the request only: journal and window have the text as it came.
@@ -33,7 +33,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 _OURS: Final = frozenset({"permission", "validation"})
-"""Codes of calls that were not allowed or not valid, so never reached the tool: their text is ours, or the user's."""
+"""Codes of calls that were not allowed or not valid. They never reached the tool, so their text is not external."""
 
 _LONGEST_URI = 300
 
@@ -79,7 +79,7 @@ def _about(attachment: Attachment) -> dict[str, str]:
 STOPPED = "[The user stopped the previous turn.]"
 APPLICATION_ENDED = "[The application ended in the middle of the previous turn; the user did not stop it.]"
 FOUND_KEY: Final = "found_tools"
-"""The metadata key under which a search for tools lists the names that it found."""
+"""The metadata key under which a search for tools lists the names of the tools it found."""
 NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
 
 
@@ -91,73 +91,74 @@ class GuidanceNote(Struct, frozen=True):
 
 
 class Beginning(NamedTuple):
-    """Where folding a journal must begin: `events` first, then everything from number `seq` on."""
+    """Where the folding of a journal must begin: with `events`, and then with all records from number `seq` on."""
 
     seq: int
     events: tuple[ev.KnownEvent, ...]
 
 
 class Compaction(Struct, frozen=True):
-    """A compaction in force: everything before the item at `end` is shown as its summary."""
+    """A compaction in force: the model sees its summary instead of everything before the item at `end`."""
 
     id: str
     through_turn: int
     summary: Summary
     end: int
     made_at: int
-    """How many items there were when it was made, or its summary edited."""
+    """How many items there were when the compaction was made, or its summary edited."""
     beginning: Beginning
-    """The first turn that it kept, or its own record: nothing before that is shown while it is in force."""
+    """The first turn that the compaction kept, or its own record. Nothing before is shown while it is in force."""
     guidance: tuple[GuidanceFile, ...]
-    """The guidance of folders that came up before `end`: it stays in the conversation."""
+    """The guidance of folders that was added before `end`. It stays in the conversation."""
     shortened: frozenset[CallId]
 
 
 class TurnStart(Struct, frozen=True):
-    """Where a turn begins, and what was in force then."""
+    """Where a turn begins, and what was in force at that point."""
 
     index: int
     beginning: Beginning
 
 
 Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
-"""A prompt, a note or what a prompt mentions as blocks, guidance, or a message of the model."""
+"""Blocks of a prompt, a note or what a prompt mentions; guidance; or a message of the model."""
 
 
 @dataclass(slots=True)
 class HistoryFold:
     """The fold. `apply` every durable event, in order; nothing else changes it.
 
-    A fold that began as `History.beginning(undoable)` said equals one of the whole journal, unless more than `undoable`
-    compactions are undone (`History.can_undo_compaction`), or it rewinds to a turn that it does not have
-    (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
+    A fold that begins where `History.beginning(undoable)` says equals one of the whole journal, with two exceptions:
+    when more than `undoable` compactions are undone (`History.can_undo_compaction`), and when it rewinds to a turn that
+    it does not have (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole
+    journal.
     """
 
     items: list[Item] = field(default_factory=list[Item])
     starts: dict[int, TurnStart] = field(default_factory=dict[int, TurnStart])
-    """Where each turn begins among the items, oldest first."""
+    """The item at which each turn begins, oldest first."""
     results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
     external: set[CallId] = field(default_factory=set[CallId])
-    """The calls of external tools: their answers are framed."""
+    """The calls of external tools, whose answers are framed."""
     compactions: list[Compaction] = field(default_factory=list[Compaction])
-    """The compactions in force, each on top of the one before. The summary of the last is shown."""
+    """The compactions in force, each on top of the one before. The model sees the summary of the last one."""
     asked_at: int = -1
-    """How many items the last request had; -1 before the first."""
+    """How many items the last request had; -1 before the first request."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
     always: tuple[GuidanceFile, ...] = ()
     """The guidance in the system prompt."""
     folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
-    """The guidance that came into the conversation, by path."""
+    """The guidance that was added to the conversation, by path."""
     is_whole: bool = True
-    """Whether it saw the journal from its first line; a caller that begins later sets it."""
+    """Whether the fold began with the first line of the journal. A caller that begins later sets this to False."""
     is_compaction_undone: bool = False
-    """Whether the user undid the last compaction and none was made since."""
+    """Whether the user undid the last compaction and no other was made since."""
     is_as_answered: bool = False
-    """Whether the conversation only grew since the last answer, so that what was reported with it is still valid."""
+    """Whether the conversation only grew since the last answer, so that the size reported with it is still valid."""
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
-        """The AGENTS.md files in force: those of the system prompt first, then those of folders."""
+        """The AGENTS.md files in force: first those in the system prompt, then those of folders."""
         return (*self.always, *self.folders.values())
 
     @property
@@ -200,7 +201,7 @@ class HistoryFold:
                 pass
 
     def _write(self, event: ev.PromptSubmitted | ev.Steered) -> None:
-        """Add what the user wrote. In the middle of a turn it follows the results, in the same message."""
+        """Add what the user wrote. In the middle of a turn it goes behind the results, into the same message."""
         if isinstance(event, ev.PromptSubmitted):
             self.starts.pop(event.turn, None)  # a hostile journal: the order of turns must stay that of the items
             self.starts[event.turn] = TurnStart(len(self.items), Beginning(event.seq, self._held()))
@@ -223,7 +224,7 @@ class HistoryFold:
             self.items.append(TextBlock(text=NO_ROOM))
 
     def _rewind(self, turn: int) -> None:
-        """Rewind to before `turn`. A compaction that summarised it is dropped: its summary describes what is gone."""
+        """Rewind to before `turn`. A compaction that summarised the turn is dropped: it describes what is gone."""
         gone = [number for number in self.starts if number >= turn]
         if not gone:
             return
@@ -271,7 +272,7 @@ class HistoryFold:
                 self.is_compaction_undone = True
 
     def _guide(self, files: Sequence[GuidanceFile]) -> None:
-        """Add the files of folders to the conversation where they were read; the others are not part of it."""
+        """Add the files of folders to the conversation at this point. The others are in the system prompt instead."""
         self.always = tuple(file for file in files if file.scope != "folder")
         folders = {file.path: file for file in files if file.scope == "folder"}
         for path in self.folders.keys() - folders.keys():
@@ -280,7 +281,7 @@ class HistoryFold:
         self.folders = self._folders_until(len(self.items))
 
     def _held(self) -> tuple[ev.KnownEvent, ...]:
-        """Return the events that a fold that begins here must receive first."""
+        """Return the events that a fold must receive first if it begins here."""
         guidance = self.guidance
         held: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
         return (*held, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
@@ -295,7 +296,7 @@ class HistoryFold:
         return holding
 
     def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
-        """Tell the model that the user took changes back, so that it does not build on them."""
+        """Tell the model that the user took changes back, so that it does not build on these changes."""
         touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
         if not touched:
             return
@@ -308,7 +309,7 @@ class HistoryFold:
 
 
 def _without_details(result: ToolResult) -> ToolResult:
-    """Return what the model may still need of a result: the rest of its metadata is long, and only for the window."""
+    """Return what the model may still need of a result. The rest of the metadata is long, and for the window."""
     if not result.metadata:
         return result
     kept = {FOUND_KEY: result.metadata[FOUND_KEY]} if FOUND_KEY in result.metadata else {}
@@ -322,7 +323,7 @@ SEARCH_TOOLS: Final = "search_tools"
 def loaded_tools(fold: HistoryFold) -> tuple[str, ...]:
     """Return the names of the tools that were found or called, each once, in the order of first appearance.
 
-    Summarised or rewound ones do not count. The order only grows at its end, for providers' caches.
+    Those that were summarised or rewound do not count. The order only grows at its end, for providers' caches.
     """
     begin = fold.compaction.end if fold.compaction is not None else 0
     names: dict[str, None] = {}
@@ -342,7 +343,7 @@ def _named_by(call: ToolUseBlock, fold: HistoryFold) -> tuple[str, ...]:
 
 
 def found_in(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names in the metadata of a search result. A journal can hold anything there."""
+    """Return the names in the metadata of a search result. They are checked: a journal can hold anything there."""
     found = metadata.get(FOUND_KEY)
     return (
         tuple(name for name in cast("list[object]", found) if isinstance(name, str)) if isinstance(found, list) else ()

@@ -5,9 +5,9 @@ AGENTS.md files that apply everywhere), then the conversation, which only grows 
 the end of the last message: there they are freshest for the model, and changing them invalidates nothing that is
 cached.
 
-A picture costs about as many tokens as two pages of text, and is sent again with every request: only the newest ones
-are sent, and a word replaces the others. Old ones are dropped several at a time, so that the beginning of the
-conversation stays the same for many requests.
+A picture costs about as many tokens as two pages of text, and is sent again with every request. Therefore only the
+newest pictures are sent, and each of the others is replaced by a word. Old ones are dropped several at a time, so that
+the beginning of the conversation stays the same for many requests.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
 MOST_BYTES = 15 * 1024 * 1024
-"""How large all pictures together may be: 20 MiB as base64, well below the 32 MB that a request may have."""
+"""How many bytes all pictures together may have: as base64 20 MiB, well below the 32 MB that a request may have."""
 DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
@@ -65,18 +65,18 @@ logger = logging.getLogger(__name__)
 
 
 def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with the newest pictures only. The same conversation gives the same answer every time."""
+    """Return the messages with only the newest pictures. Equal conversations give equal results."""
     dropped = _number_dropped(list(_pictures(messages)))
     return tuple(messages) if dropped == 0 else _without_first(messages, dropped, DROPPED)
 
 
 def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
-    """Return the payloads that a request with these messages needs in `ModelRequest.images`."""
+    """Return the digests of the pictures in these messages, which a request needs in `ModelRequest.images`."""
     return frozenset(picture.blob for picture in _pictures(messages))
 
 
 def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
-    """Return the payloads that exist; a missing one is logged, and the model will be told of it. Blocks."""
+    """Return the pictures that exist, by digest. A missing one is logged, and the model will be told. Blocks."""
     loaded: dict[Digest, bytes] = {}
     for digest in digests:
         try:
@@ -168,7 +168,7 @@ def pack(
     max_tokens: int,
     conversation: str = "",
 ) -> ModelRequest:
-    """Return the next request, which depends on the journal's fold alone, so that a restart does not change it.
+    """Return the next request. It depends on the journal's fold alone, so that a restart does not change it.
 
     The caller adds the bytes of its pictures (`image_digests`), off the event loop.
     """
@@ -189,7 +189,7 @@ def pack(
 
 
 def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
-    """Return the id of the last answer, if a model of the same account and address gave it; else empty."""
+    """Return the id of the last answer if its model had the same account and address; otherwise empty."""
     last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
     if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:
         return ""
@@ -205,8 +205,8 @@ def sections(
 ) -> tuple[ContextSection, ...]:
     """Return the parts of `request` that are not empty, in the order in which they are sent.
 
-    `system` is the system prompt without guidance; `ratio` corrects estimates. Takes milliseconds: call it from a
-    thread.
+    `system` is the system prompt without guidance; `ratio` corrects estimates. This takes milliseconds, so call it from
+    a thread.
     """
     in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     is_summarised = compaction is not None and compaction.through_turn > 0

@@ -1,7 +1,7 @@
 """Conversations and their summaries as text.
 
-The text of a conversation for the model that summarises it and the user who inspects the context, the summary parsed
-from the model's answer, its text, and the substitute when there is no answer.
+These are: the text of a conversation, for the model that summarises it and for the user who inspects the context; the
+summary parsed from the model's answer; the text of a summary; and a substitute for when the model gives no answer.
 """
 
 import json
@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
-"""`json.dumps` would make an encoder for each call."""
+"""Made once, because `json.dumps` would make an encoder for each call."""
 
 
 def conversation_text(messages: Iterable[Message], *, longest_part: int | None = None) -> str:
@@ -90,10 +90,10 @@ _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
 _MAX_EXTRACTED_CHARS = 400
-"""How long a text kept without asking the model may be: a pasted line of a megabyte would take more than it frees."""
+"""How many characters of a text are kept when no model summarises: a pasted megabyte would take more than it frees."""
 _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
-"""How many possible beginnings of a JSON object are tried in an answer before it counts as something else."""
+"""How many places of an answer are tried as the beginning of a JSON object before the answer counts as plain text."""
 # These get stripped lines, and never go over a character twice: the answer may be hostile.
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 _HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
@@ -122,7 +122,7 @@ def summary_text(summary: Summary) -> str:
 
 
 def rendered(summary: Summary) -> str:
-    """Return the block that the model reads instead of what was summarised."""
+    """Return the text that the model reads in place of what was summarised."""
     return f"{SUMMARISED}\n\n{summary_text(summary)}".strip()
 
 
@@ -152,7 +152,7 @@ def _heading(line: str) -> str | None:
 
 
 def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterable[str]) -> Summary:
-    """Return what can be kept without a model: what was asked, the files, and the summary `before`."""
+    """Return what can be kept without a model: what the user asked, the files, and the summary made `before`."""
     before = before or Summary()
     asked = [
         shortened(block.text.strip().partition("\n")[0], _MAX_EXTRACTED_CHARS)
@@ -201,7 +201,7 @@ def _summary(found: Mapping[str, object]) -> Summary | None:
 
 
 def _field_of(word: str) -> str | None:
-    """Return the field that a heading or key means: `Goals`, `to-dos`, `APIs and names` …"""
+    """Return the field of a summary that a heading or key means: `Goals`, `to-dos`, `APIs and names` …"""
     plain = word.strip().lower().replace("_", " ")
     if plain in (names := Summary.__struct_fields__):
         return plain

@@ -1,7 +1,8 @@
 """The number of tokens in a request: estimated from its size, and corrected by what providers reported for others.
 
-There is no tokenizer here: one is large, belongs to one model, and is not public for most. An estimate from the number
-of characters is off by a factor that stays much the same for one model, so the factor is learned from every answer.
+There is no tokenizer here: one is large, belongs to one model, and for most models is not public. An estimate from the
+number of characters is off by a factor that stays much the same for one model, so this factor is learned from every
+answer.
 """
 
 import json
@@ -30,11 +31,11 @@ _BYTES_PER_TOKEN = 3.6
 """How many bytes of UTF-8 a token has: fits code and prose in most languages, and Chinese and Japanese characters."""
 _PICTURE_TOKENS = 1_500
 _BLOCK_TOKENS = 6
-"""The tokens that wrap a block."""
+"""How many tokens are added around each block."""
 _WEIGHT = 0.4
-"""The weight of the last report against all earlier ones."""
+"""How much the last report counts, against all earlier ones together."""
 _BOUNDS = (0.4, 2.5)
-"""A ratio outside these is not a tokenizer's: it comes from a gateway that reports something else."""
+"""A ratio outside these bounds is not a tokenizer's: it comes from a gateway that reports something else."""
 
 
 def text_tokens(text: str) -> float:
@@ -120,7 +121,7 @@ class Calibration:
 
 
 def family(model: str) -> str:
-    """Return a model's name without its version, which usually keeps the tokenizer: `gpt-5.1-mini` is `gpt`."""
+    """Return a model's name without its version: `gpt` for `gpt-5.1-mini`. New versions usually keep the tokenizer."""
     return re.split(r"[-_:.@]?\d", model.strip().lower(), maxsplit=1)[0] or model
 
 

@@ -1,6 +1,6 @@
 """Compaction: what a summary replaces of a conversation, automatically or when the user asks, and the request for it.
 
-What to summarise is decided first, here; then `ContextManager.compact` asks the session's model in a separate request:
+What to summarise is decided here, first. Then `ContextManager.compact` asks the session's model in a separate request:
 plain text in, JSON out. Nothing is ever removed: a compaction is one more event, and undoing it is another.
 """
 
@@ -18,9 +18,7 @@ from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, S
 
 
 class CompactionPlan(Struct, frozen=True):
-    """Summarise up to and including `through_turn`, if it is a new one, and shorten the results of the `shortened`
-    calls.
-    """
+    """What to summarise (all through `through_turn`, if `is_summarising`) and which calls' results to shorten."""
 
     through_turn: int
     is_summarising: bool
@@ -30,7 +28,8 @@ class CompactionPlan(Struct, frozen=True):
 def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | None:
     """Return a plan that keeps at most `room` estimated tokens verbatim; None if that is impossible.
 
-    The last `keep` turns stay, or fewer; if the last one alone is too large, its oldest results are shortened.
+    The last `keep` turns are kept, or fewer if they are too large. If the last one alone is, its oldest results are
+    shortened.
     """
     sizes = history.turn_sizes()
     turns = tuple(sizes)
@@ -43,7 +42,7 @@ def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | N
 
 
 def asked_for(history: History, *, keep: int) -> CompactionPlan | None:
-    """Return what to summarise when the user asks: all but the last `keep` turns, or all but the last one."""
+    """Return what to summarise when the user asks: all but the last `keep` turns, or else all but the last one."""
     turns = history.turns
     return _plan(history, turns[: -keep if len(turns) > keep else -1], ())
 
@@ -69,21 +68,21 @@ def _shortened(history: History, kept: list[int], excess: float) -> tuple[CallId
 
 
 MAX_TOKENS = 6_000
-"""The longest summary."""
+"""How many tokens a summary may have."""
 _LONGEST_PART = 2_000
-"""How much of a result or of a call's arguments is summarised, in characters: a summary needs the outcome only."""
+"""How many characters of a result or of arguments the summarising model reads. It needs only the outcome."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
 
 
 Urgency = Literal["asked", "wanted", "needed"]
-"""Why to summarise: the user asked, the conversation exceeds the target, or it does not fit otherwise."""
+"""Why to summarise: the user asked; the conversation exceeds the target; or it does not fit without a summary."""
 
 
 def summary_request(
     messages: Sequence[Message], before: Summary | None, focus: str, model: ModelRef, window: int
 ) -> ModelRequest:
-    """Return a separate request for a summary, which also replaces the summary `before` these messages."""
+    """Return a separate request for a summary of `messages` and of `before`, the summary that it replaces."""
     longest = max((window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
     text = fitted(conversation_text(messages, longest_part=_LONGEST_PART), longest)
     earlier = f"An earlier summary:\n{summary_text(before)}\n\n" if before else ""

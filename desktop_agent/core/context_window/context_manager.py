@@ -53,7 +53,7 @@ _ACTIVITY = "Summarising the conversation to make room"
 logger = logging.getLogger(__name__)
 
 _FULL = 0.9
-"""How full a window may be before a summary is due, even below the target."""
+"""The share of the window from which a summary is due, even below the target."""
 
 
 _LONGEST_S = 10 * 365 * 86_400.0
@@ -65,7 +65,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def add(self, op: ops.AddPin, budget: int) -> None:
-        """Record the pin, or report why not: it is empty, over the budget with the others, or has an invalid time."""
+        """Record the pin, or report why not: it is empty, over the budget with the others, or has a wrong time."""
         text = op.text.strip()
         ttl_s = op.ttl_s
         if not text:
@@ -105,7 +105,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
 
 
 _PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")
-"""The tools' argument names for the file or folder that they act on."""
+"""The names of tool arguments for the file or folder that a call acts on."""
 
 
 class Guiding(Struct, kw_only=True, eq=False):
@@ -118,7 +118,7 @@ class Guiding(Struct, kw_only=True, eq=False):
     _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
 
     async def refresh(self, *, is_turn_start: bool) -> None:
-        """Record what is in force now if the journal differs; cheap when the last calls were about no file."""
+        """Record the files now in force, if the journal has others. Cheap when the last calls were about no file."""
         touched = self._touched()
         if not touched and not is_turn_start:
             return
@@ -150,7 +150,7 @@ ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | op
 
 @dataclass(kw_only=True, eq=False)
 class ContextManager:
-    """Makes the requests of one session. Every change is an event; everything stored here can be recomputed."""
+    """Makes the requests of one session. Every change is an event, so all that is stored here can be recomputed."""
 
     history: History
     transcript: Transcript
@@ -161,21 +161,21 @@ class ContextManager:
     reader: GuidanceReader
     calibration: Calibration
     system: str
-    """The system prompt without the list of tools and without guidance."""
+    """The system prompt, without the list of tools and without guidance."""
     offer: Callable[[int, Sequence[str]], ToolOffer]
-    """Returns the tools for a window of this many tokens, when tools of these names were found or called."""
+    """Returns the tools for a window of this many tokens, given the names of tools already found or called."""
     make_definitions: Callable[[], None]
     """Makes the tool definitions for the model. Blocks the first time."""
     with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
-    """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
+    """Adds the bytes of a request's pictures, or leaves the pictures out for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
-    """Folds in what the history lacks because it was summarised before the session was opened."""
+    """Folds into the history what it lacks because that was summarised before the session was opened."""
     max_tokens: Callable[[], int]
     """Returns the current limit on the length of an answer."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
     """Returns what is known about a model, without a network request."""
     conversation: str = ""
-    """Shared by all requests of the session, for providers' caches: see `ModelRequest`."""
+    """The same in all requests of the session, for providers' caches: see `ModelRequest`."""
 
     def __post_init__(self) -> None:
         self.meter = Meter(self.log, self.calibration)
@@ -195,13 +195,13 @@ class ContextManager:
         return self.meter.window(model, self.settings().model.context_tokens)
 
     def target(self, model: ModelRef) -> int:
-        """Return from how many tokens on the conversation is summarised automatically; 0 for never."""
+        """Return the number of tokens above which the conversation is summarised automatically; 0 for never."""
         settings, window = self.settings().compaction, self.window(model)
         room = max(window - self.max_tokens(), window // 2)
         return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
 
     def pack(self, model: ModelRef) -> ModelRequest:
-        """Return the request for the history as it is, without the bytes of its pictures. Makes no network request."""
+        """Return a request for the history as it is, without the bytes of its pictures. Uses no network."""
         self.meter.offer = self.offer(self.window(model), loaded_tools(self.history.fold))
         return pack(
             self.history,
@@ -220,7 +220,7 @@ class ContextManager:
     async def handle(
         self, op: ContextOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
-        """Carry out the op. Long work is returned as a task, which the caller need not await."""
+        """Carry out the op. Long work goes on in the task that is returned, which the caller need not await."""
         match op:
             case ops.AddPin():
                 await self.pins.add(op, self.settings().compaction.pins_tokens)
@@ -268,7 +268,7 @@ class ContextManager:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
-        """Report how full the context is when a session is reopened: as reported before, if that is still valid."""
+        """Report how full the context is when a session is reopened: as its journal says, if that is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
             await self.look_up_model(model)
@@ -287,9 +287,9 @@ class ContextManager:
     async def compact(
         self, plan: CompactionPlan, model: ModelRef, provider: Provider, tokens: int, urgency: Urgency, focus: str = ""
     ) -> bool:
-        """Carry out `plan` for a request of so many `tokens`; return whether it is smaller now. Raises `StorageError`.
+        """Carry out `plan` for a request of `tokens` tokens; return whether it is smaller now. Raises `StorageError`.
 
-        Without the model, a summary that is only wanted is postponed, and one that is needed is made by rules.
+        If the model fails, a summary that is only wanted is postponed, and one that is needed is made by rules.
         """
         before = self.history.fold.compaction
         summary = before.summary if before is not None else Summary()
@@ -348,7 +348,7 @@ class ContextManager:
         return extracted(messages, earlier, todos)
 
     def _saved_by(self, plan: CompactionPlan, summary: Summary, before: Compaction | None) -> float:
-        """Estimate by how many tokens a compaction makes the request smaller."""
+        """Estimate how many tokens a compaction saves in the next request."""
         gone = message_tokens(self.history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
         if before is not None and plan.is_summarising:
             gone += summary_tokens(before.summary)
@@ -365,7 +365,7 @@ class ContextManager:
     async def _compact_as_asked(
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
-        """Make the summary that the user asked for. Ends without one when it is stopped."""
+        """Make the summary that the user asked for. If this is stopped, there is no summary."""
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         with suppress(asyncio.CancelledError):
@@ -391,7 +391,7 @@ class ContextManager:
             await self.log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
 
     async def _report(self) -> ContextReport:
-        """Break the next request down into its parts, off the event loop: a long conversation is megabytes of text."""
+        """Return the parts of the next request, made off the event loop: a conversation can be megabytes long."""
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
@@ -416,15 +416,15 @@ class ContextManager:
 
 
 _ROOM_AFTER = 0.5
-"""The share of the target's room for the conversation that may stay, so that the next compaction is not due at once."""
+"""Which share of the target's room for the conversation is kept, so that the next compaction is not due at once."""
 
 
 class NoRoomError(AgentError):
-    """The conversation does not fit the model's window and cannot be made to."""
+    """The conversation does not fit the model's window, and no compaction can make it fit."""
 
 
 class TurnRequests(Struct, kw_only=True, eq=False):
-    """Makes the requests of one turn, each after the answer to the one before is on record."""
+    """Makes the requests of one turn, each of them after the previous answer was recorded."""
 
     context_manager: ContextManager
     model: ModelRef
@@ -433,7 +433,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
     _has_made_room: bool = False
     _is_forced: bool = False
     _has_failed: bool = False
-    """Whether a summary that was only wanted failed in this turn: every step would wait for the retry."""
+    """Whether a summary that was only wanted failed in this turn. It is not tried again at every step."""
     _last: ModelRequest | None = None
 
     async def next(self) -> ModelRequest:
@@ -463,7 +463,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return await self._ready(request, context_manager.meter.report_estimate(request, self.model, window))
 
     async def as_it_is(self) -> ModelRequest:
-        """Return the request for a model that is asked only once, without summarising. Raises `NoRoomError`."""
+        """Return a request without summarising, for a model that is asked only once. Raises `NoRoomError`."""
         request = self.context_manager.pack(self.model)
         return await self._ready(request, self.context_manager.meter.tokens(request, self.model))
 
@@ -478,7 +478,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return self._last
 
     def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Note what the provider reported with an answer; return why its cache was missed, if it was."""
+        """Note what the provider reported with an answer; return why the cache was missed, if it was."""
         meter = self.context_manager.meter
         if self._last is not None:
             meter.report_usage(self._last, usage, self.model, self.context_manager.window(self.model))
@@ -486,10 +486,11 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return meter.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
-        """Make the next request smaller, because the last did not fit; return False if that was tried or is not wanted.
+        """Have the next request made smaller, because the last did not fit. Return False if that was tried or is not
+        wanted.
 
-        Unless it `is_certain` that size was the reason for the refusal, a request that should have fitted easily is
-        left alone.
+        If it is not `is_certain` that the size was the reason for the refusal, nothing is done for a request that
+        should have fitted easily.
         """
         context_manager = self.context_manager
         if self._has_made_room or self._last is None or not context_manager.target(self.model):

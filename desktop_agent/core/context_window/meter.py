@@ -1,4 +1,4 @@
-"""How full the context is: reported at once by estimate, corrected by what a provider reports or counts."""
+"""How full the context is: estimated at once, and corrected by what a provider reports or counts."""
 
 import asyncio
 import logging
@@ -16,16 +16,16 @@ from desktop_agent.core.tools.access import ToolOffer
 
 
 class Caching:
-    """Compares what one session's requests report, for the life of the process."""
+    """Compares the cache use of one session's requests, as long as the process runs."""
 
     def __init__(self) -> None:
         self._last: tuple[ModelRef, Usage] | None = None
 
     def missed(self, model: ModelRef, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Return why the cache was not used for a request, as the provider `told`, or `None`.
+        """Return why the cache was not used for a request, as the provider `told`; `None` if it was.
 
-        If it told nothing, the cache was missed if the same model had cached or read something before and read nothing
-        now.
+        If the provider told nothing, the cache counts as missed when the same model had cached or read something before
+        and read nothing now.
         """
         last, self._last = self._last, (model, usage)
         if told is not None:
@@ -47,14 +47,14 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
-        """The window sizes that a provider or the catalogue states."""
+        """The sizes of windows that a provider or the catalogue states."""
         self._asked: set[ModelRef] = set()
-        """The models whose window was requested."""
+        """The models whose window a provider was already asked for."""
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None
         self.offer = ToolOffer(definitions=(), listing="")
-        """The tools of the next request."""
+        """The tools that the next request has."""
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
         return round(request_tokens(request) * self._calibration.ratio(model))
@@ -83,11 +83,11 @@ class Meter:
         self._report(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
 
     def report_known(self, tokens: int, window: int) -> None:
-        """Report an earlier answer's value again, for a session that was reopened."""
+        """Report once more what an earlier answer reported, for a session that was reopened."""
         self._report(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
-        """Let the provider count in the background, if it can; the reported estimate is then corrected."""
+        """Let the provider count in the background, if it can, and correct the estimate that was reported."""
         if isinstance(provider, Counting):
             self._start(self._count(request, model, provider, window))
 

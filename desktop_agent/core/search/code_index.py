@@ -1,10 +1,10 @@
-"""The search index of a workspace: ranked passages of its text files for a question in words.
+"""The search index of a workspace: for a question in words, the passages of its text files that fit best.
 
 `CodeIndex` is the entry point. It is updated file by file: a file is read again only if its size, time or inode
-changed, cut into windows of lines, and stored in one SQLite file with FTS5, which can be deleted, damaged or used by
-others at any time. Several sessions and processes can use one index: one of them writes at a time, the others wait
-their turn and then find the work done. A damaged index is rebuilt. Memory is bounded by one file and SQLite's cache,
-and every step yields to other threads.
+changed. It is cut into windows of lines, which are stored in one SQLite file with FTS5. That file can be deleted,
+damaged or used by others at any time. Several sessions and processes can use one index: one of them writes at a time,
+while the others wait and then find the work done. A damaged index is rebuilt. Memory is bounded by one file and
+SQLite's cache, and every step yields to other threads.
 """
 
 import os
@@ -28,7 +28,7 @@ LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
 _ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
-"""Keeps identifiers (split at `_`), and replaces everything else by blanks."""
+"""Translates text for the search for identifiers: keeps them (split at `_`), and replaces everything else by blanks."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TERM = re.compile(r"\w+")
 
@@ -38,11 +38,11 @@ get gets had has have how i if in into is it its let made make me my of on or ou
 that the their them then there these they this those to up us use used uses using was we were what when where
 which who why will with work works would you your"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words of questions that say nothing about code; `code` and `file` are among them, since they fit every file."""
+"""Words in questions that say nothing about code. `code` and `file` are among them, because they fit every file."""
 
 
 def humps(text: str) -> str:
-    """Return the words of all camelCase in `text`, each identifier once: `readFile` gives `read File`."""
+    """Return the words of all camelCase identifiers in `text`, each identifier once: `readFile` gives `read File`."""
     # Methods of bytes: an expression that finds identifiers takes four times as long, one that finds humps far longer.
     found = set(text.encode("ascii", "replace").translate(_ONLY_IDENTIFIERS).split())
     mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
@@ -63,8 +63,8 @@ class CodeQuestion(Struct, frozen=True):
 def parse_question(text: str) -> CodeQuestion | None:
     """Return what to search for, or `None` if `text` has no word.
 
-    A passage need match only one term, but ranks higher with more. Longer terms also match as prefixes. Stop words are
-    dropped, unless the question has nothing else.
+    A passage need match only one term, but ranks higher if it matches more. Longer terms also match words that begin
+    with them. Stop words are dropped, unless the question has nothing else.
     """
     found = _TERM.findall(text)[: 4 * MOST_TERMS]
     wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
@@ -82,18 +82,18 @@ def parse_question(text: str) -> CodeQuestion | None:
 
 STEP_LINES = 40
 OVERLAP_LINES = 10
-"""A definition that begins in one window is contained in it completely, unless it is longer than this."""
+"""How many lines neighbouring windows share, so that a definition of at most this length is whole in one of them."""
 LONGEST_LINE = 500
-"""How much of a line is indexed. Longer lines are data or generated."""
+"""How many characters of a line are indexed. Longer lines are data or generated."""
 
 
 class CodePassage(Struct, frozen=True):
     """A window of lines of a file."""
 
     first: int
-    """Its first line, from 1."""
+    """The number of the first line in the file, from 1."""
     symbols: tuple[str, ...]
-    """The symbols it defines, preceded by the definition that encloses it."""
+    """The symbols that the passage defines. The definition that encloses the passage comes first."""
     words: str
     content: str
 
@@ -129,7 +129,7 @@ _SCHEMA = (
       path, symbols, words, content, tokenize = 'porter unicode61 remove_diacritics 2')""",
 )
 _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
-"""The weights of path, symbols, words and content: a passage's name says more than its text."""
+"""The weights of path, symbols, words and content. The name of a passage says more about it than its text."""
 
 
 class Hit(Struct, frozen=True):
@@ -138,7 +138,7 @@ class Hit(Struct, frozen=True):
     symbols: tuple[str, ...]
     content: str
     score: float
-    """The rank: higher is better."""
+    """The passage's rank: higher is better."""
 
 
 def index_file(path: Path) -> CacheFile:
@@ -202,15 +202,15 @@ class IndexDatabase(Struct, eq=False):
 
 
 def signature_of(status: os.stat_result) -> str:
-    """Return a value that changes whenever the file does."""
+    """Return a value that changes whenever the file with this status does."""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino}"
 
 
 LARGEST_BYTES = 1024 * 1024
-"""How large a file may be to be indexed. Larger ones are data, or generated."""
+"""How many bytes a file may have to be indexed. Larger ones are data, or generated."""
 
 _BATCH_FILES = 64
-"""Files in one transaction: a stop loses at most these, and another writer waits as long."""
+"""How many files are written in one transaction. A stop loses at most these; another writer waits for at most these."""
 
 
 class IndexProgress(Struct):
@@ -219,7 +219,7 @@ class IndexProgress(Struct):
     total: int = 0
     done: int = 0
     is_waiting: bool = False
-    """Another session or process is updating the same index."""
+    """Whether another session or process is updating the same index, so that this update waits."""
     is_complete: bool = False
 
     def note_waiting(self) -> None:
@@ -230,23 +230,23 @@ class CodeSearchResult(Struct, frozen=True):
     hits: list[Hit] = field(default_factory=list["Hit"])
     files: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """Number of files that are not searched, by reason."""
+    """How many files are not searched, by reason."""
 
 
 class CodeIndex:
     """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
 
     def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
-        """Does not access the disk. Files whose path relative to `root` is `is_secret` are never read."""
+        """Does not access the disk. Files for whose path relative to `root` `is_secret` is true are never read."""
         self._root = root
         self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret
 
     def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
-        """Update the index for `paths`, which are all files unless `is_partial`; end early when `stop` is set.
+        """Update the index for `paths`, which are all files unless `is_partial`. Stop early when `stop` is set.
 
-        An index that cannot be written is created in a spare place. Raises `OSError` or `sqlite3.Error` if that fails
-        too.
+        If the index cannot be written, one is created in a spare place. Raises `OSError` or `sqlite3.Error` if that
+        fails too.
         """
         progress.total = len(paths)
 
@@ -258,7 +258,7 @@ class CodeIndex:
         self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
-        """Switch to a spare place; `False` if there is none, or it is already in use."""
+        """Use a spare place from now on; `False` if there is none, or the index is already in it."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None
@@ -314,7 +314,7 @@ class CodeIndex:
     def _take_in(
         self, database: IndexDatabase, found: dict[str, os.stat_result | None], progress: IndexProgress
     ) -> None:
-        """Index the files that are new or changed, and forget those that are gone (without a status)."""
+        """Index the files that are new or changed, and remove those that are gone, which have no status."""
         if not found:
             return
         with transaction(database.sql):
@@ -328,7 +328,7 @@ class CodeIndex:
                 progress.done += 1
 
     def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
-        """Return the reason to leave the file out, or `None` and its text."""
+        """Return the reason why the file is left out, or `None`, and its text."""
         if self._is_secret(path):
             return "secret", ""
         if status.st_size > LARGEST_BYTES:
@@ -354,7 +354,7 @@ _MOST_PER_FILE = 3
 
 
 def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
-    """Return the first `count` hits without overlapping windows and without too many of one file."""
+    """Return the first `count` hits, leaving out overlapping windows, and hits of a file that already has many."""
     chosen: list[Hit] = []
     places: dict[str, list[int]] = {}
     for hit in hits:
@@ -374,11 +374,11 @@ SNIPPET_LINE_CHARS = 200
 _LEAD = 2
 _SHORTEST_STEM = 4
 _ENDING = 3
-"""How many letters an ending such as -ing has at most."""
+"""How many letters an ending such as -ing may have."""
 
 
 def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the lines of `content` where most `terms` (lower case) occur together, and the index of the first line.
+    """Return the lines of `content` where most `terms` (lower case) occur together, and the index of the first of them.
 
     Different words close together count for more than one repeated word, and long words for more than short ones. The
     line with the most words is near the top, because what it begins comes after it.
@@ -397,7 +397,7 @@ def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _weight(window: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Return a window's score: its different words, then the number of lines with any."""
+    """Return a window's score: how many different words it has, then how many lines have any of them."""
     return sum(map(len, {stem for stems in window for stem in stems})), sum(map(bool, window))
 
 

@@ -1,13 +1,13 @@
-"""The index of all conversations: one SQLite database in the cache that contains none of their text.
+"""The index of all conversations: one SQLite database in the cache, which does not contain their text.
 
 `PieceReader` cuts the lines of a journal into searchable pieces, each with its kind and the file it is about. Lines are
-not validated against the event types: a search must not refuse anything. Very long text is cut to its beginning and
-end.
+not validated against the event types, because a search must not refuse anything. Of very long text, only the beginning
+and the end are indexed.
 
-A piece's number is its time in milliseconds: FTS5 returns matches by number, so the newest come first without sorting,
+A piece's number is its time in milliseconds. FTS5 returns matches by number, so the newest come first without sorting,
 and a time range is a range of numbers. The other filters (kind, tool, folder) are words in columns of their own, so
-that FTS5 applies them. Pieces of a deleted session stay as numbers without a session, until there are so many that the
-index is rebuilt.
+that FTS5 applies them. Pieces of a deleted session stay in the index without a session. When there are too many of
+them, the index is rebuilt.
 """
 
 import json
@@ -47,12 +47,12 @@ from desktop_agent.core.terminal.printout import plain_text
 
 _QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')
 _WORD = re.compile(r"[^\W_]+")
-"""Splits words like the tokenizer of the index."""
+"""Finds words as the tokenizer of the index splits them."""
 _MOST_CHARS = 2_000
 _MOST_PHRASES = 16
 _MOST_WORDS = 64
 SHORTEST_BEGINNING = 4
-"""Minimum letters for a word to match as a prefix; most words share a shorter prefix with another."""
+"""How many letters a word needs to match as a prefix. With fewer, most words would match others, too."""
 
 
 class SessionQuestion(NamedTuple):
@@ -60,7 +60,7 @@ class SessionQuestion(NamedTuple):
 
     phrases: tuple[tuple[str, ...], ...]
     is_open: bool = False
-    """Whether the last word can be incomplete."""
+    """Whether the last word may be incomplete, so that it matches as a prefix."""
 
     @property
     def expression(self) -> str:
@@ -99,7 +99,7 @@ _HEAD_CHARS = 16_000
 _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
-"""How large one side of a change may be to be searchable; for larger ones only the path is."""
+"""How many bytes one side of a change may have to be searchable. Of larger ones, only the path is."""
 _TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
@@ -131,15 +131,15 @@ class UnansweredCall(NamedTuple):
 
 
 class PieceReader:
-    """Reads one journal from front to back, keeping track of open calls."""
+    """Reads one journal from front to back, and keeps track of the calls that have no result yet."""
 
     def __init__(self, blobs: Blobs, calls: dict[str, UnansweredCall]) -> None:
-        """`calls` are those that were open before the first line, by their id."""
+        """`calls` are those that had no result before the first line, by their id."""
         self._blobs = blobs
         self.calls = calls
 
     def fields(self, line: bytes) -> JsonObject:
-        """Return a line with its texts restored from blobs; empty for a line without pieces."""
+        """Return a line with its texts put back from blobs; empty for a line without searchable pieces."""
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:
@@ -245,12 +245,12 @@ _SCHEMA = (
     "INSERT INTO text (text, rank) VALUES ('hashsize', 8000000)",
 )
 _GONE = 0
-"""The session number of pieces whose session is gone."""
+"""The session number of pieces whose session was deleted."""
 _LATEST = 2**50
 
 
 class IndexedJournal(NamedTuple):
-    """How far a journal is in the index."""
+    """How far a journal is indexed, and what must be known to continue."""
 
     id: int
     mark: JournalMark
@@ -272,7 +272,7 @@ def index_file(folder: Path) -> CacheFile:
 
 
 def number_of(moment: datetime) -> int:
-    """Return the lowest number that a piece of this time can have."""
+    """Return the lowest number that a piece with this time can have."""
     return max(1, min(_LATEST, int(moment.astimezone(UTC).timestamp() * 1000)))
 
 
@@ -298,7 +298,7 @@ class SearchDatabase(Struct, eq=False):
         return IndexedJournal(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
 
     def is_worn(self, most_gone: int) -> bool:
-        """Whether most pieces, and more than `most_gone`, belong to deleted sessions."""
+        """Whether more than half of the pieces, and more than `most_gone`, belong to deleted sessions."""
         (gone,) = self._sql.execute("SELECT count(*) FROM piece WHERE session = ?", (_GONE,)).fetchone()
         (all_,) = self._sql.execute("SELECT count(*) FROM piece").fetchone()
         return gone > max(most_gone, all_ - gone)
@@ -331,7 +331,7 @@ class SearchDatabase(Struct, eq=False):
     def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
         """Add a piece under the first free number from `wanted` on, and return that number.
 
-        `at` is the piece's place in the journal, and its index there.
+        `at` says which place in the journal the piece comes from, and which piece of that line it is.
         """
         number = wanted
         row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
@@ -347,7 +347,7 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def tidy(self) -> None:
-        """Merge some parts of the index, so that a search has fewer to read."""
+        """Merge a few of the index's parts, so that a search has fewer of them to read."""
         self._sql.execute("INSERT INTO text (text, rank) VALUES ('merge', 2000)")
         self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -397,15 +397,15 @@ def folder_tag(folder: int) -> str:
 
 
 SLICE_BYTES = 4 * 1024 * 1024
-"""Bytes of a journal per transaction: a stop loses at most these."""
+"""How many bytes of a journal are indexed in one transaction. A stop loses at most these."""
 
 _NOTHING_YET = JournalMark((0, 0))
 _CUT = (-1, 0)
-"""The state of a partly indexed journal: never current."""
+"""The state stored for a journal that is indexed in part. It equals no file's state, so the rest is still due."""
 
 
 def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
-    """Index the next part of a journal; return whether it was the last one. Needs a transaction."""
+    """Index the next part of a journal; return whether it was the last one. Must be called in a transaction."""
     try:
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)

@@ -1,8 +1,8 @@
 """The process that keeps the index up to date: `python -m desktop_agent.core.search.session_index_process`.
 
-Indexing splits text into words, for minutes after an import; in a thread of the window's process it would delay every
-frame. The process runs at low priority, does the outstanding work, and ends. It also ends when its standard input does,
-so it never outlives the process that started it.
+Indexing splits text into words, after an import for minutes. In a thread of the window's process, it would delay every
+frame. This process runs at low priority, does the outstanding work, and ends. It also ends when its standard input
+does, so it never outlives the process that started it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _FAILED = 1
 
 
 async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
-    """Update the index in a process that ends when this is cancelled; return whether that worked."""
+    """Update the index in a process, which is ended if this is cancelled. Return whether that worked."""
     try:
         process = await asyncio.create_subprocess_exec(
             *module_command(_MODULE, *map(str, (sessions, blobs, cache))),

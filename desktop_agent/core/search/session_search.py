@@ -1,9 +1,9 @@
 """The search through all conversations: what was asked, answered, run, printed and changed, in every session.
 
 `SessionSearch` is the entry point: it adds new journal lines to the index, and queries it. Several processes can use
-it: one of them writes at a time, the others wait their turn and then find the work done. Reading never waits. A damaged
-index is rebuilt; one that cannot be written finds nothing, and says so. The index holds no text: the text of a hit is
-read from its journal.
+the index: one of them writes at a time, while the others wait and then find the work done. Reading never waits. A
+damaged index is rebuilt. One that cannot be written finds nothing, and says so. The index holds no text: the text of a
+hit is read from its journal.
 """
 
 import re
@@ -39,14 +39,14 @@ from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, journal_
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 _MOST_GONE = 50_000
-"""The index is rebuilt when more pieces than this, and most of all, have no session."""
+"""The index is rebuilt when more pieces than this, and more than half of all, belong to deleted sessions."""
 
 
 class SessionSearch:
     """The search through the sessions in one folder. All methods block and may be called from any thread."""
 
     def __init__(self, sessions: Path, blobs: Blobs, cache: Path) -> None:
-        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt, such as the index."""
         self._sessions = sessions
         self._blobs = blobs
         self._file = index_file(cache)
@@ -64,7 +64,7 @@ class SessionSearch:
         return {name: state for name, (state, _) in known.items()} == states
 
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
-        """Index new lines, the newest sessions first, in a spare place if necessary. Raises `StorageError`."""
+        """Index new lines, the newest sessions first; in a spare place, if necessary. Raises `StorageError`."""
         try:
             if self._file.update(partial(self._update, is_stopped), is_stopped) is self._file:
                 self._file.discard_spare()
@@ -77,7 +77,7 @@ class SessionSearch:
                 ) from error
 
     def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
-        """Index new lines; return whether too many of the index's pieces have no session."""
+        """Index new lines; return whether too many pieces of the index belong to deleted sessions."""
         states = journal_states(self._sessions)
         with closing(file.connect(is_stopped)) as connection:
             database = SearchDatabase(connection)
@@ -123,7 +123,7 @@ class SessionSearch:
         return [hit for item in _spread(found, limit) if (hit := self._hit(item, question)) is not None]
 
     def _hit(self, found: FoundPiece, question: SessionQuestion) -> SearchHit | None:
-        """Return the hit as its journal reads now; `None` if the journal was replaced."""
+        """Return the hit, with its text read from the journal now; `None` if the journal was replaced."""
         reader = PieceReader(self._blobs, {})
         try:
             with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
@@ -153,7 +153,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions, newest group first, each oldest first, so that the index grows at its end."""
+    """Yield groups of sessions: the newest group first, but each from its oldest, so the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -167,7 +167,7 @@ def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]
 
 
 _MOST_PER_SESSION = 8
-"""How many hits one session may have: one long conversation must not be the whole answer."""
+"""How many hits of one session are returned at most, so that a long conversation is not the whole answer."""
 _CANDIDATES_PER_HIT = 8
 _FIRST, _LAST = 1, 2**62
 
@@ -220,7 +220,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return one line around the first match, and its matches; the text's beginning if only accents differ."""
+    """Return the line with the first match, and all matches in it; the text's beginning if only accents differ."""
     pattern = _pattern(question)
     first = pattern.search(text) if pattern is not None else None
     at = first.start() if first is not None else 0
@@ -238,9 +238,7 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return a pattern that matches any phrase as the index does: words of letters and digits, with anything between
-    them.
-    """
+    """Return a pattern for any phrase, matching as the index does: words of letters and digits, anything between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

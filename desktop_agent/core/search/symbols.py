@@ -5,8 +5,8 @@ second), and harmless on anything else. Adjacent quantifiers never share a chara
 
 `definitions` serves the search index. A search for a symbol by name has two steps: ripgrep finds the lines that could
 define the name in any language (`likely_lines`), and `symbol_in` says what each of them defines in its own language.
-The first can find too much, but never misses what the second recognises. `extent_of` returns how far a definition
-reaches.
+The first step may find too many lines, but never misses one that the second recognises. `extent_of` returns which lines
+a definition takes.
 """
 
 import re
@@ -20,7 +20,7 @@ LONGEST_NAME = 80
 
 _NO_NAMES = "if for while switch catch return else do function new throw await sizeof elif match with"
 KEYWORDS = frozenset(_NO_NAMES.split())
-"""Words that can occur in the position of a name but are not names."""
+"""Words that can stand where a name is expected but are not names."""
 
 _PYTHON = r"""
 ^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+(\w+)
@@ -83,7 +83,7 @@ _FAMILIES = (
     ("lua pl pm r jl zig nim ex exs erl hs ml fs vb pas f90 tcl proto thrift graphql v sv vhd", _OTHER, ""),
     ("md markdown", _MARKDOWN, ""),
 )
-"""The endings of each family of languages, and what defines names and constants in its lines. The last has no code."""
+"""The file endings of each family of languages, and what defines names and constants. The last family is no code."""
 _BY_ENDING, _CONSTANTS_BY_ENDING = (
     {
         f".{ending}": re.compile(patterns[kind], (re.MULTILINE if kind == 0 else 0) | re.VERBOSE)
@@ -100,17 +100,17 @@ _ANY = re.compile(_OTHER, re.MULTILINE | re.VERBOSE)
 _DATA_ENDINGS = "json yaml yml toml xml html htm svg css scss csv tsv txt lock ini cfg"
 _DATA = frozenset(f".{ending}" for ending in _DATA_ENDINGS.split())
 _LINES_AT_ONCE = 200
-"""Few enough not to hold the interpreter for long."""
+"""How many lines are read before other threads get a turn: few enough not to hold the interpreter for long."""
 
 
 def pattern_for(path: str) -> re.Pattern[str] | None:
-    """Return the pattern of definitions in a file's lines, whose last group is the name; `None` for data."""
+    """Return the pattern of definitions in a file's lines. Its last group is the name. `None` for data."""
     ending = PurePosixPath(path).suffix.lower()
     return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
 
 
 def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
-    """Return line (from 0) and name of what the file defines, in order. `lines` keep their newlines."""
+    """Return the line (from 0) and the name of each definition in the file, in order. `lines` keep their newlines."""
     pattern = pattern_for(path)
     if pattern is None:
         return []
@@ -127,7 +127,7 @@ def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
 
 
 LONGEST_LINE = 400
-"""How long a line may be: longer ones are data or generated, and could take long."""
+"""How many characters a line may have. Longer ones are data or generated, and could take long to match."""
 
 SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
@@ -142,7 +142,7 @@ class FoundSymbol(Struct, frozen=True):
     name: str
     path: str
     line: int
-    """The number of its line, from 1."""
+    """The number of the line in the file, from 1."""
 
 
 _WORDS_OF_KINDS: dict[SymbolKind, str] = {
@@ -154,12 +154,12 @@ _WORDS_OF_KINDS: dict[SymbolKind, str] = {
 }
 _KIND_BY_WORD: dict[str, SymbolKind] = {word: kind for kind, words in _WORDS_OF_KINDS.items() for word in words.split()}
 _NO_SYMBOLS = frozenset({"impl", "extension"})
-"""Words that begin an extension of something defined elsewhere."""
+"""Words that begin an extension of something that is defined elsewhere."""
 _WORD = re.compile(r"\w+")
 
 
 def symbol_in(path: str, line: str) -> LineSymbol | None:
-    """Return what a line (without its newline) defines in the language of its file; `None` for nothing."""
+    """Return what a line (without its newline) defines in the language of the file; `None` if nothing."""
     ending = PurePosixPath(path).suffix.lower()
     if ending not in _CODE or len(line) > LONGEST_LINE:
         return None
@@ -182,7 +182,7 @@ def _own_name(match: re.Match[str]) -> str:
 
 
 def _kind(before: str, behind: str) -> SymbolKind | None:
-    """Return the kind of a symbol by the matched text around its name; `None` if it is not a symbol."""
+    """Return the kind of a symbol, from the matched text before and behind its name; `None` if it is not a symbol."""
     words = _WORD.findall(before.lower())
     if not _NO_SYMBOLS.isdisjoint(words):
         return None
@@ -205,7 +205,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return ripgrep expressions for lines that may define a name with `typed`, which must satisfy `can_be_a_name`."""
+    """Return ripgrep expressions for lines that may define a name containing `typed`, for which `can_be_a_name` is true."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (
@@ -230,8 +230,9 @@ _LONG_TEXT = re.compile(r'"""|\'\'\'')
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:
     """Return the first and last line (from 0) of the definition that begins in line `at`.
 
-    Decided by layout: more deeply indented lines belong to it, and so do closing brackets at its own depth. An opening
-    brace includes everything up to its closing one. The decorators and comments directly above are included.
+    This is decided by layout. More deeply indented lines belong to the definition, and so do closing brackets at its
+    own depth. After an opening brace, everything up to its closing one belongs to it. The decorators and comments
+    directly above are included.
     """
     return _first(lines, at), _last(lines, at)
 
@@ -264,7 +265,7 @@ def _last(lines: Sequence[str], at: int) -> int:
 
 
 def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
-    """Return the last line that is indented deeper than `depth`, or closes a bracket."""
+    """Return the last line of a definition: one that is indented deeper than `depth`, or closes a bracket."""
     last = at
     is_in_text = _ends_in_text(lines[at], is_in_text=False)
     for line in range(at + 1, len(lines)):

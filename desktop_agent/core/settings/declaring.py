@@ -11,7 +11,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
-"""Determines the setting's control."""
+"""Determines which control edits the setting."""
 
 Effect = Literal["now", "next session", "next run", "next start"]
 """When a changed value takes effect.
@@ -28,26 +28,26 @@ class About(Struct, frozen=True, kw_only=True):
 
     title: str
     text: str
-    """One or two sentences: what it does, and what it is for."""
+    """One or two sentences that say what the setting does and what it is for."""
     unit: str = ""
-    """The unit in which people read and enter it."""
+    """The unit in which people read and enter the value."""
     per_unit: int = 1
     """The value of one such unit: 1024 for a value in bytes that is entered in KiB."""
     least: float | None = None
     most: float | None = None
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     unset: str = ""
-    """What applies when nothing is set."""
+    """What applies when the setting has no value."""
     holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
-    """What its texts are, if not plain text: paths relative to the settings file, a web address without a password, a
-    model with its provider, or keys.
+    """What the texts of the setting are, if not plain text: paths relative to the settings file, a web address without
+    a password, a model with its provider, or keys.
     """
     plain_keys: tuple[str, ...] = ()
-    """Keys that are allowed although users type text with them; `keyboard.ANY` for all."""
+    """Keys that are allowed here although users type text with them; `keyboard.ANY` allows all."""
     effect: Effect = "now"
     is_advanced: bool = False
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The environment variable that overrides the file, by the provider for which it does."""
+    """By provider, the environment variable that overrides the file for this provider."""
     tightening: Tightening | None = None
 
 
@@ -57,14 +57,14 @@ class AboutSection(Struct, frozen=True):
 
 
 class _Declared(Struct, frozen=True):
-    """Replaces a default until its class is made."""
+    """Stands in for the default of a field until the class with the field is made."""
 
     default: object
     about: About | AboutSection
 
 
 class _SectionMeta(StructMeta):
-    """Takes the description of each field out of its declaration, and leaves its default."""
+    """Takes the descriptions out of the declared fields, collects them in `about`, and leaves the defaults."""
 
     about: dict[str, About | AboutSection]
 
@@ -83,7 +83,7 @@ class Section(Struct, metaclass=_SectionMeta, frozen=True, kw_only=True):
 
 
 class _Declaring(Protocol[P]):
-    """Takes a default, then the arguments of `About`, which a type checker knows from `P` without a list of them here.
+    """Takes a default and then the arguments of `About`, which a type checker knows from `P`, so none is listed here.
 
     It is typed to return the default's type, so that a field of that type can be declared with it.
     """

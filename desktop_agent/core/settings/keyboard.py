@@ -43,14 +43,14 @@ ANY: Final = ("any",)
 """Stands for all keys, in places where no text is typed."""
 
 _MOST_STROKES: Final = 4
-"""How many strokes keys may have: as many as Qt can tell apart."""
+"""How many strokes one entry may have: no more than Qt can tell apart."""
 
 
 def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
     """Return keys in their stored form: `ctrl+shift+f` as `Ctrl+Shift+F`, `ctrl+k ctrl+s` as `Ctrl+K, Ctrl+S`.
 
-    `plain` are the keys that can be pressed first although users type text with them. Raises `ValueError` that says why
-    the text is not a key, or why the key cannot be used: it would take a key away that the user types with.
+    The first key must not be one with which the user types text, unless it is in `plain`. Raises `ValueError`, which
+    says why the text is not a key, or why the key cannot be used.
     """
     # The comma behind one of several keys is no key.
     strokes = [_LAST_COMMA.sub("", stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
@@ -83,7 +83,7 @@ def _written_stroke(stroke: str, text: str) -> str:
 
 
 def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return a list of keys, or one key, in their stored form, each once. Raises `ValueError` as above."""
+    """Return a list of keys, or one key, in stored form and without duplicates. Raises `ValueError` as above."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of keys")
@@ -222,15 +222,15 @@ def group_of(action: str) -> str:
 
 
 def clash(one: str, other: str) -> bool:
-    """Whether only one of these keys can have an effect: they are the same, or one begins with the other."""
+    """Whether only one of these two entries can have an effect: they are equal, or one begins with the other."""
     first, second = (f"{keys}, ".replace("Return", "Enter") for keys in (one, other))
     return first.startswith(second) or second.startswith(first)
 
 
 def keys_in_force(wanted: Keys, defaults: Keys) -> dict[str, tuple[str, ...]]:
-    """Return the keys of each action, without duplicates within a part of the window or everywhere.
+    """Return the keys of each action. No key has two actions in one part of the window, or everywhere.
 
-    The user's choice takes precedence over a default, and otherwise the first action does. Keys that two actions shared
+    The user's choice takes precedence over a default; otherwise the first action does. If two actions shared a key, it
     would do nothing at all.
     """
     taken: dict[str, list[str]] = {}

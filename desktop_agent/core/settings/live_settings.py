@@ -1,6 +1,6 @@
 """The settings in force now. Code reads them here when it acts, so a change takes effect from the next step.
 
-`LiveSettings` follows the user's file and changes it. What a trusted project tightens is in `workspace_settings`.
+`LiveSettings` follows the user's file and changes it. `workspace_settings` adds what a trusted project tightens.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ class SettingChange(Struct, frozen=True):
     key: str
     before: object
     after: object
-    """The value in force, which is not the requested one if something overrides the file."""
+    """The value now in force. It differs from the requested one if something overrides the file."""
     was_set: bool
-    """Whether the file had it before; otherwise the default applied."""
+    """Whether the file had a value for the setting before. If not, the default applied."""
     is_set: bool
     overridden_by: SettingSource | None = None
 
@@ -46,7 +46,7 @@ class LiveSettings:
         path: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Touches no disk. Without `path` the settings are `settings`, and changes to them are not saved."""
+        """Does not access the disk. Without `path`, `settings` are in force, and changes to them are not saved."""
         self.path = path
         self._environ = environ or {}
         self._loaded = LoadedSettings(settings or Settings(), ())
@@ -55,11 +55,11 @@ class LiveSettings:
         self._stamp: FileStamp | None = None
         self._is_missed = False
         self._has_held = path is None
-        """Whether settings without a fault were in force, or the user decided: a broken file then changes nothing."""
+        """Whether settings without a fault were in force, or the user went on. Then a broken file changes nothing."""
 
     @classmethod
     def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":
-        """Return the settings of this file, as far as it is usable. Blocks; never raises."""
+        """Return the settings of this file, as far as the file is usable. Blocks; never raises."""
         live = cls(path=path, environ=environ)
         live._read()
         return live
@@ -78,11 +78,11 @@ class LiveSettings:
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
-        """Why nothing may run: settings that safety depends on cannot be read, and no earlier values can stand in."""
+        """Why nothing may run: safety settings cannot be read, and there are no earlier values to use instead."""
         return () if self._has_held else self._loaded.faults
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user may decide on that."""
+        """Put in force what can be read, and defaults for the rest. Only the user may decide to do that."""
         self._has_held = True
         self._tell()
 
@@ -101,8 +101,8 @@ class LiveSettings:
     async def change(self, key: str, value: object) -> SettingChange:
         """Validate `value`, write it to the file, keeping comments, and put it in force from the next step on.
 
-        None removes an optional setting from the file. Raises `UsageError` naming the allowed values, or when the file
-        is broken, and `StorageError` when it cannot be written: then nothing has changed.
+        None removes an optional setting from the file. Raises `UsageError`, which names the allowed values or says that
+        the file is broken, and `StorageError` when the file cannot be written. In both cases nothing has changed.
         """
         self._check(key, value)
         change = await asyncio.to_thread(self._write, key, value)
@@ -165,7 +165,7 @@ class LiveSettings:
     # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read the file again if it changed; a broken one is in `problems`, and no safety setting becomes looser."""
+        """Read the file again if it changed. What is wrong is in `problems`, and no safety setting becomes looser."""
         if self.path is not None and await asyncio.to_thread(self._read_if_changed):
             self._tell()
 

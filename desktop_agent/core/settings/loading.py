@@ -1,8 +1,8 @@
 """Reading a settings file: what is usable, where each value stands, and what is unusable and why.
 
 A bad value is reported with file, line, key and what would be right. If safety does not depend on it, the previous
-value stays in force: the default at the start, the last good value while the application runs. If safety depends on it,
-it is a *fault*: at the start nothing runs until it is fixed or the user decides, and later no safety setting becomes
+value stays in force: at the start the default, later the last good value. If safety depends on it, the problem is a
+*fault*: at the start nothing runs until it is fixed or the user decides to go on, and later no safety setting becomes
 looser.
 """
 
@@ -65,7 +65,7 @@ def read_plain(path: Path, largest_bytes: int) -> bytes:
 
 
 def with_last_line_ended(content: bytes) -> bytes:
-    """Return a text file's content, ready for appending: its last line is ended like the others."""
+    """Return the content of a text file, ready for appending: its last line ends like the others."""
     if not content or content.endswith(b"\n"):
         return content
     return content + (b"\r\n" if b"\r\n" in content else b"\n")
@@ -75,10 +75,10 @@ _NAMING = "DESKTOP_AGENT_CONFIG"
 """The environment variable that names a settings file other than the usual one."""
 
 LARGEST_BYTES = 2**20
-"""How large a settings file may be, in bytes: far more than a hand-written one is."""
+"""How many bytes a settings file may have. One that people write by hand is much smaller."""
 
 _MOST_PROBLEMS = 1_000
-"""A file with more problems is not a settings file, and naming each mistake would take seconds."""
+"""A file with more problems than this is not a settings file, and to name each of them would take seconds."""
 
 
 class FileProblem(Struct, frozen=True):
@@ -86,9 +86,9 @@ class FileProblem(Struct, frozen=True):
     key: str
     message: str
     line: int | None = None
-    """The line of the key in the file, counted from 1; None if the key is elsewhere or nowhere."""
+    """The line of the key in the file, counted from 1; None if the key is not in the file."""
     is_fault: bool = False
-    """Whether safety depends on it, so that no default may replace it."""
+    """Whether safety depends on the value, so that no default may replace it."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
@@ -96,7 +96,7 @@ class FileProblem(Struct, frozen=True):
 
     @property
     def is_about_the_file(self) -> bool:
-        """Whether nothing in the file could be used."""
+        """Whether the file as a whole is unusable."""
         return not self.key
 
 
@@ -105,20 +105,20 @@ LISTS = frozenset({"mcp.definitions"})
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):
-    """One table of a list (`[[mcp.definitions]]`), or the value in its place, passed on unchanged."""
+    """One table of a list (`[[mcp.definitions]]`), or the value that stands in its place, passed on unchanged."""
 
     key: str
-    """The dotted key of its list."""
+    """The dotted key of the list that the table is in."""
     number: int
     value: object
     path: Path
     line: int | None
-    """The line where it begins in the file; None if it shares that line with others."""
+    """The line where the table begins in the file; None if it shares that line with others."""
     is_project: bool = False
-    """Whether it comes from a project and not from the user."""
+    """Whether the table comes from a project and not from the user."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
-        """Return a problem with it, whose key is its number in the file: `rule 1`."""
+        """Return a problem with this table. The key of the problem is the table's number in the file: `rule 1`."""
         return FileProblem(self.path, f"{self.key} {self.number}", message, self.line, is_fault=is_fault)
 
 
@@ -143,11 +143,11 @@ def _lines(text: str, key: str) -> tuple[int, ...]:
 
 
 class SettingSource(Struct, frozen=True):
-    """The source of a value that is not the default."""
+    """Where a value comes from that is not the default."""
 
     kind: Literal["file", "environment", "project"]
     place: str
-    """The file, or the name of the variable."""
+    """The path of the file, or the name of the environment variable."""
     line: int | None = None
 
     def __str__(self) -> str:
@@ -160,9 +160,9 @@ class LoadedSettings(Struct, frozen=True):
     settings: Settings
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
-    """Where values come from, by dotted key; a key that is missing has its default."""
+    """Where values come from, by dotted key. A key that is missing here has its default."""
     tables: tuple[FoundTable, ...] = ()
-    """The contents of lists of tables, which are not settings."""
+    """The tables of all lists in the file; they are not settings."""
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
@@ -178,7 +178,7 @@ class FileText(Struct, frozen=True):
     problem: FileProblem | None = None
 
     def line_of(self, key: str) -> int | None:
-        """Return the line of a dotted key, or else of its section: the parser keeps no positions."""
+        """Return the line of a dotted key, or of its section. The text is searched: the parser keeps no positions."""
         places = _places(self.text)
         # `a.b = 1` says where `a` is, and `a = {b = 1}` where `a.b` is.
         found = places.get(key) or next((place for name, place in places.items() if name.startswith(f"{key}.")), None)
@@ -190,7 +190,7 @@ def load_settings(
 ) -> LoadedSettings:
     """Read the settings file, if there is one, and apply the environment. Blocks; never raises.
 
-    `before` are the settings in force until now, if any: they stay in force where the file is unusable, and after a
+    `before` are the settings in force until now, if any. Where the file is unusable, they stay in force, and after a
     fault no setting that safety depends on becomes looser.
     """
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
@@ -244,7 +244,7 @@ class FoundValues:
     """The validated settings that a file sets, what is unusable, and the tables of its lists."""
 
     def __init__(self, file: FileText, before: Settings, *, is_held: bool = True) -> None:
-        """`before` has the values that replace unusable ones; with `is_held` also those that safety depends on."""
+        """Values in `before` replace unusable ones; those that safety depends on only if `is_held`."""
         self._file = file
         self._is_held = is_held
         self.values: dict[str, object] = {}
@@ -253,7 +253,7 @@ class FoundValues:
         self._gather("", before, file.document)
 
     def _gather(self, name: str, section: Section, found: object) -> None:
-        """Take the values of the section `name`; the name of the file itself is empty."""
+        """Take the values of the section `name`, which is empty for the file as a whole."""
         if not isinstance(found, dict):
             self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
             return
@@ -352,10 +352,10 @@ def _places(text: str) -> Mapping[str, int]:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    """Return what keeps the line numbers: a quoted key as it is, and only the line ends of a multi-line text or a
-    comment.
+    """Return a replacement that keeps the line numbers: of a multi-line text or a comment, only the line ends; of
+    anything else, such as a quoted key, all of it.
 
-    The content of a text or a comment can look like a section or a key.
+    The content of a text or a comment could look like a section or a key.
     """
     found = match.group()
     return found if match["short"] else '""' + "\n" * found.count("\n")

@@ -55,7 +55,7 @@ class StatedModels(Struct, frozen=True):
 
 
 class ModelsFile:
-    """The file. Users edit it by hand, and it is read again when it has changed."""
+    """The file `models.toml`. Users edit it by hand; it is read again when it has changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class ModelsFile:
         self._read: tuple[FileStamp | None, StatedModels] | None = None
 
     def load(self) -> StatedModels:
-        """Return every usable table, and the problem of every other one. Blocks; never raises."""
+        """Return all usable tables, and for each other table what is wrong with it. Blocks; never raises."""
         stamp = stamp_of(self.path)
         if self._read is None or not is_unchanged(stamp, self._read[0]):
             self._read = stamp, self._stated()
@@ -75,7 +75,7 @@ class ModelsFile:
 
 
 def _model(entry: object, others: Collection[Hashable]) -> KnownModel:
-    """Return the model of one table. Raises `ValueError` that says what is wrong with it."""
+    """Return the model that a table describes. Raises `ValueError`, which says what is wrong with the table."""
     values = table_of(entry, _KEYS)
     name = text_in(values, "name", is_needed=True)
     if name != name.strip() or HIDING.search(name):

@@ -18,7 +18,7 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _Section = AbstractTable | OutOfOrderTableProxy
-"""A section whose parts are in several places of the file, with others between them, is such a proxy."""
+"""A section. It is a proxy if its parts are in several places of the file, with other sections between them."""
 
 
 _FIRST_LINES = b"""\
@@ -37,10 +37,10 @@ def begin_settings_file(path: Path) -> None:
 
 
 def save_setting(path: Path, key: str, value: object) -> None:
-    """Set the dotted `key` in the file, which is created if needed. Blocks; `value` must be validated before.
+    """Set the dotted `key` in the file, which is created if needed. Blocks; `value` must have been validated.
 
-    Raises `UsageError` when the file is not valid TOML or cannot hold the value as text (then it is left alone), and
-    `StorageError` when it cannot be read or written.
+    Raises `UsageError` when the file is not valid TOML or cannot hold the value as text, and `StorageError` when it
+    cannot be read or written. In all these cases the file is left as it was.
     """
     file = _Edited(path)
     written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
@@ -72,7 +72,7 @@ def change_tables(
     called: str = "settings file",
     mode: int | None = None,
 ) -> None:
-    """Let `change` edit the file's list of tables `key`. Blocks. Raises like `save_setting` and `change`."""
+    """Let `change` edit the list of tables `key` in the file. Blocks. Raises like `save_setting` and `change`."""
     file = _Edited(path, called, mode)
     section, name = file.place_of(key)
     if name not in section or section[name] == []:  # to a list without a table, which is a value, none can be added
@@ -89,7 +89,7 @@ def change_tables(
 
 class _Edited:
     def __init__(self, path: Path, called: str = "settings file", mode: int | None = None) -> None:
-        """The file gets the permissions `mode`, or keeps its own. Raises like `save_setting`."""
+        """A new file gets the permissions `mode`, an existing one keeps its own. Raises like `save_setting`."""
         self._path, self._called, self._mode = path, called, mode
         try:
             # As bytes: whatever ends the lines must end them afterwards.
@@ -115,7 +115,7 @@ class _Edited:
         return table, name
 
     def write(self, key: str, value: object) -> None:
-        """Write the file if its text, parsed again, has `value` at `key`; None means no value."""
+        """Write the file, but only if its new text has `value` at `key` when parsed again. None means no value."""
         try:
             content = tomlkit.dumps(self._document).encode()
             if (_value_in(content, key) or None) != (value or None):

@@ -1,7 +1,7 @@
-"""A TOML file that is a list of tables, `[[rule]]`: read with every fault named, edited with everything else kept.
+"""A TOML file that is a list of tables, `[[rule]]`. Reading names every fault; editing keeps everything else.
 
-The content of a table is up to its reader. The functions `…_in` return validated values of one table; everything wrong
-with one is a `ValueError` in words.
+What a table contains is up to its reader. The functions `…_in` return validated values of one table. If anything is
+wrong with it, they raise `ValueError`, whose text says what.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class TableList:
-    """The list of tables while a file is edited; everything else in and around them is kept."""
+    """The list of tables while the file is edited. Everything else in and around the tables is kept."""
 
     def __init__(self, tables: Any) -> None:
         """`tables` is an `AoT` of tomlkit, which is imported only where something is written."""
@@ -81,7 +81,7 @@ class TableFile:
     """A file of tables of one name. Several processes can change it: each change reads it again."""
 
     def __init__(self, path: Path, table: str, plural: str) -> None:
-        """`table` is the name of the tables, `plural` the word for their contents in messages: `rules`."""
+        """`table` is the name of the tables; `plural` is the word for them in messages, such as `rules`."""
         self.path = path
         self._table = table
         self._plural = plural
@@ -92,10 +92,10 @@ class TableFile:
         key_of: Callable[[T], Hashable],
         problem_of: Callable[[FoundTable, str], FileProblem] = lambda entry, why: entry.problem(why, is_fault=True),
     ) -> tuple[tuple[T, ...], tuple[FileProblem, ...]]:
-        """Return what `read` makes of each usable table, and the problems of the rest. Blocks; never raises.
+        """Return what `read` makes of each usable table, and the problems of the others. Blocks; never raises.
 
-        `read` gets a table and the keys of those before it, and raises `ValueError` that says why it cannot be used.
-        What is wrong with the file as a whole is a fault.
+        `read` gets a table and the keys of those before it. It raises `ValueError`, which says why the table is
+        unusable. A problem with the file as a whole is a fault.
         """
         file = read_file(self.path)
         if file.problem is not None:
@@ -121,7 +121,7 @@ class TableFile:
         return tuple(found.values()), tuple(problems)
 
     def remove(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
-        """Remove the tables that are meant; return whether there were any. Blocks. Raises like `change`."""
+        """Remove the tables for which `is_meant`; return whether there were any. Blocks. Raises like `change`."""
         found = False
 
         def take(tables: TableList) -> None:
@@ -161,7 +161,7 @@ class TableFile:
 
 
 def table_of(entry: object, known: Collection[str]) -> Mapping[str, object]:
-    """Return the entry as a table that has only `known` keys. Raises `ValueError` for any other."""
+    """Return `entry`, if it is a table that has only `known` keys. Otherwise raises `ValueError`."""
     if not isinstance(entry, dict):
         raise ValueError("it is not a table")
     values = cast("dict[str, object]", entry)
@@ -199,7 +199,7 @@ def flag_in(values: Mapping[str, object], key: str) -> bool:
 
 
 def time_in(values: Mapping[str, object], key: str) -> datetime | None:
-    """Return a time of a table. One without a zone is local."""
+    """Return a time from a table. One without a zone is in local time."""
     value = values.get(key)
     if value is None:
         return None
@@ -229,4 +229,4 @@ def amount_in(values: Mapping[str, object], key: str) -> float | None:
 
 
 _MOST = 2**53
-"""The largest number that is exact everywhere."""
+"""The largest whole number up to which every program is exact."""

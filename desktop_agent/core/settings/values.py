@@ -1,7 +1,7 @@
 """Single settings: which ones exist, which values each accepts, and all of them with one changed.
 
-Also which of two values is stricter (`tightened`), and which settings the user's safety depends on: a mistake in one of
-these is not replaced with a default, so nothing runs until it is fixed or the user decides.
+Also which of two values is stricter (`tightened`), and which settings the user's safety depends on. A mistake in one of
+these is not replaced with a default: nothing runs until it is fixed or the user decides to go on.
 """
 
 import json
@@ -30,12 +30,12 @@ S = TypeVar("S", bound=Section)
 
 class Setting(Struct, frozen=True, kw_only=True):
     key: str
-    """The dotted name: `tools.limits.max_lines`."""
+    """The dotted name of the setting: `tools.limits.max_lines`."""
     kind: Kind
     default: object
     choices: tuple[str, ...]
     is_optional: bool
-    """Whether it can be unset, which is None."""
+    """Whether the setting can have no value, which is None."""
     about: About
 
     @property
@@ -67,7 +67,7 @@ class Setting(Struct, frozen=True, kw_only=True):
                 return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
 
     def checked(self, value: object) -> object:
-        """Return a value that a user wrote in its stored form. Raises `ValueError` with what is allowed."""
+        """Return a value that a user wrote in its stored form. Raises `ValueError`, which says what is allowed."""
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":
@@ -113,7 +113,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 _LARGEST = 2**53
-"""The largest number that is exact in every program that reads the file."""
+"""The largest whole number up to which all programs that read the file are exact."""
 
 
 @cache
@@ -144,7 +144,7 @@ def value_of(settings: Settings, key: str) -> object:
 
 
 def with_setting(settings: Settings, key: str, value: object) -> Settings:
-    """Return `settings` with the dotted `key` set. Raises `UsageError` naming the allowed values."""
+    """Return `settings` with the dotted `key` set. Raises `UsageError`, which names the allowed values."""
     setting = require_setting(key)
     try:
         checked = setting.checked(value)
@@ -155,7 +155,7 @@ def with_setting(settings: Settings, key: str, value: object) -> Settings:
 
 
 def require_setting(key: str) -> Setting:
-    """Return the declaration of a setting. Raises `UsageError` naming those that exist."""
+    """Return the declaration of a setting. Raises `UsageError`, which names the settings that exist."""
     known = declared_settings()
     if key not in known:
         raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(known)}.")
@@ -169,7 +169,7 @@ def replaced(section: S, key: str, value: object) -> S:
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
-    """Return absolute paths, from `base` or with `~`. Blocks. Raises `ValueError` for what cannot be a path."""
+    """Return the paths as absolute ones, from `base` or `~`. Blocks. Raises `ValueError` if one is impossible."""
     try:
         match setting.about.holds:
             case "folders":
@@ -245,7 +245,7 @@ def _require_model(text: str) -> None:
 
 
 def _storable(text: str) -> str:
-    """Return `text`. Raises `ValueError` for a text that no settings file, path or request can hold."""
+    """Return `text` unchanged. Raises `ValueError` if no settings file, path or request could hold it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -272,7 +272,7 @@ _STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def tightened(setting: Setting, before: object, wanted: object) -> object | None:
-    """Return `before` made as strict as `wanted`; None if that is not stricter, or has no order."""
+    """Return `before` made as strict as `wanted`; None if `wanted` is not stricter, or the setting has no order."""
     if wanted == before:
         return before
     match setting.about.tightening:
@@ -314,20 +314,20 @@ def touches_safety(key: str) -> bool:
 
 
 def is_safety_section(section: str) -> bool:
-    """Whether safety depends on every setting of a section: then an unknown one may be a misspelt one of them."""
+    """Whether safety depends on every setting of a section, so that an unknown key may be a misspelt one of them."""
     inside = [key for key in declared_settings() if key.rpartition(".")[0] == section]
     return bool(inside) and safety_keys().issuperset(inside)
 
 
 def closest_key(key: str) -> str:
-    """Return the known key that was probably meant, preferably one that safety depends on; empty if there is none."""
+    """Return the known key that was probably meant; one that safety depends on is preferred. Empty if there is none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}
     return _likeliest(name, beside) or _likeliest(name, _places())
 
 
 def hides_safety(document: object) -> bool:
-    """Whether an unknown section holds what seems to be a setting that safety depends on."""
+    """Whether an unknown section contains what seems to be a misspelt setting that safety depends on."""
     if not isinstance(document, dict):
         return False
     keys = safety_keys()
