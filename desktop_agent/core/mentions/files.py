@@ -86,7 +86,7 @@ class FileMentions(Struct, eq=False):
         return await asyncio.to_thread(_whole_text, mention, place, boundary)
 
     async def include(self, path: str) -> Attachment:
-        """Return a file that the user named for a prompt, wherever it is. Raises `UsageError` and `StorageError`."""
+        """Return a file, wherever it is, that the user named for a prompt. Raises `UsageError` and `StorageError`."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_named, path, boundary)
         await self._require_allowed(place, "Copy what the model may read of it into another file, and include that.")
@@ -98,8 +98,8 @@ class FileMentions(Struct, eq=False):
     async def _require_allowed(self, place: ResolvedPath, instead: str) -> None:
         """Raise `UsageError` if `read_file` would be refused or would need approval.
 
-        The mention is the user's own call, so the policy that asks before every call of the model does not apply; rules
-        do.
+        Only rules count here. The policy that asks before every call of the model does not, since the user made the
+        mention.
         """
         disguised = await asyncio.to_thread(self._box.secrets().behind, [place.relative])
         facts = CallFacts(
@@ -133,7 +133,7 @@ class FileMentions(Struct, eq=False):
         )
 
     def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Attachment:
-        """Read a file, which must lie in the boundary if there is one. Blocks."""
+        """Read a file, which must be within the boundary, if there is one. Blocks."""
         with _opened(mention, place, boundary) as file:
             before = os.fstat(file.fileno())
             read = self._content(mention, place, file, before.st_size)
@@ -152,7 +152,7 @@ class FileMentions(Struct, eq=False):
         return replace(read, media_type=_TEXT, lines=mention.lines, size=shown, text=part.text)
 
     def _picture(self, read: Attachment, file: BufferedReader, beginning: bytes) -> Attachment:
-        """Return a binary file as a picture. Raises `UsageError` if no model accepts it."""
+        """Return a binary file as a picture. Raises `UsageError` if no model accepts such a picture."""
         file.seek(0)
         content = file.read(LARGEST_PICTURE_BYTES + 1)
         try:
@@ -171,7 +171,7 @@ class FileMentions(Struct, eq=False):
 
 
 def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
-    """Return the path that a mention leads to; `None` if the mention is text. Blocks."""
+    """Return the path that a mention means; `None` if it is only text. Blocks."""
     path = os.path.expanduser(mention.path) if mention.path.startswith("~/") else mention.path  # noqa: PTH111  # text
     try:
         place = boundary.follow(boundary.for_reading(path))
@@ -195,7 +195,7 @@ def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
 
 @contextmanager
 def _opened(mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Generator[BufferedReader]:
-    """Open a file, which must lie in the boundary if there is one. Blocks. Raises `UsageError`."""
+    """Open a file, which must be within the boundary, if there is one. Blocks. Raises `UsageError`."""
     try:
         if not stat.S_ISREG(place.absolute.stat().st_mode):
             raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
@@ -221,7 +221,7 @@ def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -
 
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:
-    """Resolve a path that the user named, inside the workspace or not. Raises `UsageError`. Blocks."""
+    """Resolve a path that the user named, which may be outside the workspace. Blocks. Raises `UsageError`."""
     try:
         place = boundary.follow(boundary.for_reading(path))
     except ToolError as error:
@@ -278,17 +278,17 @@ def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
 
 _TARGET = re.compile(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")
 _MOST_NAMED = 3
-"""How many candidate definitions a hint lists."""
+"""How many possible definitions a hint lists at most."""
 
 
 class SymbolTarget(Struct, frozen=True):
-    """The parsed target of a symbol mention."""
+    """What a symbol mention names, in its parts."""
 
     name: str
     path: str = ""
-    """The file that defines it; empty for the whole workspace."""
+    """The file that defines the symbol; empty for the whole workspace."""
     line: int = 0
-    """The line that the definition is near; 0 for any."""
+    """The line near which the definition is; 0 for any."""
 
     @classmethod
     def read(cls, target: str) -> "SymbolTarget | None":
@@ -305,7 +305,7 @@ class SymbolMentions(Struct, eq=False):
     _box: Toolbox
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return the definition as it is now. Raises `UsageError`, which names the obstacle, and `StorageError`."""
+        """Return the definition as it is now. Raises `UsageError`, which says what is wrong, and `StorageError`."""
         target = SymbolTarget.read(mention.target)
         if target is None:
             raise UsageError("It names no function, class or constant.")
@@ -324,7 +324,7 @@ class SymbolMentions(Struct, eq=False):
         return attached
 
     async def _only(self, name: str) -> FoundSymbol:
-        """Return the one definition of that name. Raises `UsageError` for none, and for several."""
+        """Return the only definition of that name. Raises `UsageError` if there is none, or more than one."""
         named = await self._named(name)
         if not named:
             raise UsageError("The folder has no function, class or constant of that name.")
@@ -347,7 +347,7 @@ class SymbolMentions(Struct, eq=False):
 
 
 def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
-    """Return the first and last line (from 1) of the definition nearest to the target line. Run it in a thread."""
+    """Return the first and last line (from 1) of the definition nearest to the target line. Blocks, so use a thread."""
     lines = text.replace("\r\n", "\n").split("\n")
     places = [
         at

@@ -50,7 +50,7 @@ class TypedMention(Struct, frozen=True):
 
     start: int
     source: str
-    """Empty until a colon is typed; until then `target` is part of a path, or the beginning of a source."""
+    """Empty until a colon is typed. Until then, `target` is part of a path, or the beginning of a source's name."""
     target: str
 
 
@@ -71,7 +71,7 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
 
 
 def typed_before(text: str, cursor: int) -> TypedMention | None:
-    """Return the mention that is being typed before the cursor, if there is one. Looks at one line."""
+    """Return the mention that is being typed before the cursor, if there is one. Looks only at the cursor's line."""
     line = text.rfind("\n", 0, cursor) + 1
     begin = max(line, cursor - _LONGEST_TYPED)
     match = _TYPED.search(text[begin:cursor])
@@ -88,7 +88,7 @@ def typed_before(text: str, cursor: int) -> TypedMention | None:
 
 
 def written(source: str, target: str) -> str:
-    """Return the mention of `target`, in quotes if needed. A line feed cannot be represented."""
+    """Return the text of a mention of `target`, with quotes if needed. A line feed cannot be expressed."""
     bare = f"@{source}:{target}"
     found = mentions_in(bare)
     if len(found) == 1 and found[0].target == target and found[0].written == bare and "`" not in target:
@@ -106,12 +106,12 @@ def unescaped(text: str) -> str:
 
 
 def code_in(text: str) -> list[tuple[int, int]]:
-    """Return the spans of backquotes and fenced blocks, in which nothing is a mention."""
+    """Return the spans of backquotes and fenced blocks. Nothing in them is a mention."""
     return [match.span() for match in _CODE.finditer(text)]
 
 
 def without_punctuation(target: str) -> str:
-    """Return `target` without trailing punctuation; a closing bracket stays if it was opened in `target`."""
+    """Return `target` without the punctuation at its end. A closing bracket stays if `target` also opens it."""
     while target:
         last = target[-1]
         opening = _BRACKETS.get(last)
@@ -135,7 +135,7 @@ _LOOKS_LIKE_A_PATH = re.compile(
     r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"
     r"|log|lua|md|mjs|pdf|php|png|ps1|py|pyi|rb|rs|rst|scss|sh|sql|svg|swift|toml|ts|tsv|tsx|txt|webp|xml|yaml|yml|zig)"
 )
-"""Matches what is certainly meant as a path; not `@app.route` and `@angular/core`."""
+"""Matches what surely is meant as a path; does not match `@app.route` and `@angular/core`."""
 
 
 class PathMention(Struct, frozen=True):
@@ -146,10 +146,10 @@ class PathMention(Struct, frozen=True):
     """The mention as written, with the `@`, any quotation marks and any lines."""
     start: int
     first: int = 0
-    """The first line meant, counted from 1; 0 means the whole file."""
+    """The first of the mentioned lines, counted from 1; 0 if the whole file is mentioned."""
     last: int = 0
     is_certain: bool = True
-    """Whether it is certainly meant as a path; otherwise it is text if there is no such file."""
+    """Whether this is surely meant as a path. If not, it is plain text when there is no such file."""
 
     @property
     def lines(self) -> str:
@@ -160,7 +160,7 @@ class PathMention(Struct, frozen=True):
 
 
 def paths_in(text: str) -> tuple[PathMention, ...]:
-    """Return the mentions of paths in `text`, in order. `@docs:x` is among them, as not certain."""
+    """Return the mentions of paths in `text`, in order. `@docs:x` is one of them, but not a certain one."""
     if "@" not in text:
         return ()
     code = code_in(text)
@@ -193,7 +193,7 @@ def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
 
 
 def written_path(path: str) -> str:
-    """Return the mention of a path, in quotes if needed. A line feed cannot be represented."""
+    """Return the text of a mention of a path, with quotes if needed. A line feed cannot be expressed."""
     bare = f"@{path}"
     found = paths_in(bare)
     is_read_as_meant = len(found) == 1 and (found[0].path, found[0].written) == (path, bare)

@@ -28,8 +28,9 @@ VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
 def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
     """Return the resource that `target` names, by its address, its name or its title, in this order.
 
-    An unlisted address, such as one built from a template, is accepted as it is. Returns `None` if `target` is neither.
-    Raises `UsageError` for an ambiguous name, and for a template that is not filled in.
+    An address that is not listed, such as one built from a template, is accepted as it is. Returns `None` if `target`
+    is neither listed nor an address. Raises `UsageError` for an ambiguous name, and for a template that is not filled
+    in.
     """
     for found in resources:
         if found.uri == target:
@@ -51,7 +52,7 @@ def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedR
 
 
 def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
-    """Return the resources that can be mentioned, each with its mention: by name if that is unique and visible."""
+    """Return the resources that can be mentioned, each with its mention. It has their name, if unique and visible."""
     names = Counter(found.name for found in resources)
     uris = {found.uri for found in resources}
     ways: list[tuple[OfferedResource, str]] = []
@@ -84,7 +85,7 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
     written: str
     detail: str = ""
     spans: tuple[Span, ...] = ()
-    """The parts of `label` that match what was typed."""
+    """Which parts of `label` match the typed text."""
     is_close: bool = True
     """Whether the typed text matches in one piece or at the beginnings of words."""
 
@@ -97,7 +98,7 @@ class OfferedSession(Struct, frozen=True):
     id: str
     title: str
     folder: str
-    """The last part of the path of the folder that the session worked in."""
+    """The last part of the path of the folder in which the session worked."""
 
 
 class FolderPaths:
@@ -154,14 +155,14 @@ def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOff
 
 
 def with_symbols(offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer]) -> tuple[MentionOffer, ...]:
-    """Return the offers with the later found `symbols` inserted after the best of every other kind."""
+    """Return `offers` with `symbols`, which were found later, inserted behind the best offers of every other kind."""
     others = [at for at, offer in enumerate(offers) if offer.kind not in ("file", "folder")]
     at = max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
     return (*offers[:at], *symbols, *offers[at:])
 
 
 def _of_others(typed: str, sources: MentionSources) -> Iterator[MentionOffer]:
-    """Yield the sources whose name begins with what is typed, then matching sessions and resources."""
+    """Yield the sources whose name begins with the typed text, then the sessions and resources that match it."""
     with_resources = [server for server in sources.servers if server.resources or server.templates]
     names = [server.name for server in with_resources]
     if sources.sessions and SESSION_SOURCE not in names:
@@ -221,7 +222,7 @@ def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
 
 
 def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> list[tuple[int, tuple[Span, ...]]]:
-    """Return the index and match of each label that fits, or whose address begins with `typed`; else all."""
+    """Return index and match of each label that matches, or whose address begins with `typed`; if empty, of all."""
     if not typed:
         return [(place, ()) for place in range(len(labels))]
     spans = {match.text: match.spans for match in find_matches(labels, typed, limit=MOST_OFFERED).best}
@@ -255,12 +256,12 @@ class TypedPart(Struct, frozen=True):
     value: str
     before: str
     after: str
-    """The template's text after this part, up to the next part."""
+    """The text of the template between this part and the next."""
     others: tuple[tuple[str, str], ...]
 
 
 def part_typed(target: str, templates: Sequence[ResourceTemplate]) -> TypedPart | None:
-    """Return the template part being typed; `None` if there is none, or it is not a simple one (`{name}`)."""
+    """Return the part of a template that is being typed; `None` if there is none, or it is not simple (`{name}`)."""
     for template in templates:
         if (part := _part_of(template.uri_template, target)) is not None:
             return part

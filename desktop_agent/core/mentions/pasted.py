@@ -1,6 +1,6 @@
 """Pasted content that is not text, or is too long: kept for a while, and mentioned as `@pasted:NAME`.
 
-Once the message is sent, the journal has the content and the file here is no longer needed.
+Once the message is sent, the journal has the content, and the file in this folder is no longer needed.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ PASTED_SOURCE = "pasted"
 
 LARGEST_BYTES = 10 * 2**20
 KEPT = timedelta(days=30)
-"""How long content is kept that is in no sent message, such as a draft's."""
+"""How long content is kept that is in no sent message, such as content that only a draft mentions."""
 
 _NAME = re.compile(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
 _TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
-"""How much of a text the model reads; of a longer one, the beginning and the end."""
+"""How much of a text the model reads at most. Of a longer text, it reads the beginning and the end."""
 
 
 class PastedContents(Struct, eq=False):
@@ -64,7 +64,7 @@ class PastedContents(Struct, eq=False):
         return path.name
 
     def read(self, name: str) -> bytes:
-        """Return the content. Raises `UsageError` if there is none of that name any more."""
+        """Return the content with this name. Raises `UsageError` if there is none any more."""
         if _NAME.fullmatch(name) is None:
             raise UsageError("Nothing of that name was pasted.")
         try:

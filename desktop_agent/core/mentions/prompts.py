@@ -1,6 +1,6 @@
 """Fetches everything that a prompt mentions before it enters the conversation: all of it, or none.
 
-A prompt whose mention cannot be fetched is not sent: the user wrote it for a model that has read what it mentions.
+A prompt with a mention that cannot be fetched is not sent, because the user wrote it for a model that has read this.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import Attachment
 MOST_MENTIONS = 20
 
 MOST_LOOKED_AT = 500
-"""How many words with an `@` are checked for being files. A text with more of them is not a list of files."""
+"""How many words with an `@` are checked for being files. A text with more of them does not mention files."""
 
 AnyMention = Mention | PathMention
 
@@ -32,10 +32,10 @@ class PromptMentions(Struct, eq=False):
     _sessions: SessionMentions
     _pasted: PastedMentions
     _takes_pictures: Callable[[], Awaitable[bool | None]]
-    """Says whether the model that answers is known to take pictures, or not to."""
+    """Returns whether the model that answers takes pictures; `None` if unknown."""
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
-        """Return the possible mentions, each once, in order. Looks at no file, so some may turn out to be text."""
+        """Return the possible mentions in order, without duplicates. Looks at no file, so some may be plain text."""
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
             sources = {*self._resources.names(), SYMBOL_SOURCE, SESSION_SOURCE, PASTED_SOURCE}
@@ -83,7 +83,7 @@ class PromptMentions(Struct, eq=False):
             raise ServerError(title, hint=hint, detail=error.detail) from error
 
     async def _shown(self, read: Attachment | None) -> Attachment | None:
-        """Return what was read, unless it is a picture for a model that takes none. Raises `UsageError`."""
+        """Return what was read. Raises `UsageError` for a picture if the model takes none."""
         if read is not None and read.kind == "picture" and await self._takes_pictures() is False:
             raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
         return read

@@ -54,7 +54,7 @@ class SessionMentions(Struct, eq=False):
         )
 
     def _meant(self, target: str) -> SessionSummary:
-        """Return the session with that title, or else with that id."""
+        """Return the session that has this title, or else this id."""
         summaries = self._catalog.summaries()
         titled = [each for each in summaries if each.title.casefold() == target.casefold()]
         if len(titled) > 1:
@@ -70,7 +70,7 @@ class SessionMentions(Struct, eq=False):
         return named
 
     def _exported(self, found: SessionSummary) -> tuple[str, int]:
-        """Return what the model reads, and the size of the whole export. Keeps only both ends in memory."""
+        """Return what the model reads of the export, and the size of all of it. Holds only both ends in memory."""
         head, tail = bytearray(), bytearray()
         size, lines = 0, 0
         for piece in export_text(self._catalog.journal_path(found.id), "md", self._blobs):
@@ -85,7 +85,7 @@ class SessionMentions(Struct, eq=False):
 
 
 LARGEST_RESOURCE_BYTES = 10 * 1024 * 1024
-"""A larger resource is refused. Of a long text the model reads the beginning and the end."""
+"""How many bytes a resource may have. Of a long text, the model reads only the beginning and the end."""
 
 READ_TIMEOUT_S = 60.0
 
@@ -113,7 +113,7 @@ class ResourceMentions(Struct, eq=False):
         return await asyncio.to_thread(self._attachment, mention, found, parts)
 
     def _attachment(self, mention: Mention, found: OfferedResource, parts: Sequence[Part]) -> Attachment:
-        """Store the parts for the model and the user, and return the attachment. Blocks."""
+        """Store the parts of a resource for the model and the user, and return the attachment. Blocks."""
         size = sum(map(_size, parts))
         if size > LARGEST_RESOURCE_BYTES:
             raise _too_large(size)
@@ -148,7 +148,7 @@ async def _meant(mention: Mention, server: Connection) -> OfferedResource:
 
 
 def _plain(parts: Sequence[Part], uri: str) -> Sequence[Part]:
-    """Return a resource that is a single text without its address, which the frame around it has."""
+    """Return a resource that is one text, without its address, because the frame around the text has it."""
     match parts:
         case [ResourcePart(uri=address, text=text)] if address == uri:
             return [TextPart(text)]

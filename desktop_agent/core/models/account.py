@@ -1,6 +1,6 @@
 """Accounts: the identity and the address with which a vendor's models are asked. They never contain the credential.
 
-A credential belongs to one account, so to one provider, address and name: it is sent to no other address.
+A credential belongs to one account, and so to one provider, address and name. It is sent to no other address.
 """
 
 import re
@@ -15,7 +15,7 @@ from desktop_agent.core.base.web_address import why_no_address
 from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
 
 AccountKind = Literal["key", "oauth", "profile", "none"]
-"""The kind of its credential: an API key, a sign-in that is refreshed, a profile of the vendor's own tools, or none."""
+"""The kind of the credential: an API key, a sign-in that is refreshed, a profile of the vendor's tools, or none."""
 
 USUAL = "usual"
 """How users name the account without a name, which every provider has."""
@@ -24,13 +24,13 @@ USUAL = "usual"
 class Account(Struct, frozen=True, kw_only=True):
     provider: str
     name: str = ""
-    """Empty for the usual one."""
+    """The name of the account; empty for the usual one."""
     address: str = ""
-    """Where its credential is sent; empty for the vendor's own address."""
+    """The address to which the credential is sent; empty for the vendor's own address."""
     kind: AccountKind = "key"
     header: KeyHeader = "bearer"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Extra headers for every request; never secrets."""
+    """Extra headers for every request. They must not be secrets."""
 
     @property
     def is_usual(self) -> bool:
@@ -70,12 +70,12 @@ def named(label: str) -> str:
 
 
 def is_same_name(one: str, other: str) -> bool:
-    """Whether two names mean one account: some keyrings are not case-sensitive."""
+    """Whether two names mean the same account. Case does not count, because some keyrings do not distinguish it."""
     return one.casefold() == other.casefold()
 
 
 def name_problem(name: str) -> str:
-    """Return why an account cannot have this name, in words; empty if it can."""
+    """Return why an account cannot have this name, as a text for users; empty if it can."""
     if mask(name) != name:
         return "it looks like a key, and a name is shown everywhere"
     if is_same_name(name, USUAL):
@@ -86,7 +86,7 @@ def name_problem(name: str) -> str:
 
 
 def header_problem(name: str, value: str) -> str:
-    """Return why this header cannot be sent with an account's requests, in words; empty if it can."""
+    """Return why an account's requests cannot have this header, as a text for users; empty if they can."""
     if not _HEADER.fullmatch(name):
         return "it is no name of a header"
     if name.lower() in _OURS:
@@ -100,7 +100,7 @@ def header_problem(name: str, value: str) -> str:
 
 
 def account_problem(account: Account) -> str:
-    """Return what is wrong with an account, in words; empty if it can be used."""
+    """Return what is wrong with an account, as a text for users; empty if it can be used."""
     if known_vendor(account.provider) is None:
         return "its provider is not known"
     if account.is_usual and account.address:
@@ -121,4 +121,4 @@ _OURS = frozenset(
         "host", "transfer-encoding", "user-agent", "x-api-key",
     }
 )  # fmt: skip
-"""Besides headers that carry credentials, those that only the application sets because they describe the message."""
+"""Headers that carry credentials, and headers that describe a message, which only the application sets."""

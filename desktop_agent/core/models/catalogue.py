@@ -1,7 +1,7 @@
 """The catalogue of models: which ones an account can use, and what is known about each, without a network request.
 
-What the user states about a model takes precedence over its address's list, and that over the shipped table. What none
-of them states is unknown.
+What the user states about a model takes precedence over the list from the account's address, and that list over the
+shipped table. What none of them states is unknown.
 """
 
 import asyncio
@@ -36,7 +36,8 @@ class FetchedList(Struct, frozen=True, kw_only=True):
 
 
 class ListCache:
-    """The models that addresses listed, one file for each account, address and kind of credential. Methods block.
+    """The lists of models that addresses gave, one file for each account, address and kind of credential. Methods
+    block.
 
     Files are replaced as a whole; an unreadable file counts as missing.
     """
@@ -61,7 +62,7 @@ class ListCache:
         return replace(fetched, models=tuple(model for model in fetched.models if not only_embeds(model.name)))
 
     def write(self, account: Account, fetched: FetchedList) -> None:
-        """Store a list. Raises `StorageError`; the previous list is then still there."""
+        """Store a list. If this raises `StorageError`, the previous list is still there."""
         path = self._file(account)
         with storage_error("The list of models could not be kept.", path=path):
             make_private_folder(self._folder)
@@ -81,17 +82,17 @@ ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
 MODELS_NAME = "models"
 
 FREE = Rates(input=0.0, output=0.0)
-"""Models that run on this machine, or on a plan, cost nothing more per token."""
+"""The price of models that run on this machine, or that a plan covers: tokens cost nothing more."""
 
 OLD = timedelta(days=1)
-"""A list of this age or older is fetched again when there is an occasion."""
+"""A list of at least this age is fetched again when the models are next needed."""
 
 _LONGEST_NAME = 300
 _MOST_MODELS = 20_000
 
 
 _Key = tuple[str, str, str, str]
-"""Identifies an account as an address sees it."""
+"""What an address can tell an account by."""
 
 
 class _Held(Struct, frozen=True):
@@ -102,7 +103,7 @@ class _Held(Struct, frozen=True):
     stated: tuple[KnownModel, ...]
     models: dict[str, KnownModel]
     priced: frozenset[str]
-    """The models whose price the user or the address states."""
+    """The names of the models whose price the user or the address states."""
 
 
 class ModelCatalogue:
@@ -116,7 +117,7 @@ class ModelCatalogue:
         clock: Clock,
         stated: Callable[[], tuple[KnownModel, ...]] = lambda: (),
     ) -> None:
-        """Touches no disk. `folder` stores the lists; `stated` returns what the user states about models."""
+        """Does not access the disk. `folder` stores the lists; `stated` returns what the user states about models."""
         self._cache = ListCache(folder)
         self._source = source
         self._clock = clock
@@ -124,9 +125,9 @@ class ModelCatalogue:
         self._held: dict[_Key, _Held] = {}
 
     def models(self, account: Account) -> Sequence[KnownModel]:
-        """Return an account's models: as last listed, or else the vendor's few, then those that only the user names.
+        """Return an account's models: its last list, or else the vendor's few, then those that only the user names.
 
-        Blocks for milliseconds at first: on an event loop, await `read` before.
+        Blocks for milliseconds the first time. On an event loop, await `read` before.
         """
         return tuple(self._of(account).models.values())
 
@@ -135,7 +136,7 @@ class ModelCatalogue:
         return fetched.fetched_at if fetched is not None else None
 
     def is_old(self, account: Account) -> bool:
-        """Whether there is a list, and it was fetched more than a day ago. Blocks like `models`."""
+        """Whether there is a list that was fetched more than a day ago. Blocks like `models`."""
         fetched_at = self.fetched_at(account)
         return fetched_at is not None and self._clock.now() - fetched_at > OLD
 
@@ -147,17 +148,17 @@ class ModelCatalogue:
         return self._known(account, ListedModel(name=name), {})
 
     def stated_price(self, account: Account, name: str) -> Rates | None:
-        """Return the price that the user or the address states; `None` means that the table applies. Blocks."""
+        """Return the price that the user or the address states; `None` if none does, so the table applies. Blocks."""
         held = self._of(account)
         listed = found(name, held.models)
         return held.models[listed].price if listed in held.priced else None
 
     async def read(self, account: Account) -> Sequence[KnownModel]:
-        """Return an account's models, including changes by another process or the user. Reads off the event loop."""
+        """Return an account's models, including changes by another process or the user, read off the event loop."""
         return await asyncio.to_thread(self._read, account)
 
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
-        """Fetch, store and return the list of models. Raises `AgentError`; the old list then stays valid."""
+        """Fetch, store and return the list of models. If this raises `AgentError`, the old list stays valid."""
         listed = await self._source(account)
         # An address may send anything, and some things twice.
         sound = {model.name: _shown_safely(model) for model in listed if model.name and _is_plain(model.name)}
@@ -217,7 +218,7 @@ def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
 
 
 def _shown_safely(model: ListedModel) -> ListedModel:
-    """Return the model without a label or levels of effort that cannot be shown unchanged."""
+    """Return the model without those labels and levels of effort that cannot be shown unchanged."""
     efforts = tuple(filter(is_level, model.efforts)) if model.efforts is not None else None
     if model.efforts and not efforts:
         efforts = None

@@ -1,10 +1,10 @@
 """What is known about a model: how much it reads and writes, what it can do, what it costs. Unknown facts are `None`.
 
-The words for these facts are the same in the window, in commands and in conversations; they name what is unknown.
+The words for these facts are the same in the window, in commands and in conversations. They also say what is unknown.
 
 Levels of effort say how much a model should think, in the words of its wire format. Sources: `output_config.effort` of
 Anthropic's Messages, `reasoning.effort` of OpenAI's Responses, `reasoning_effort` of Chat Completions, as their SDKs
-had them in November 2026. A model's list or the user says which levels it accepts.
+had them in November 2026. A model's list or the user says which levels the model accepts.
 """
 
 import re
@@ -19,7 +19,7 @@ from desktop_agent.core.models.vendors import WireName, vendor_of
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model as one source describes it: an address's list, the shipped table, or the user."""
+    """A model as described by one source: the list of an address, the shipped table, or the user."""
 
     name: str
     label: str = ""
@@ -29,9 +29,9 @@ class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     takes_tools: bool | None = None
     thinks: bool | None = None
     efforts: tuple[str, ...] | None = None
-    """The levels of effort that can be requested, lowest first; empty if the model takes no level."""
+    """The levels of effort that can be requested, lowest first; empty if none can."""
     price: Rates | None = None
-    """The present price in US dollars per million tokens, for a request of usual size."""
+    """The present price of a request of usual size, in US dollars per million tokens."""
 
 
 class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,7 +57,7 @@ def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
 
 
 def found(name: str, among: Collection[str]) -> str | None:
-    """Return the name in a list; a name without a date means the newest one with a date, as in the APIs."""
+    """Return the entry of `among` that `name` means. Without a date, it means the newest with one, as in the APIs."""
     return name if name in among else next((known for known in among if known.startswith(f"{name}-2")), None)
 
 
@@ -74,7 +74,7 @@ def _is_said(value: object) -> bool:
 
 
 OWN = "default"
-"""What users write for no level: the model decides how much to think."""
+"""What users write to request no level, so that the model decides how much to think."""
 
 _OPENAI = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEVELS: Mapping[WireName, tuple[str, ...]] = {
@@ -89,19 +89,19 @@ _LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
 
 
 def is_level(text: str) -> bool:
-    """Whether a text can be the word for a level of effort, which is shown and sent unchanged."""
+    """Whether a text may be the word for a level of effort, which is shown and sent unchanged."""
     return bool(_LEVEL.fullmatch(text))
 
 
 def levels_of(model: KnownModel) -> tuple[str, ...]:
-    """Return the levels that can be requested: all of the format's if unknown, empty if the model takes none."""
+    """Return the levels that can be requested. If they are unknown, these are all of the wire format."""
     if model.takes_effort is False:
         return ()
     return model.efforts or LEVELS[vendor_of(model.provider).wire]
 
 
 def effort_meant(text: str, model: KnownModel) -> str:
-    """Return the level that is meant; empty is the model's own. Raises `UsageError` that names the known levels."""
+    """Return the level that the text means; empty for the model's own. Raises `UsageError`, which names the levels."""
     level = text.strip().lower()
     levels = levels_of(model)
     if level in ("", OWN):
@@ -129,7 +129,7 @@ def size_words(tokens: int | None) -> str:
 
 
 def price_words(price: Rates | None) -> str:
-    """Return the price of a million tokens, input and output: `$3 / $15`; `free` if they cost nothing more."""
+    """Return the price of a million tokens, input and output: `$3 / $15`, or `free` if tokens cost nothing more."""
     if price is None:
         return UNKNOWN
     if price.input == price.output == 0:

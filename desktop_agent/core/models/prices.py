@@ -1,7 +1,7 @@
 """What models and requests cost, and how much models read at once, from the shipped `resources/models.json`.
 
-A price has a day from which it is valid, and some rise when the input is large. What is not in the table is unknown:
-nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
+A price is valid from a certain day, and some prices are higher when the input is large. What is not in the table is
+unknown: nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
 """
 
 import re
@@ -23,7 +23,7 @@ PRICE_FILE = "models.json"
 _PER_DOLLARS = 1_000_000
 """Prices are per this many tokens."""
 _COMPACT_DATE = re.compile(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
-"""Routers write `-20260806` where the vendor writes `-2026-08-06`."""
+"""Finds dates that routers write as `-20260806` where the vendor writes `-2026-08-06`."""
 
 
 class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,20 +36,20 @@ class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache_write: float | None = None
     """The price of input cached for five minutes; None: the same as other input."""
     since: date | None = None
-    """The first day on which they are valid; None: before the first known change of the price."""
+    """The first day on which the rates are valid; None for the time before the first known change of the price."""
     above: int = 0
-    """The rates apply to all tokens of such a request, not only to those above."""
+    """How many tokens of input a request must exceed. The rates then apply to all of its tokens."""
 
 
 class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...]
-    """Its names in requests: `name`, `beginning*`, `*part*` or `/regular expression/`. Case does not matter."""
+    """The model's names in requests: `name`, `beginning*`, `*part*` or `/regular expression/`. Case does not matter."""
     rates: tuple[Rates, ...] = ()
-    """The rates by day, then by size of the input; empty if the cost per token is unknown."""
+    """The rates, sorted by day and then by size of the input; empty if the cost per token is unknown."""
     context_tokens: int | None = None
 
     def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:
-        """Return the rates of a request on a day (UTC), with this many tokens of input in all; None if unknown."""
+        """Return the rates on a day (UTC) of a request with `input_tokens` tokens of input in all; None if unknown."""
         fitting = [rates for rates in self.rates if not rates.above or rates.above < input_tokens]
         started = [rates.since for rates in fitting if rates.since is None or rates.since <= day]
         since = started[-1] if started else None
@@ -60,9 +60,9 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     source: str
     """Who collects the prices, which edition this is, and the licence."""
     newest: date
-    """The latest day on which one of its prices begins."""
+    """The latest of the days from which the prices in the table are valid."""
     vendors: dict[str, tuple[PricedModel, ...]]
-    """The priced models by `Vendor.prices`; the first model that matches a name counts."""
+    """The models with prices, by `Vendor.prices`. If several match a name, the first one counts."""
 
 
 @cache
@@ -98,12 +98,12 @@ def cost_at(rates: Rates, usage: Usage) -> float:
 
 
 class _Names(Struct, frozen=True):
-    """The names of a vendor's models, so that most are found without trying every one: a router has a thousand."""
+    """The names of one vendor's models, as an index: a router has a thousand, so not every name is tried in turn."""
 
     plain: dict[str, int]
-    """The index of the first model that has the name."""
+    """For each name, the index of the first model that has it."""
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
-    """Patterns for the other names, each with its model's index."""
+    """Patterns for all other names, each with the index of its model."""
 
 
 @cache
@@ -148,8 +148,8 @@ def priced(
 ) -> Usage:
     """Return the usage of one request with its cost, if that is known.
 
-    The cost that the vendor reports takes precedence, then the `stated` price, then the table, which is valid only at
-    the vendor's own address. `address` is where the request went; `is_prepaid` says that a subscription covers it.
+    A cost that the vendor reports takes precedence, then the `stated` price, then the table, which is valid only at the
+    vendor's own address. `address` is where the request went; `is_prepaid` says that a subscription covers it.
     """
     if usage.cost_usd is not None:
         return usage
@@ -171,7 +171,7 @@ def priced(
 
 
 def is_own_address(vendor: Vendor, address: str | None) -> bool:
-    """Whether requests to an address reach the vendor itself; for a local vendor, this machine."""
+    """Whether requests to an address reach the vendor itself. For a local vendor, that is this machine."""
     if not address:
         return True
     if vendor.is_local:

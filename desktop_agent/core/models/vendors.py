@@ -26,28 +26,28 @@ SignInWay = Literal["chatgpt", "openrouter", "profile"]
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
-    """How to tell a server on the user's machine from others that may listen there, and what is needed to use it."""
+    """How to tell a local server from others that may listen at its address, and what the user needs to use it."""
 
     path: str
-    """The path of the request that identifies it, from the root of its address."""
+    """The path of the identifying request, from the root of the server's address."""
     member: str
-    """The member of the answer that only this server has there."""
+    """The member by which the answer is recognised, because only this server has it there."""
     start: str
-    """A sentence that says how the user starts it."""
+    """A sentence that tells users how to start the server."""
     add_model: str
-    """A sentence that says how the user gets a model that it can use."""
+    """A sentence that tells users how to get a model that the server can use."""
     host_variable: str = ""
-    """Its own environment variable for host and port, if it has one."""
+    """The server's own environment variable for host and port; empty if it has none."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
-    """One vendor: everything that distinguishes it from another with the same wire format."""
+    """One vendor: all that distinguishes it from other vendors with the same wire format."""
 
     id: str
     label: str
     wire: WireName
     address: str
-    """The base address of its API, including the version if the format's paths have none."""
+    """The base address of the vendor's API. It includes the version if the paths of the wire format have none."""
     key_variable: str = ""
     address_variable: str = ""
     model_variable: str = ""
@@ -55,34 +55,34 @@ class Vendor(Struct, frozen=True, kw_only=True):
     headers_variable: str = ""
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
-    """Whether its own models know only the newer name of Chat Completions' limit on an answer's length."""
+    """Whether the vendor's own models know only the newer field of Chat Completions that limits an answer's length."""
     calls_one_by_one: bool = False
-    """Whether its models make several calls in one answer only if a request allows that."""
+    """Whether the vendor's models make several calls in one answer only if a request allows it."""
     takes_cache_key: bool = False
-    """Whether its prompt cache uses a key that a request names."""
+    """Whether the vendor's prompt cache uses a key that a request gives it."""
     cache_marks_for: tuple[str, ...] = ()
-    """Prefixes of a router's model names that cache only what a request marks."""
+    """The beginnings of those model names of a router whose models cache only what a request marks."""
     searches: bool = False
-    """Whether it searches the web itself while one of its models answers."""
+    """Whether the vendor itself searches the web while one of its models answers."""
     names_sources: bool = False
     """Whether such a search reports, when asked, which pages it found."""
     search_usd: float | None = None
-    """The cost of one search, in US dollars. None: unknown, or part of the cost that it reports."""
+    """The cost of one search in US dollars. None if it is unknown, or included in the cost that the vendor reports."""
     local: LocalSign | None = None
     models: tuple[str, ...] = ()
-    """Models that are offered before its own list is known, the default first."""
+    """Models that are offered until the vendor's own list is known. The first one is the default."""
     prices: str = ""
-    """Its name in the table of prices. Empty: none of its prices are known."""
+    """The vendor's name in the table of prices; empty if none of its prices are known."""
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
-    """The field of Chat Completions with the level of effort: OpenRouter has it in an object."""
+    """The field of Chat Completions for the level of effort. OpenRouter's is an object that contains the level."""
     reports_cost: bool = False
     sign_in: SignInWay | None = None
-    """What a user can do instead of typing a key, if anything."""
+    """How a user can sign in instead of typing a key; None if that is impossible."""
     keys_page: str = ""
 
     @property
     def is_local(self) -> bool:
-        """Whether it runs on this machine: no key is needed, and nothing is paid."""
+        """Whether the vendor is a server on this machine, so that no key is needed and nothing is paid."""
         return self.local is not None
 
     @property
@@ -213,14 +213,14 @@ _BY_ID = {vendor.id: vendor for vendor in VENDORS}
 
 
 def vendor_of(provider: str) -> Vendor:
-    """Return the vendor with this id. Raises `UsageError` that names the known ones."""
+    """Return the vendor with this id. Raises `UsageError`, which names the known vendors."""
     if vendor := known_vendor(provider):
         return vendor
     raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
 
 
 def known_vendor(provider: str) -> Vendor | None:
-    """Return this vendor, or `None`: the demo has none, and a journal can name one that no longer exists."""
+    """Return this vendor; `None` for the demo, and for a vendor in a journal that no longer exists."""
     return _BY_ID.get(provider)
 
 
@@ -241,7 +241,7 @@ def usual_model(provider: str) -> str:
 
 
 ServerState = Literal["running", "starting", "not_running", "locked", "silent", "other"]
-"""What was found: the server, ready or loading; nothing; a request for a key; no answer; something else."""
+"""What answers at an address: the server, ready or loading; nothing; a request for a key; silence; another program."""
 
 
 class LocalServer(Struct, frozen=True, kw_only=True):
@@ -249,9 +249,9 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     address: str
     state: ServerState
     models: tuple[str, ...] = ()
-    """Its models that can answer, by its own names, in its order."""
+    """The server's models that can answer, under its own names and in its own order."""
     instead: str = ""
-    """The id of the vendor whose server answers there instead, if known."""
+    """The id of the vendor whose server answers at the address instead, if it is known."""
 
     @property
     def label(self) -> str:

@@ -205,7 +205,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return ripgrep expressions for lines that may define a name containing `typed`, for which `can_be_a_name` is true."""
+    """Return ripgrep expressions for lines that may define a name with `typed`, for which `can_be_a_name` must hold."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (

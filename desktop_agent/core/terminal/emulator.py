@@ -1,8 +1,8 @@
-"""A terminal without a window: bytes of a program in, a screen with its history out.
+"""A terminal without a window: it takes the bytes of a program, and provides a screen with its history.
 
 Queries are answered with a few fixed facts, never with text that a program has printed, because an answer arrives as if
-it were typed. An answer with the program's own text (a title, a setting by its name) would let a file that is only
-displayed type into the shell.
+it were typed. If an answer had the program's own text (a title, a setting by its name), a file that is only displayed
+could type into the shell.
 
 Output is split into text and control sequences (ECMA-48), wherever the pieces are cut. Strings for the terminal
 (titles, links, device control) end at their terminator or with their line, so that an unterminated one cannot hide what
@@ -40,18 +40,18 @@ _END = re.compile(r"[\x07\n\x18\x1a\x1b]")
 
 
 class Token(NamedTuple):
-    """One piece: text as it is, a control character, or a sequence by its parts."""
+    """One token of an output: text as it is, a control character, or a control sequence in its parts."""
 
     kind: Kind
     text: str
-    """The text; the control; the parameters of a sequence; the whole of a `command` (OSC)."""
+    """By kind: the text, the control character, the parameters of a sequence, or the whole of a `command` (OSC)."""
     between: str = ""
     """The intermediate characters of an escape or a sequence."""
     final: str = ""
 
 
 class Tokenizer:
-    """Splits output into tokens, piece by piece; an unfinished token waits for the next piece."""
+    """Splits output into tokens, piece by piece. An unfinished token is completed by the next piece."""
 
     def __init__(self) -> None:
         self._unfinished = ""
@@ -114,15 +114,15 @@ _CHARS_A_STEP: Final = 512
 _LINES_A_STEP: Final = 200
 _LONGEST_TITLE: Final = 120
 _MOST_ANSWERS: Final = 32
-"""The most answers to one piece of output. A program that asks more often wants to fill the shell's input."""
+"""How many answers one piece of output gets. A program that asks more often wants to fill the shell's input."""
 
 IDENTITY: Final = "\x1b[?62;22c"
-"""A VT220 with colours."""
+"""The terminal says that it is a VT220 with colours."""
 _SECOND_IDENTITY: Final = "\x1b[>1;0;0c"
 
 
 class Emulator:
-    """Processes what a program prints, in pieces cut anywhere."""
+    """Processes what a program prints. The pieces of output can be cut anywhere."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Emulator:
         history_rows: int = HISTORY_ROWS,
         screen: Screen | None = None,
     ) -> None:
-        """`answered` receives what is to be sent back to the program; `screen` replaces the usual screen."""
+        """`answered` receives what is sent back to the program; `screen` is used instead of the usual screen."""
         self.screen = screen or Screen(height, columns, history_rows)
         self.title = ""
         """The title that the program set. It is untrusted text and must be shown as such."""
@@ -151,7 +151,7 @@ class Emulator:
 
     @property
     def is_scrolling(self) -> bool:
-        """Whether output only adds lines: the cursor is at the main screen's end, and no sequence is unfinished."""
+        """Whether more output scrolls the main screen: the cursor is at its end, and no sequence is unfinished."""
         is_unfinished = self._tokenizer.is_unfinished or self._decoder.getstate()[0] != b""
         screen = self.screen
         return screen.scrolls_whole and screen.cursor.row == screen.bottom and not is_unfinished
@@ -161,7 +161,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Process output in steps of a fraction of a millisecond, so that other work can be done in between."""
+        """Process output in steps of a fraction of a millisecond, between which other work can be done."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
@@ -174,7 +174,7 @@ class Emulator:
             self._take(token)
 
     def _flow(self, text: str) -> Iterator[None]:
-        """Process plain lines at once, and everything between them token by token."""
+        """Process plain lines all at once, and everything between them token by token."""
         *lines, rest = text.split(LINE_END)
         at = 0
         while at < len(lines):
@@ -225,7 +225,7 @@ class Emulator:
             carry_out(self.screen, token.text, token.between, token.final)
 
     def _take_command(self, command: str) -> None:
-        """Handle a title or a colour query. All other commands (clipboard, links, palettes) do nothing."""
+        """Carry out a command for the title or a colour query. All others (clipboard, links, palettes) do nothing."""
         number, _, text = command.partition(";")
         if number in ("0", "2"):
             self.title = text[:_LONGEST_TITLE]
@@ -267,11 +267,11 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096
-"""How long a text must be for looking for lines to be worth it."""
+"""How many characters a text must have before it is searched for plain lines, which takes time."""
 
 
 def is_ready(screen: Screen) -> bool:
-    """Whether the cursor is in an empty bottom row, all rows scroll, and no mode changes how text is written."""
+    """Whether the cursor is in an empty bottom row, all rows scroll, and nothing changes how text is written."""
     cursor, row = screen.cursor, screen.current_row
     if not screen.scrolls_whole or cursor.row != screen.bottom:
         return False
@@ -298,17 +298,17 @@ def scroll_in(screen: Screen, lines: list[str]) -> None:
 
 
 MOST_BYTES: Final = 1024 * 1024
-"""The most output that waits. A program that prints faster than that is blocked, as in every terminal."""
+"""How many bytes of output may wait. A program that prints faster is blocked, as in every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
-"""How much output counts as a flood; less is not shortened."""
+"""How many bytes of waiting output are a flood. Less is not shortened."""
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 
 
 class Backlog:
-    """Output that waits: added by the thread that reads it, taken by the window's."""
+    """Output that waits. The thread that reads it adds to it, and the window's thread takes it."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -317,7 +317,7 @@ class Backlog:
         self._room = threading.Condition()
 
     def put(self, output: bytes) -> bool:
-        """Add output, and return whether the backlog was empty before. Blocks while too much waits."""
+        """Add output, and return whether none was waiting before. Blocks while too much is waiting."""
         with self._room:
             self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
             if self._is_closed:
@@ -341,9 +341,9 @@ class Backlog:
 
 
 def without_unseen(output: bytes, rows: int) -> bytes:
-    """Return output that leaves the same screen, without plain lines that scroll out of the last `rows`.
+    """Return shorter output with the same result: plain lines that scroll out of the last `rows` are left out.
 
-    Only for a screen that scrolls as a whole and whose cursor is at the bottom. The dropped lines' effect on colours is
+    Only for a screen that scrolls as a whole and whose cursor is at the bottom. The effect of the lines on colours is
     kept.
     """
     if len(output) < FLOOD_BYTES:

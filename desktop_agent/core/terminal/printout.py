@@ -2,10 +2,10 @@
 
 The terminal has 40 rows and 1,000 columns in which programs can move, and keeps every row that scrolls out of it. A
 longer line continues in the next row and is still one line of the text. Tabs, blanks at the end of a line and
-characters without a width are kept: text without control sequences is read as it is.
+characters without a width are kept, so text without control sequences is read as it is.
 
-Rows are passed on once they have left the screen, so an output of any length takes little memory. Lines with nothing
-but text and colours, as most are, skip the screen.
+Rows are passed on once they have left the screen, so an output of any length takes little memory. Lines that are only
+text and colours, as most are, do not go through the screen.
 """
 
 import re
@@ -29,9 +29,9 @@ from desktop_agent.core.terminal.screen import Screen
 ROWS: Final = 40
 COLUMNS: Final = 1_000
 _MOST_CELLS: Final = 8
-"""The most cells that one character takes: a tab."""
+"""How many cells one character takes at most: a tab takes this many."""
 _MOST_LINES: Final = 2_000
-"""The most plain lines in one step."""
+"""How many plain lines are processed in one step."""
 _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
@@ -42,11 +42,11 @@ _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x
 """Control characters that terminals ignore anywhere. A file of zeros is full of them."""
 _IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
-"""Bytes that are text or line ends whatever is next to them. Excludes 0xC2, since it may begin a C1 control."""
+"""Bytes that are text or line ends whatever is next to them. 0xC2 is not one, because it may begin a C1 control."""
 
 
 class _PrintedScreen(Screen):
-    """Passes on every row that scrolls out of it."""
+    """A screen that passes on every row that scrolls out of it."""
 
     is_printout: ClassVar[bool] = True
     makes_row: ClassVar[type[Row]] = WrittenRow
@@ -79,11 +79,11 @@ class Printout:
     ) -> None:
         """`settled` receives the rows that no longer change, in order.
 
-        With `unseen`, only the last `seen_rows` of many lines of text and colours become rows; `unseen` receives the
-        text before them as it was written. This is the short way for floods.
+        With `unseen`, a flood is handled quickly: of many lines of text and colours, only the last `seen_rows` become
+        rows, and `unseen` receives the text before them as it was written.
         """
         self.effort = 0
-        """The work done so far, in characters; each finished row counts as a fixed number of them."""
+        """How much work was done so far, in characters. Each finished row counts as a fixed number of them."""
         self._settled = settled
         self._unseen = unseen
         self._seen_rows = seen_rows
@@ -104,7 +104,7 @@ class Printout:
                 at = end
 
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
-        """Process bytes, which `text_of` decodes. `unseen` receives most of a flood of text, undecoded."""
+        """Process bytes, which `text_of` decodes. Most of a flood of text is not: `unseen` receives it as bytes."""
         output = output.translate(None, _IGNORED)
         if len(output) >= _LEAST_BULK and not self.is_fresh:  # first, what was cut off in the last piece
             end = output.find(b"\n") + 1
@@ -122,7 +122,7 @@ class Printout:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether everything printed so far ends where a new plain line begins."""
+        """Whether the output so far ends at the beginning of a new line, with nothing that affects plain text."""
         screen = self._screen
         cursor, modes = screen.cursor, screen.modes
         if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
@@ -132,7 +132,7 @@ class Printout:
         return not self._emulator.is_unfinished and not any(row.cells for row in screen.rows[cursor.row :])
 
     def standing(self) -> list[PrintedRow]:
-        """Return the rows that can still change, up to the last one with text or the cursor."""
+        """Return the rows that may still change, up to the last one that has text or the cursor."""
         screen = self._screen
         rows = _printed(_to_the_last(screen.main_rows, -1 if screen.modes.is_alternate else screen.cursor.row))
         if screen.modes.is_alternate:
@@ -147,7 +147,7 @@ class Printout:
             self._settled(left)
 
     def _take_lines(self, text: str) -> None:
-        """Process whole lines of text and colours, with the same result as `_take`."""
+        """Process whole lines of text and colours. The result is the same as that of `_take`."""
         screen = self._screen
         cursor = screen.cursor
         if self._unseen is not None:
@@ -167,7 +167,7 @@ class Printout:
         self._add(rows)
 
     def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
-        """Pass on the lines of `text` that nobody will look at; return the rest."""
+        """Pass those lines of `text` to `unseen` that nobody will look at; return the rest."""
         start = len(text) - 1
         for _ in range(ROWS + self._seen_rows):
             start = text.rfind("\n", 0, start)
@@ -178,8 +178,8 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Pass on the rows above the cursor, call `give` for the text after them, which fills the screen,
-        and clear it.
+        """Settle the rows above the cursor, call `give` to handle the text that follows them, and clear the screen,
+        which this text would have filled.
         """
         screen = self._screen
         self._settled(_printed(screen.rows[: screen.cursor.row]))
@@ -200,7 +200,7 @@ class Printout:
 
 
 def plain_text(text: str) -> str:
-    """Return the text that a terminal would show for `text` in the end, without colours."""
+    """Return the text, without colours, that a terminal shows after `text` was printed."""
     if _CONTROL.search(text) is None:
         return text
     rows: list[PrintedRow] = []
@@ -220,7 +220,7 @@ def _fits(line: str) -> bool:
 
 
 def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
-    """Parse a line of text and colours that begins with `look`; return its row and the look after it."""
+    """Parse a line of text and colours. Return its row, and the look after it; `look` is the one before it."""
     text, *rest = SGR.split(line)
     runs = [Run(0, len(text), look)] if text and look != PLAIN else []
     for parameters, part in zip(rest[::2], rest[1::2], strict=True):

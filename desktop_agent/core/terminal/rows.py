@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 SGR = re.compile(r"\x1b\[([0-9;:]*)m")
-"""An escape sequence that changes how what follows looks."""
+"""An escape sequence that changes how the text after it looks."""
 
 _CUBE = (0, 95, 135, 175, 215, 255)
 _SEPARATORS = re.compile("[;:]")
@@ -78,7 +78,7 @@ def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
 
 
 def _extended(codes: list[int]) -> tuple[str, int]:
-    """Parse a 256-colour (`5;n`) or RGB colour (`2;r;g;b`); return it and how many codes it took."""
+    """Parse a 256-colour (`5;n`) or RGB colour (`2;r;g;b`); return it and how many of the codes it took."""
     match codes:
         case [5, number, *_]:
             return _of_256(number), 2
@@ -104,7 +104,7 @@ def _of_256(number: int) -> str:
 
 
 def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
-    """Return the look of what follows `text`. Text before the last reset costs nothing."""
+    """Return the look of the text that follows `text`. What is before the last reset is not read."""
     reset = max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"))
     for sequence in SGR.finditer(text, max(reset, 0)):
         look = changed(look, sequence[1])
@@ -115,7 +115,7 @@ BLANK = " "
 TAB = 8
 """The distance between tab stops, in cells."""
 _MOST_MARKS = 8
-"""How many marks a character may carry; more are dropped, or one cell could grow without end."""
+"""How many marks a character may carry. More are dropped, because one cell could grow without end."""
 
 
 class Run(NamedTuple):
@@ -127,13 +127,13 @@ class Run(NamedTuple):
 
 
 class KeptRow(NamedTuple):
-    """A row that no longer changes, without its blank end. Cells with the default look are in no run."""
+    """A row that no longer changes, without the blanks at its end. Cells with the default look are in no run."""
 
     cells: Sequence[str] = ""
-    """The characters of each cell; `""` is the second half of a wide one."""
+    """The characters of each cell; `""` is the second half of a wide character."""
     runs: tuple[Run, ...] = ()
     is_continued: bool = False
-    """Whether the next row goes on with the same line."""
+    """Whether the next row continues the same line."""
 
     def text(self, start: int = 0, end: int | None = None) -> str:
         return "".join(self.cells[start:end])
@@ -169,7 +169,7 @@ class Row:
         self.looks[at : at + 2] = (look, look)
 
     def add_mark(self, at: int, mark: str) -> bool:
-        """Add a combining mark to the character that covers the cell; return whether the cell can carry one."""
+        """Add a combining mark to the character that covers the cell; return whether that character can carry it."""
         if not self.cells[at] and at:
             at -= 1
         if len(self.cells[at]) <= _MOST_MARKS:
@@ -177,7 +177,7 @@ class Row:
         return True
 
     def part(self, at: int) -> None:
-        """Blank a character that has cells on both sides of `at`."""
+        """Replace a character by blanks if it has cells on both sides of `at`."""
         cells = self.cells
         if not 0 < at < len(cells) or cells[at]:
             return
@@ -237,7 +237,7 @@ class Row:
 
 
 def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
-    """Yield the runs of cells with these looks; `starts` says where each cell begins, and where the last one ends."""
+    """Yield the runs of cells with these looks. `starts` says where each cell begins, and where the last one ends."""
     begin, look = 0, PLAIN
     for at, following in enumerate((*looks, PLAIN)):  # for rows full of colours, this is faster than `groupby`
         if following is not look and following != look:
@@ -252,7 +252,7 @@ class PrintedRow(NamedTuple):
     text: str
     runs: tuple[Run, ...] = ()
     is_continued: bool = False
-    """Whether the next row goes on with the same line."""
+    """Whether the next row continues the same line."""
 
 
 _EMPTY = PrintedRow("")
@@ -260,7 +260,7 @@ _CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
 
 
 class WrittenRow(Row):
-    """A row as long as what was written to it, so that spaces at its end are printed ones."""
+    """A row that is as long as what was written to it, so that spaces at its end were printed by the program."""
 
     __slots__ = ()
 
@@ -269,7 +269,7 @@ class WrittenRow(Row):
         self.columns = columns
 
     def put_tab(self, at: int, width: int, look: PrintedStyle) -> None:
-        """Write a tab at or beyond the end of the row."""
+        """Write a tab at the end of the row or beyond it."""
         if at > len(self.cells):
             self._reach(at)
         self.cells[at:] = ["\t", *[""] * (width - 1)]

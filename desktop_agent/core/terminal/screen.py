@@ -22,13 +22,13 @@ class Cursor(Struct):
     row: int = 0
     column: int = 0
     is_past_end: bool = False
-    """Whether the last column was written to, so that the next character begins a new row."""
+    """Whether the last column was written to, so that the next character goes into a new row."""
     look: PrintedStyle = PLAIN
     draws_lines: tuple[bool, bool] = (False, False)
     """Whether each of the two character sets is the line-drawing one."""
     character_set: int = 0
     is_origin: bool = False
-    """Whether rows count from the top margin."""
+    """Whether row numbers count from the top margin."""
 
 
 class Modes(Struct):
@@ -40,14 +40,14 @@ class Modes(Struct):
     """Whether arrow keys send their application sequences (DECCKM)."""
     brackets_paste: bool = False
     is_alternate: bool = False
-    """Whether the alternate screen is shown: it has no history and is used by full-screen programs."""
+    """Whether the alternate screen is shown, which full-screen programs use and which has no history."""
 
 
 class Screen:
     """A screen with its history. Rows that leave the history are counted, so that every row keeps its number."""
 
     is_printout: ClassVar[bool] = False
-    """Whether it keeps printed output as text: then tabs are characters, and test patterns are not drawn."""
+    """Whether the screen keeps printed output as text. Then tabs are characters, and test patterns are not drawn."""
     makes_row: ClassVar[type[Row]] = Row
 
     def __init__(self, height: int, columns: int, history_rows: int = HISTORY_ROWS) -> None:
@@ -69,7 +69,7 @@ class Screen:
         return [self.makes_row(self.columns, look) for _ in range(count)]
 
     def row(self, number: int) -> KeptRow:
-        """Return a row by its number since the beginning; an empty one if it does not exist."""
+        """Return a row by its number, counted from the first row ever; an empty one if it does not exist."""
         at = number - self.forgotten_rows
         if 0 <= at < len(self.history):
             return self.history[at]
@@ -86,7 +86,7 @@ class Screen:
 
     @property
     def scrolls_whole(self) -> bool:
-        """Whether all rows of the main screen scroll together, so that those that leave it are kept."""
+        """Whether all rows of the main screen scroll together. Rows that leave the screen are then kept."""
         return self.top == 0 and self.bottom == self.height - 1 and not self.modes.is_alternate
 
     # -- moving --
@@ -127,9 +127,9 @@ class Screen:
             self.keep(left)
 
     def shift_rows(self, top: int, count: int) -> list[Row]:
-        """Move the rows from `top` to the bottom margin up (down by a negative count); return those that leave above.
+        """Move the rows from `top` to the bottom margin up by `count`, or down if that is negative.
 
-        Those that leave below are lost.
+        Returns the rows that leave at the top. Those that leave at the bottom are lost.
         """
         rows, end = self.rows, self.bottom + 1
         blank = self.blank_rows(min(abs(count), end - top), self.blank_look)
@@ -172,7 +172,7 @@ class Screen:
             self.rows = self.blank_rows(self.height) if is_on else self._main
 
     def resize(self, height: int, columns: int) -> None:
-        """Resize; rows that no longer fit above the cursor go into the history."""
+        """Resize the screen. Rows that no longer fit above the cursor go into the history."""
         self.height, self.columns = height, columns
         left = self._fit(self.rows, self.cursor)
         if self.modes.is_alternate:
@@ -183,7 +183,7 @@ class Screen:
         self.move_to(None, self.cursor.column)
 
     def _fit(self, rows: list[Row], cursor: Cursor) -> list[Row]:
-        """Resize one of the two screens; return the rows that leave at the top so that its cursor stays on it."""
+        """Resize one of the two screens so that its cursor stays on it; return the rows that leave at the top."""
         cursor.row = min(cursor.row, len(rows) - 1)
         for row in rows:
             row.fit(self.columns)
@@ -250,7 +250,7 @@ class Writer:
         self._advance(2)
 
     def _room(self) -> int:
-        """Return how many cells are left in the row, after wrapping to a new one if needed."""
+        """Return how many cells are left in the row. If there are none, a new row is begun first."""
         cursor = self._screen.cursor
         if cursor.is_past_end and self._screen.modes.wraps:
             self._screen.current_row.is_continued = True
@@ -286,7 +286,7 @@ class Writer:
 Numbers = list[int]
 
 _MOST = 100_000
-"""The largest number in a sequence; larger ones are reduced to this."""
+"""The largest number in a sequence. Larger ones count as this one."""
 
 
 def numbers_of(parameters: str) -> Numbers:
@@ -449,7 +449,7 @@ def _next_row(screen: Screen) -> None:
 
 
 _SAME: Final = {"a": "C", "e": "B", "f": "H", "`": "G"}
-"""Sequences that do the same as others."""
+"""Sequences that do the same as other sequences."""
 
 _BY_COUNT: Final[dict[str, Callable[[Screen, int], object]]] = {
     "@": lambda screen, count: screen.current_row.insert(screen.cursor.column, count, screen.blank_look),
@@ -472,7 +472,7 @@ _BY_COUNT: Final[dict[str, Callable[[Screen, int], object]]] = {
     "Z": _tabs_back,
     "d": lambda screen, count: screen.move_to(count - 1, None),
 }
-"""Sequences whose only number is a count, which is 1 if it is missing."""
+"""Sequences with one number, which is a count. If it is missing, it is 1."""
 
 _BY_NUMBERS: Final[dict[str, Callable[[Screen, Numbers], object]]] = {
     "H": _place,
