@@ -126,20 +126,20 @@ class ContextBar(QWidget):
 
 
 _PIECE = 24_000
-"""Characters inserted at once: a few milliseconds."""
+"""How many characters are inserted at once, which takes a few milliseconds."""
 _LONGEST_LINE = 8_000
-"""How long a line may be. Longer ones are broken: Qt lays out a whole line at once."""
+"""The longest line, in characters. Longer ones are broken, because Qt lays out a whole line at once."""
 
 
 class LongText(QPlainTextEdit):
-    """Shows a text, and keeps its position when the text only grows."""
+    """Shows a text piece by piece, and keeps its scroll position when the text only grows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setReadOnly(True)
         self._text = ""
         self._done = 0
-        """How much of the text is inserted."""
+        """How many characters of the text are inserted."""
         self._line = 0
         self._timer = one_shot(self, 0, self._put_next)
 
@@ -186,12 +186,12 @@ class LongText(QPlainTextEdit):
 
 
 _SHOWN_ROWS = 4
-"""How many rows are shown. Further rows scroll, so that the text above keeps its space."""
+"""How many rows are shown at once. The others are reached by scrolling, so that the text above keeps its space."""
 _TOOLTIP_CHARS = 2_000
 
 
 class PinList(QWidget):
-    """What is pinned."""
+    """Lists what is pinned."""
 
     op_requested = Signal(object)  # an `AddPin` or a `RemovePin`
 
@@ -259,7 +259,7 @@ _DATA = Qt.ItemDataRole.UserRole
 
 
 class SectionList(QListWidget):
-    """One row per part."""
+    """Lists the parts of the next request."""
 
     section_chosen = Signal(object)  # a ContextSection
 
@@ -324,7 +324,7 @@ class _Row(RowDelegate):
 
 
 class ContextInspector(QDialog):
-    """Shows what it is given and emits ops. Open it with `open()`."""
+    """The dialog: shows the report that it is given and emits ops. Open it with `open()`."""
 
     op_requested = Signal(object)  # an Op
 
@@ -333,7 +333,7 @@ class ContextInspector(QDialog):
         set_up_dialog(self, "contextInspector", self.tr("What the model sees"))
         self._report: ContextReport | None = None
         self._wanted = ""
-        """The kind of part to show when there is a report."""
+        """The kind of part to show as soon as there is a report; empty if none was asked for."""
         self._use = make_label(role="secondary", object_name="contextUse")
         self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
         self._missed.hide()
@@ -367,7 +367,7 @@ class ContextInspector(QDialog):
         resize_within_screen(self, QSize(860, 620))
 
     def show_report(self, report: ContextReport, pins: Sequence[Pin], *, is_working: bool) -> None:
-        """Show these parts and pins. While the agent works, the summary stays."""
+        """Show the parts of this report, and these pins. While the agent works, the summary cannot be changed."""
         self._report = report
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
         words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
@@ -393,7 +393,7 @@ class ContextInspector(QDialog):
         show_text(self._missed, cache_miss_words(missed) if missed is not None else "")
 
     def show_mended(self, flaws: Sequence[Flaw]) -> None:
-        """Show which flaws of the model's answers were mended."""
+        """Show which flaws in the model's answers the application mended."""
         listed = ", ".join(map(flaw_words, flaws))
         show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
 

@@ -63,7 +63,7 @@ _ARM = 3.5
 
 
 class JobRow(QWidget):
-    """Shows one job; `show_job` again when it changed, `show_age` as time goes by."""
+    """Shows one job. Call `show_job` again when the job has changed, and `show_age` as time goes by."""
 
     def __init__(
         self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
@@ -124,7 +124,10 @@ class JobRow(QWidget):
 
 
 class _Mark(QWidget):
-    """Full: runs. Hollow: ended well or was stopped. A cross: failed. Its tool tip says it."""
+    """The mark of a job: full while it runs, hollow if it ended well or was stopped, a cross if it failed.
+
+    Its tool tip says the same in words.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -157,7 +160,7 @@ class _Mark(QWidget):
 
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
-"""The panel's greatest width: that of the composer with its margins."""
+"""The panel's greatest width, which is that of the composer with its margins."""
 
 
 class JobsPanel(QWidget):

@@ -13,9 +13,9 @@ from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 class OpenQuestion(QObject):
-    """Holds the command as the user edits it, its judgement by the session, and what keeps it from being allowed.
+    """Holds the command as the user edits it, the session's judgement of it, and why the call cannot be allowed now.
 
-    Card and dialog draw it and add the fields that they show.
+    The question's card and its dialog draw this, and add the fields that they show.
     """
 
     def __init__(self, request: ApprovalRequest, parent: QObject) -> None:
@@ -79,13 +79,13 @@ class OpenQuestion(QObject):
         return True
 
     def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
-        """Return the approval of what is shown; an edited command is bound to the digest of its judgement."""
+        """Return the approval of what is shown. The digest of its judgement binds it to an edited command."""
         judged = self._judged.digest if self._judged is not None else None
         return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
 
 
 def risk_words(request: ApprovalRequest, command: str) -> list[str]:
-    """Return the risks in words, which can contain hidden characters; `command` is the current text."""
+    """Return the risks in words, which may contain hidden characters. `command` is the text as edited so far."""
     return [*map(core_words, request.risks), *hidden_text_risks(command)]
 
 

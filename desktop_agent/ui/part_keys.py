@@ -12,17 +12,17 @@ from shiboken6 import isValid
 
 
 class PlaceKey(NamedTuple):
-    """What keys do in one place; several keys for the same or opposite actions are listed one after another."""
+    """What `keys` do in one place of the window. They may be several keys for one action or for opposite actions."""
 
     place: str
     keys: tuple[str, ...]
     text: str
     action: str = ""
-    """What the settings call it; empty where the keys are always these."""
+    """The name of the action in the settings; empty if the keys cannot be changed."""
 
     @property
     def name(self) -> str:
-        """The action with its part, as the settings have it; empty for keys that cannot be changed."""
+        """The action's name in the settings with its place before it; empty for keys that cannot be changed."""
         return f"{self.place}.{self.action}" if self.action else ""
 
 
@@ -32,7 +32,7 @@ def _key(place: str, keys: str, text: str, action: str = "") -> PlaceKey:
 
 ALLOW_KEYS: Final = "Ctrl+Shift+A"
 DENY_KEYS: Final = "Ctrl+Shift+D"
-"""The keys that answer a question. Keys that send a message never do: see `can_send`."""
+"""The keys that answer a question. No key that sends a message is one of them: see `can_send`."""
 
 _SENDING: Final = ("composer.send", "composer.send_at_once")
 
@@ -84,7 +84,7 @@ PLACE_KEYS: Final = (
     _key("picture", "Ctrl+1", "Show the picture in its own size"),
     _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
 )
-"""The keys of each place, in the order of the list. Those with an action are also in `core/settings/keyboard.py`."""
+"""The keys of each place, in the order of the shown list. `core/settings/keyboard.py` also has those with an action."""
 
 
 def can_send(action: str, keys: str) -> bool:
@@ -130,7 +130,7 @@ def native_keys(keys: str) -> str:
 
 
 def claims_key(event: QEvent, wants: Callable[[QKeyEvent], bool]) -> bool:
-    """Keep a key from the window's shortcuts if the widget `wants` it; return whether `event` asks about one."""
+    """Keep a key from the window's shortcuts if the widget `wants` it; return whether `event` is about such a key."""
     is_wanted = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and wants(event)
     if is_wanted:
         event.accept()
@@ -143,9 +143,9 @@ _FUNCTION_KEY = re.compile(r"(Shift\+)?F[0-9]+\b")
 
 
 class PartKeys(QObject):
-    """Has the default keys until it is told others, which happens when the keyboard comes to its widget.
+    """The keys of one part of the window: the defaults until its widget gets the focus and `use` is called with others.
 
-    Keys of several strokes are followed from stroke to stroke. Return and Enter are the same key.
+    Sequences of several keys are followed from key to key. Return and Enter are the same key.
 
     Signals:
         changed: an action has other keys than before.
@@ -161,7 +161,7 @@ class PartKeys(QObject):
         self._bound: list[tuple[str, QShortcut]] = []
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Use these keys, given by `part.action`; entries of other parts are ignored."""
+        """Use these keys, given by names like `part.action`. Entries of other parts are ignored."""
         self._begun = ""
         mine = {
             action: tuple(each.replace("Return", "Enter") for each in keys.get(f"{self._part}.{action}", now))
@@ -174,14 +174,14 @@ class PartKeys(QObject):
             self.changed.emit()
 
     def read(self, event: QKeyEvent) -> str | None:
-        """Return the action that a pressed key asks for; `None` for none, empty if more keys are to follow."""
+        """Return the action for a pressed key: `None` if it has none, an empty text if more keys are to follow."""
         if event.key() in _HELD:
             return None
         action, self._begun = self._found(event)
         return action
 
     def peek(self, event: QKeyEvent) -> str | None:
-        """Return what `read` would return for this key, to decide beforehand whose key it is."""
+        """Return what `read` would return for this key. It serves to decide in advance who handles the key."""
         return self._found(event)[0]
 
     def shown(self, action: str) -> str:
@@ -194,7 +194,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in self._keys[action]]
 
     def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> QShortcut:
-        """Call `slot` for the keys of an action wherever the keyboard is in the window of `on`."""
+        """Call `slot` when the keys of an action are pressed, wherever the focus is in the window of `on`."""
         shortcut = QShortcut(on)
         shortcut.setKeys(self._bindable(action))
         shortcut.activated.connect(slot)
@@ -207,7 +207,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in both]
 
     def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
-        """Return the action, and the sequence begun: a key continues the strokes before it or starts another."""
+        """Return the action, and the sequence begun so far. A key continues the keys before it or begins a sequence."""
         stroke = _stroke(event)
         for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
             for action, keys in self._keys.items():
@@ -228,21 +228,21 @@ def _stroke(event: QKeyEvent) -> str:
 
 
 def _is_no_writing(keys: str) -> bool:
-    """Whether the first of these keys writes nothing and moves no cursor."""
+    """Whether the first key of this sequence neither writes anything nor moves a cursor."""
     first = keys.partition(", ")[0]
     return any(modifier in first for modifier in _MODIFIERS) or _FUNCTION_KEY.match(first) is not None
 
 
 class KeysOfParts(QObject):
-    """Gives each part its keys when it gets the focus, and updates parts that had the focus when the keys change.
+    """Gives each part its keys when it gets the focus. When the keys change, updates all parts that had the focus.
 
-    A part has its keys before its first key is pressed, no matter when and by whom it was made, also in other windows.
+    So a part has its keys before its first key is pressed, no matter when, by whom and in which window it was made.
     """
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.in_force: Mapping[str, tuple[str, ...]] = default_keys_of_parts()
-        """The keys of each action, by `part.action`."""
+        """The keys in force for each action, by names like `part.action`."""
         self._told: list[PartKeys] = []
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 

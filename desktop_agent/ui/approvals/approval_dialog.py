@@ -33,12 +33,12 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 _HEIGHT = 420
 _TOOL_HEIGHT = 320
-"""The height of a changed tool's definition, which has more text above it than files have."""
+"""The height for the definition of a changed tool, above which there is more text than above files."""
 _COMPACT_HEIGHT = 190
 
 
 class ChangePreview(QWidget):
-    """Fetches what a call would change and shows it file by file."""
+    """Fetches the changes that a call would make and shows them file by file."""
 
     loaded = Signal()
 
@@ -170,7 +170,7 @@ class ScopeChoice(QWidget):
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
-        """Return what a yes means; `patterns` are those of the rules, shortened to fit."""
+        """Return what a yes means, in words. `patterns` are the patterns of the rules, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: one that stands holds again
@@ -180,7 +180,7 @@ class ScopeChoice(QWidget):
         return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
 
     def allow_only_once(self, *, is_only_once: bool) -> None:
-        """Rules are made from the agent's command, not from an edited one."""
+        """Allow only the scope *once*, or all scopes again. An edited command is no base for rules: the agent's is."""
         if is_only_once:
             self._picker.setCurrentIndex(0)
         self._picker.setEnabled(not is_only_once)
@@ -205,9 +205,10 @@ class ScopeChoice(QWidget):
 
 
 def _has_rules(request: ApprovalRequest) -> bool:
-    """Whether rules with patterns can answer it.
+    """Whether rules with patterns can answer the request.
 
-    Commands with variables, input or a shell only match exactly; for a tool, details do not matter.
+    They cannot if a command has variables, input or a shell, because such a command only matches exactly. For a tool,
+    details do not matter.
     """
     return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
 
@@ -241,7 +242,7 @@ class ApprovalDialog(QDialog):
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
         self.pieces = self._make(theme, diff_source, spawn, rules)
-        """The steps that build the dialog, each within a frame; run them all before it is shown."""
+        """The steps that build the dialog, each of which fits into a frame. Run them all before it is shown."""
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
@@ -285,7 +286,7 @@ class ApprovalDialog(QDialog):
 
     @property
     def can_allow(self) -> bool:
-        """Whether it can be allowed now: it was visible for a moment, and all it would do has been shown."""
+        """Whether the call can be allowed now: the dialog was visible for a moment, and all it must show was seen."""
         return self._arming.is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
@@ -350,7 +351,7 @@ class ApprovalDialog(QDialog):
         self._quiet.setText(obstacle if is_refusal else quiet)
 
     def _show_yes(self, patterns: Sequence[str]) -> None:
-        """Show what a yes means. Only the patterns are shortened."""
+        """Show what a yes means. To make it fit, only the patterns are shortened."""
         whole = shown = self._scope.words(patterns)
         metrics = self._allow.fontMetrics()
         for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
@@ -370,7 +371,7 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show the session's judgement of the edited command; one for another text is stale, and dropped."""
+        """Show the session's judgement of the edited command. It is dropped if the text has changed since."""
         if not self._question.take_judgement(judged):
             return
         if judged.request is not None:

@@ -22,14 +22,14 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
 _MEASURED_CHARS = 4_000
-"""How much of a text is measured: more would fill the tallest field at any width."""
+"""How many characters of a text are measured. This many fill the tallest field at any width."""
 _FRAME = 14
-"""Border and padding together, including the free space needed below the last line."""
+"""The height of border and padding together, including the free space needed below the last line."""
 _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    """Shows a command and lets the user edit it; says so while it differs from the agent's."""
+    """Shows a command and lets the user edit it. Says so while the text differs from the agent's command."""
 
     changed = Signal()
 
@@ -71,7 +71,7 @@ class CommandEdit(QWidget):
 
 
 class _CommandField(ExactField):
-    """As high as its text, up to a limit. Tab leaves it; text always runs from left to right."""
+    """A field as high as its text, up to a limit. Tab leaves it; its text always runs from left to right."""
 
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
@@ -104,7 +104,7 @@ class _CommandField(ExactField):
 
 
 def _count_lines(text: str, font: QFont, width: int, most: int) -> int:
-    """Return how many lines `text` takes at this width, up to `most`; the field itself can still have another width."""
+    """Return how many lines `text` takes at this width, at most `most`. The field may still have another width."""
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
     count = 0
@@ -267,7 +267,7 @@ def quoted(text: str) -> str:
 
 _DETAILS_WIDTH = 700
 _DETAILS_FRAME = 12
-"""Border and padding together: a clipped last line would not count as seen."""
+"""The height of border and padding together. It must be exact, because a clipped last line does not count as seen."""
 
 
 class QuestionHead(QWidget):
@@ -285,7 +285,7 @@ class QuestionHead(QWidget):
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
-        """The heading. It can have the focus: no key does harm here."""
+        """The heading. It can have the focus, because no key does harm there."""
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
             (question.called, "approvalCall", self.tr("What would be called")),

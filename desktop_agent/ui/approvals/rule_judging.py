@@ -10,11 +10,11 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""How many earlier questions are judged: more would say nothing more about a rule."""
+"""How many earlier questions are judged at most. More would say nothing more about a rule."""
 
 
 class PastCalls(Struct, frozen=True):
-    """The subjects of earlier questions, in the terms of one kind of rule: command lines, paths or tool names."""
+    """What earlier questions were about, as one kind of rule sees it: command lines, paths or tool names."""
 
     subjects: tuple[str, ...] = ()
     """The distinct subjects, newest first."""
@@ -36,7 +36,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return the subjects of earlier questions of this kind. Calls that ran without a question do not count."""
+    """Return the subjects of earlier questions of this request's kind. Calls that ran without one do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
@@ -49,7 +49,7 @@ def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
 
 
 def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
-    """Return the subjects of `asked`, if a rule of this kind could have answered it."""
+    """Return the subjects of `asked`; empty if no rule of the kind of `request` could have answered it."""
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
@@ -62,10 +62,10 @@ def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ..
 
 
 class RuleMaths(Protocol):
-    """The policy's own judgement, so that the preview shows what will happen."""
+    """Judges rules as the policy itself does, so that the preview shows what will happen."""
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether `subject` (a command line, a path, a tool's name) needs no question if these rules also hold."""
+        """Whether `subject` (a command line, a path, a tool's name) would need no question if these rules held, too."""
         ...
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
@@ -73,7 +73,7 @@ class RuleMaths(Protocol):
         ...
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
-        """Whether a yes lets the call run without a sandbox; only a rule that allows this answers it."""
+        """Whether a yes lets the call run without a sandbox. If so, only a rule that allows this can answer it."""
         ...
 
 
@@ -82,6 +82,6 @@ class RuleContext(Struct, frozen=True):
 
     maths: RuleMaths
     workspace: str
-    """The folder where a project rule applies, absolute."""
+    """The folder in which a rule for the project applies, as an absolute path."""
     past: PastCalls
     now: Callable[[], datetime]

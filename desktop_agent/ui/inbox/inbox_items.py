@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.visible_text import one_line, pieces, visible
 _tr = partial(QCoreApplication.translate, "Inbox")
 
 ItemKind = Literal["question", "questions", "ended"]
-"""A question of an open session, the questions of a closed one, or a turn that ended out of sight."""
+"""What an item is: a question of an open session, all questions of a closed one, or a turn that ended unseen."""
 
 _MOST_SHORT_CHARS = 160
 """The longest command that a row shows in full and that can be allowed there."""
@@ -41,7 +41,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     asks: int = 1
     end: TurnEndReason = "completed"
     can_answer: bool = False
-    """Whether it can be answered from here: not while another process has the session."""
+    """Whether the question can be answered here. It cannot while another process has the session open."""
 
     @property
     def key(self) -> tuple[SessionId, CallId]:
@@ -53,7 +53,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def can_allow(self) -> bool:
-        """Whether the row shows everything that a yes allows. It names no folder but the session's."""
+        """Whether the row shows everything that a yes allows. It shows no folder other than the session's."""
         request = self.request
         is_here = request is not None and request.cwd in ("", self.workspace)
         return self.can_answer and is_here and request is not None and is_short(request)
@@ -65,9 +65,9 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
 
 def is_short(request: ApprovalRequest) -> bool:
-    """Whether one short line shows the whole question: a confined command without known harm.
+    """Whether one short line shows the whole question, which is so for a short confined command without known risks.
 
-    All others have more to see before a yes: a diff, risks, fields, a definition.
+    For all other questions there is more to see before a yes: a diff, risks, fields, or a definition.
     """
     command = request.command
     has_more = bool(
@@ -103,7 +103,7 @@ class InboxSession(Struct, frozen=True):
 def items_of(
     opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
 ) -> list[InboxItem]:
-    """Return what waits: the questions, oldest first, then the ended turns, latest first.
+    """Return what waits for the user: the questions, oldest first, then the ended turns, latest first.
 
     `seen` maps a session to the last turn whose end the user has seen; a session not in it has nothing unseen.
     """
@@ -190,7 +190,7 @@ def kind(item: InboxItem) -> str:
 
 
 def subject(item: InboxItem) -> str:
-    """Return what exactly is asked, on one line; empty where `kind` says it all."""
+    """Return what exactly is asked, on one line; empty if `kind` says all there is to say."""
     request = item.request
     if request is None or request.spending is not None:
         return ""

@@ -50,7 +50,7 @@ class InboxRow(QWidget):
         theme.changed.connect(self.update)
 
     def hold_off(self) -> None:
-        """Ignore presses for a moment: the row moved, and a press may have been meant for another row."""
+        """Ignore presses for a moment, because the row moved and a press may have been meant for another row."""
         self._arming.restart()
         self.update()
 
@@ -64,7 +64,7 @@ class InboxRow(QWidget):
 
     @property
     def _is_whole_in_sight(self) -> bool:
-        """Whether all of it is inside the list: the question could be out of sight above visible buttons."""
+        """Whether the whole row is in sight. Otherwise the question could be out of sight above visible buttons."""
         return self.visibleRegion().boundingRect() == self.rect()
 
     def _build(self, now: datetime) -> None:
@@ -186,7 +186,7 @@ _WIDTH = 460
 _MARGIN = 8
 _LEAST_HEIGHT = 150
 _MOST_ROWS = 50
-"""How many rows are shown. They are widgets: a hundred waiting sessions would take longer than a frame."""
+"""How many rows are shown at most. They are widgets, of which a hundred would take longer than a frame."""
 
 
 class InboxPopup(Popup):
@@ -204,7 +204,7 @@ class InboxPopup(Popup):
         self._rows: list[InboxRow] = []
         self._work = GradualWork(self)
         self._focus: tuple[QWidget, tuple[str, str] | None] | None = None
-        """Where the focus was before rows came and went, and in which row."""
+        """The widget that had the focus before rows came and went, and the key of its row if it was in one."""
         self._build()
 
     def _build(self) -> None:
@@ -237,7 +237,7 @@ class InboxPopup(Popup):
         vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
-        """Show these in order, a few in each turn of the loop. An unchanged row keeps the focus."""
+        """Show these items in order, a few in each turn of the loop. An unchanged row keeps the focus."""
         self._note_focus()
         wanted = items[:_MOST_ROWS]
         for row in [row for row in self._rows if row.item not in wanted]:
@@ -305,7 +305,7 @@ class InboxPopup(Popup):
             self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
 
     def _note_focus(self) -> None:
-        """Remember the focus before rows go; otherwise it would return to the conversation."""
+        """Remember the focus before rows are removed, because it would return to the conversation otherwise."""
         now = QApplication.focusWidget()
         if now is None or not (now is self or self.isAncestorOf(now)) or (now is self and self._focus is not None):
             return
@@ -314,7 +314,7 @@ class InboxPopup(Popup):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """Restore the focus where it was, else in the row of the same item, else in the first row."""
+        """Give the focus back to its widget; if that is gone, to the row of the same item or else to the first row."""
         if self._focus is None or not self.hasFocus():
             return
         before, key = self._focus

@@ -31,7 +31,7 @@ class ModelOffer(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The display name; the name used in requests is in the key."""
+        """The model's display name. The name used in requests is in the key."""
         return self.known.shown
 
 
@@ -51,7 +51,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     """Whether a subscription covers the cost of its models."""
     is_listing: bool = False
     listed_at: datetime | None = None
-    """When its own list was read; `None` while only built-in data is known."""
+    """When the list of models was read from the account; `None` while only built-in data is known."""
     is_refreshing: bool = False
     problem: str = ""
 
@@ -63,7 +63,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 
 
 RowKind = Literal["heading", "note", "model", "named", "connect"]
-"""A `named` row takes the typed text as a model's name; a `note` says what is wrong with the account above it."""
+"""The kinds of rows. `named` takes the typed text as a model's name; `note` tells a problem of the account above."""
 
 
 _MOST_FOUND = 200
@@ -77,7 +77,7 @@ class ChoiceRow(Struct, frozen=True):
     offer: ModelOffer | None = None
     account: AccountOffers | None = None
     spans: tuple[Span, ...] = ()
-    """Why it matches: the emphasised parts of `text`."""
+    """The parts of `text` that match what was typed, which are emphasised."""
     tells_account: bool = False
     """Whether it shows its account, because the rows around it belong to several accounts."""
 
@@ -87,7 +87,7 @@ class ChoiceRow(Struct, frozen=True):
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """Everything that rows are made of."""
+    """The data from which the rows are made."""
 
     accounts: tuple[AccountOffers, ...] = ()
     favourites: tuple[ModelKey, ...] = ()
@@ -127,9 +127,9 @@ class Choices(Struct, frozen=True, kw_only=True):
         return (*rows, *missing)
 
     def finder(self) -> Callable[[str], tuple[ChoiceRow, ...]]:
-        """Return a fast function that finds rows for typed text: favourites and recent models, then others, best first.
+        """Return a function that finds the rows for typed text: favourites and recent models, then others, best first.
 
-        It is called with every key press.
+        The function is fast, because it is called with every key press.
         """
         offers = {
             _name(account, offer): (account, offer) for account in self._connected() for offer in self._offers(account)
@@ -203,6 +203,6 @@ def _has_all(text: str, words: Iterable[str]) -> bool:
 
 
 def _name(account: AccountOffers, offer: ModelOffer) -> str:
-    """Return the text to match: account, name and label. The label is last, because it is the part that is shown."""
+    """Return the text in which typed text is searched: account, name and label. The label, which is shown, is last."""
     parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
     return "/".join([*parts, offer.label])

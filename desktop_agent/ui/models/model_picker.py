@@ -32,7 +32,7 @@ class ModelMemory(Protocol):
 
 
 class ModelPicker(QObject):
-    """Opens at a button of the composer. On closing, the focus returns to the message field."""
+    """Opens the list of models at a button of the composer. When it closes, the focus returns to the message field."""
 
     opened = Signal()  # it is about to be shown: the accounts should be brought up to date
     chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
@@ -65,7 +65,7 @@ class ModelPicker(QObject):
         self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
         """The favourites, in the order in which they were marked."""
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
-        """The models that were asked, the latest first."""
+        """The models to which prompts were sent, the latest first."""
         button.clicked.connect(self.toggle)
 
     def toggle(self) -> None:

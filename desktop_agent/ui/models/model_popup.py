@@ -87,15 +87,15 @@ def age_words(account: AccountOffers, now: datetime) -> str:
 
 
 class ModelRows(ChoiceModel[ChoiceRow]):
-    """Headings and notes cannot be chosen."""
+    """The rows of the list. Headings and notes cannot be chosen."""
 
     current: ModelKey | None = None
     favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
-        """Return the first selectable row, with this model if it is listed; an invalid index if there is none.
+        """Return the row of this model; if it is not listed, that of the same model of another account of its provider.
 
-        Falls back to the same model of another account of its provider.
+        If there is neither, return the first selectable row, or an invalid index if no row can be chosen.
         """
         places = [place for place, row in enumerate(self.rows) if row.is_choice]
         keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
@@ -137,7 +137,7 @@ _SIGN: Final = 16.0
 _PRICE: Final = 96.0
 _SIZE: Final = 44.0
 _TO_THE_RIGHT: Final = RIGHT.value
-"""An alignment as a number: converting a Python enumeration takes as long as drawing a word."""
+"""An alignment as a number, because converting a Python enumeration takes as long as drawing a word."""
 _NEAR: Final = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
 
 
@@ -242,7 +242,7 @@ class ModelList(QListView):
 
 
 class EffortChoice(QWidget):
-    """Levels side by side, the current one marked; a text instead for a model that has none."""
+    """Shows a model's levels of effort side by side, the current one marked, or a text if the model has none."""
 
     chosen = Signal(str)  # the level; empty is what the model does by itself
 
@@ -258,7 +258,7 @@ class EffortChoice(QWidget):
         self.setFixedHeight(Height.SMALL_BUTTON)
 
     def show_levels(self, levels: Sequence[str], level: str, why_none: str = "") -> None:
-        """Show these levels, lowest first, with `level` marked (empty: the model's default), or else `why_none`."""
+        """Show these levels, lowest first, and mark `level` (empty: the default). Without levels, show `why_none`."""
         if tuple(levels) != self._levels:
             self._levels = tuple(levels)
             self._build()
@@ -357,7 +357,7 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
 
     def show_choices(self, choices: Choices) -> None:
-        """Show these instead of the current ones; the typed text and the chosen row stay."""
+        """Show these models instead of the current ones. The typed text and the chosen row stay."""
         self._choices = choices
         self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()

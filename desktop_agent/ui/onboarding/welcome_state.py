@@ -9,7 +9,7 @@ from desktop_agent.core.models.vendors import SignInWay
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What was found before the user enters anything."""
+    """What was found on this machine before the user enters anything."""
 
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -17,7 +17,7 @@ class Found(Struct, frozen=True, kw_only=True):
     profiles: tuple[str, ...] = ()
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
-    """Why other programs' sign-ins are not used and what to do instead, one text each."""
+    """One text for each sign-in of another program: why it is not used, and what to do instead."""
     has_keyring: bool = True
 
 
@@ -31,7 +31,7 @@ class Connected(Struct, frozen=True, kw_only=True):
 
 
 class WelcomeActions(Struct, frozen=True, kw_only=True):
-    """Given to the dialog. Each returns at once; the dialog shows the result later."""
+    """Functions that carry out the dialog's requests. Each returns at once; the dialog shows the result later."""
 
     start_demo: Callable[[], None]
     choose_folder: Callable[[], None]
@@ -39,7 +39,7 @@ class WelcomeActions(Struct, frozen=True, kw_only=True):
     connect: Callable[[Account, str], None]
     """Tests an account with this key, or with its stored credential if the key is empty; keeps both if they work."""
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in as the account of this name, or the default one, and tests it."""
+    """Signs in as the account of this name (empty: the default account), and tests the account."""
     cancel: Callable[[], None]
     begin: Callable[[Account, str], None]
     """Uses this account and model for new conversations and the current one, and closes the dialog."""

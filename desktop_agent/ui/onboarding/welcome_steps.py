@@ -1,4 +1,4 @@
-"""The steps of the welcome: each a title, what it asks, and the button that leads on."""
+"""The steps of the welcome. Each has a title, the fields or choices that it asks for, and the button that leads on."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -51,7 +51,7 @@ class Step(QWidget):
         self.take_focus()
 
     def take_focus(self) -> None:
-        """Focus the widget the user starts with."""
+        """Give the focus to the widget that the user needs first."""
 
     def forget(self) -> None:
         """Forget secrets that were typed."""
@@ -68,7 +68,7 @@ def form() -> QFormLayout:
 
 
 class CardsStep(Step):
-    """Offers cards that exclude each other, each for a value, which can have a button of its own that leads on."""
+    """Offers cards for values, of which one can be chosen. A value can have its own button that leads on."""
 
     def __init__(self, theme: Theme, title: str, explanation: str) -> None:
         super().__init__(title, explanation)
@@ -91,7 +91,7 @@ class CardsStep(Step):
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these titles, explanations and values. The chosen one stays chosen, else the first is.
+        """Offer these titles, explanations and values. The chosen one stays chosen; if it is gone, the first is chosen.
 
         A card that is offered again keeps its focus.
         """
@@ -232,7 +232,7 @@ class KeyStep(Step):
 
 
 def _keyed() -> list[Vendor]:
-    """Return the vendors that take a key, one per keys page: the rest are other formats of the same vendor."""
+    """Return the vendors that take a key, one for each keys page: others with the same page differ only in format."""
     pages: dict[str, Vendor] = {}
     for vendor in VENDORS:
         if vendor.needs_key and vendor.keys_page:

@@ -27,14 +27,14 @@ class PaletteEntry(Struct, frozen=True, kw_only=True):
 
     kind: EntryKind
     key: str
-    """Identifies it for the application: the name of an action, command or setting, a session's id, or a path."""
+    """What identifies it for the application: the name of an action, command or setting, a session's id, or a path."""
     title: str
     group: str = ""
-    """Shown after the title: the folder of a file or session, the section of a setting, what a command does."""
+    """A text shown after the title: the folder of a file or session, the section of a setting, what a command does."""
     also: str = ""
     """Additional search words that are not shown."""
     keys: str = ""
-    """The keyboard shortcut for the same, in this system's notation."""
+    """The keyboard shortcut that does the same, in this system's notation."""
     is_choice: bool = True
 
 
@@ -54,7 +54,7 @@ class PaletteRow(Struct, frozen=True, kw_only=True):
     title_spans: tuple[Span, ...] = ()
     group_spans: tuple[Span, ...] = ()
     has_group: bool = True
-    """Whether the group is shown; not below a heading that names it."""
+    """Whether the entry's group is shown. It is not shown below a heading that names it."""
 
     @property
     def is_choice(self) -> bool:
@@ -81,16 +81,16 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     settings: tuple[PaletteEntry, ...] = ()
     commands: tuple[PaletteEntry, ...] = ()
     sessions: tuple[PaletteEntry, ...] = ()
-    """The last used first."""
+    """The sessions, the last used first."""
     keys: tuple[PaletteEntry, ...] = ()
     files: FolderPaths | None = None
-    """Those of the open folder; `None` while they are not known."""
+    """The files of the open folder; `None` while they are not known."""
     has_folder: bool = True
     recent: tuple[Recent, ...] = ()
     """The earlier choices, latest first."""
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
-        """Return the entries of a kind. Empty for files: they are too many to make entries of."""
+        """Return the entries of a kind. For files it is empty, because there are too many to make entries of."""
         return {
             "action": self.actions,
             "setting": self.settings,
@@ -104,7 +104,7 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
 class _Found(Struct, frozen=True):
     row: PaletteRow
     tier: int
-    """0: the title has every word; 1: the remaining text has some; 2: only the letters match."""
+    """How well it matches. 0: all typed words are in the title; 1: some are in other text; 2: only letters match."""
 
 
 def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, ...]:
@@ -120,7 +120,7 @@ def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, 
 
 
 def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
-    """Return the matches of every kind, best kind first. Scattered letters count only where no words match."""
+    """Return the matches of every kind, best kind first. Matches by scattered letters count only if no words match."""
     kinds: tuple[EntryKind, ...] = ("action", "setting", "command", "session", "file")
     by_kind: dict[EntryKind, list[_Found]] = {
         kind: _found(kind, text, sources, _MOST_BESIDE_OTHERS[kind]) for kind in kinds
@@ -200,7 +200,7 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
 
 
 def _name_of(entry: PaletteEntry) -> str:
-    """Return the text that is matched. The title is last: the ranker prefers the end, as in a path."""
+    """Return the text that is matched. The title is last, because the ranker prefers the end, as in a path."""
     return "/".join(filter(None, (entry.also, entry.group, entry.title)))
 
 

@@ -86,7 +86,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         self._is_choosing = False
-        """Whether Enter was pressed before the rows were there."""
+        """Whether Enter was pressed before the rows arrived, so that the first of them is to be chosen."""
         set_names(self._field, "paletteField", self.tr("Command palette"))
         set_names(self._list, "paletteList", self.tr("Matches"))
         self._list.setItemDelegate(PaletteDelegate(self._model, theme, self._ring, self._list))
@@ -108,7 +108,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         return query_of(self._field.text(), self._base)
 
     def open_palette(self, base: Scope, typed: str = "") -> None:
-        """Open with this scope and text in the field. If it already shows these, close it."""
+        """Open the palette with this scope, and this text in its field. If it shows these already, close it."""
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_popup()
             return
@@ -128,7 +128,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         super().close_popup()
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
-        """Show the rows for `query` unless it is outdated. A row chosen in the same answer stays chosen."""
+        """Show the rows for `query` unless it is outdated. Another answer to the same query keeps the chosen row."""
         if not self.is_open or query != self.query or (query == self._shown and self._model.rows == rows):
             return
         current = self._current_row

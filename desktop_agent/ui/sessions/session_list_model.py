@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 _tr = partial(QCoreApplication.translate, "SessionGroups")
 
 Grouping = Literal["nearby", "folder", "day", "state"]
-"""The open folder before all others; or one group per folder, per span of days, or per state."""
+"""How the list is grouped: the open folder before all others, or one group per folder, span of days, or state."""
 
 
 class Arrangement(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Arrangement(Struct, frozen=True):
 
 
 class SessionGroup(NamedTuple):
-    """Sessions under a heading, the most recently used first; the first group can lack a heading."""
+    """Sessions under a heading, the most recently used first. The first group may have no heading."""
 
     key: str
     heading: str
@@ -133,7 +133,7 @@ def _span_words(span: str) -> str:
 
 
 class SessionRow(NamedTuple):
-    """A session, or the heading above some."""
+    """One row: a session, or the heading of a group."""
 
     session: SessionSummary | None
     folder: str = ""
@@ -163,7 +163,7 @@ class SessionListModel(QAbstractListModel):
         self.selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
-        """The folder, the arrangement, and whether archived sessions are shown: these decide the groups."""
+        """What decides the groups: the folder, the arrangement, and whether archived sessions are shown."""
 
     def show(
         self,
@@ -201,7 +201,7 @@ class SessionListModel(QAbstractListModel):
                 self._bring(row, at)
 
     def show_in_place(self, sessions: Iterable[SessionSummary]) -> None:
-        """Update the listed sessions without moving a row: the user points at one."""
+        """Update the listed sessions without moving a row, because the user points at one."""
         known = {session.id: session for session in sessions}
         for at, row in enumerate(self._rows):
             session = known.get(row.session.id) if row.session is not None else None
@@ -270,7 +270,7 @@ class SessionListModel(QAbstractListModel):
     # -- Qt's side --
 
     def _bring(self, row: SessionRow, at: int) -> None:
-        """Put `row` at `at`; everything before it is already in place."""
+        """Put `row` at the index `at`, by moving or inserting it. All rows before that index are already in place."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
             self.beginInsertRows(NO_PARENT, at, at)

@@ -146,7 +146,7 @@ class SessionPanel(QWidget):
         self._shows_archived = False
         self._menu: QMenu | None = None
         self._is_change_expected = False
-        """Whether the user asked for something that moves rows."""
+        """Whether the user asked for something that moves rows, so that rows may move even under the pointer."""
         self._model = SessionListModel(now, self.rename_requested.emit, self)
         self._arrangement = Arrangement()
         self._build(theme)
@@ -157,7 +157,7 @@ class SessionPanel(QWidget):
         self._update()
 
     def set_workspace(self, workspace: str | None) -> None:
-        """Show sessions of this folder (an absolute path) first, and all others as of other folders."""
+        """Show the sessions of this folder (an absolute path) first, and all others as sessions of other folders."""
         self._workspace = workspace
         self._update()
 
@@ -227,7 +227,7 @@ class SessionPanel(QWidget):
         self._select_current()
 
     def _is_held(self) -> bool:
-        """Whether rows have to stay: the user points at one, its menu is open, or its title is being edited."""
+        """Whether rows must stay, because the user points at one, its menu is open, or its title is being edited."""
         is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
         return is_used and not self._is_change_expected and self._model.rowCount() > 0
 

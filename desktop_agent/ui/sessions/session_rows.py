@@ -27,7 +27,7 @@ _HEADING = 32
 
 
 class SessionDelegate(ModelDelegate[SessionListModel]):
-    """One line for a session of the open folder; two where its folder, or its turns and cost, are shown."""
+    """Draws a session on one line, or on two if its folder, or its turns and cost, are shown."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         row = self.model.row_at(index.row())
@@ -119,9 +119,9 @@ class SessionRows(QListView):
         self.is_pointed = False
         self._sessions = model
         self._anchor: str | None = None
-        """Where a Shift selection starts: the session that was selected last."""
+        """The session that was selected last, at which a selection with Shift starts."""
         self._is_selecting = False
-        """Whether the pressed button selects, so that releasing it chooses nothing."""
+        """Whether the press of the mouse selected a row, so that the release chooses no session."""
         self.setObjectName("sessionList")
         self.setModel(model)
         self.setItemDelegate(SessionDelegate(model, theme, set_up_list(self), self))
@@ -216,7 +216,7 @@ class SessionRows(QListView):
             super().keyPressEvent(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
-        """Handle a key with a special meaning here; return `False` for keys of any list."""
+        """Handle a key that has a meaning only in this list; return `False` for keys that all lists have."""
         key, keys = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         match key, keys:
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter, _):

@@ -39,12 +39,12 @@ _tr = partial(QCoreApplication.translate, "SearchPanel")
 
 
 class FoundRow(NamedTuple):
-    """A place, or the session above some."""
+    """One row: a found place, or the title of the session in which the places below it are."""
 
     hit: SearchHit | None
     title: str
     detail: str
-    """The folder of a session; the time of a place."""
+    """For a session its folder, for a place its time."""
     kind: str = ""
 
 
@@ -274,7 +274,7 @@ class SearchParts:
 
 
 _PAUSE_MS = 120
-"""Pause in typing before the search starts."""
+"""How long typing must pause before the search starts."""
 _WIDTH = 760
 _HEIGHT = 560
 _MARGIN = 24

@@ -1,4 +1,4 @@
-"""The accounts of a provider: which is used, its purpose, the form for a new one, and its key or sign-in.
+"""The accounts of a provider: which one is used and what for, its key or sign-in, and the form for a new one.
 
 A key is in its field only while it is typed. It is passed on only by signal, never into a tooltip, title, setting or
 log, and the field forgets it, with its undo history, as soon as it is saved or the dialog is closed.
@@ -49,7 +49,7 @@ class KeyEditor(QWidget):
         self._status: KeyStatus | None = None
         self._is_busy = False
         self._pressed: QPushButton | None = None
-        """The button that started the work, if it had the focus."""
+        """The button that started the work in progress, if the button had the focus."""
         self.field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), "saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), "checkKeyButton", clicked=self._on_check)
@@ -355,7 +355,7 @@ class AccountChooser(QWidget):
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
-        """Show the accounts of a provider and which is used. Emits nothing."""
+        """Show the accounts of a provider and mark the one in use. Emits nothing."""
         self._settings = settings
         if provider != self._provider:
             self.form.hide()

@@ -1,4 +1,4 @@
-"""Pages made from the declarations: all settings of some sections, and the results of a search."""
+"""Pages made from the declarations of settings: all settings of some sections, and the results of a search."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -36,7 +36,7 @@ class GeneratedPage(Page):
 
 
 _MOST_FOUND = 8
-"""How many found settings are shown: more would take too long to build."""
+"""How many found settings are shown at most. More would take too long to build."""
 
 
 class SearchPage(Page):

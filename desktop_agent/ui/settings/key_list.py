@@ -54,13 +54,13 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return the conflicting keys, by action, in the part of the window of `beside`, which is left out."""
+        """Return the conflicting keys, by action, of other actions in the same part of the window as `beside`."""
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}
 
     def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
-        """Return the actions with these keys in another part of the window, or everywhere."""
+        """Return the actions with these keys: of the whole window if `beside` is of one part, else of all parts."""
         group = group_of(beside)
         others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
         return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
@@ -74,12 +74,12 @@ class KeyTable(Struct, frozen=True):
 
 
 def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
-    """Return the fixed meanings of these keys that take precedence."""
+    """Return the unchangeable meanings that these keys have in parts of the window, where they take precedence."""
     return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
 
 
 def is_for_writing(keys: str) -> bool:
-    """Whether text fields use these keys, which take precedence there."""
+    """Whether text fields use these keys themselves. In a text field, that use takes precedence."""
     sequence = QKeySequence(keys)
     return any(sequence in QKeySequence.keyBindings(standard) for standard in _WRITING)
 
@@ -89,7 +89,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ShortcutField(QLineEdit):
-    """Shows the last keys pressed. Esc, Tab and Enter (unless `takes_enter`) alone keep their meaning."""
+    """Shows the last keys pressed. Esc, Tab and, unless `takes_enter`, Enter keep their meaning if pressed alone."""
 
     keys_pressed = Signal(str)  # as the settings file has them
     confirmed = Signal()
@@ -103,7 +103,7 @@ class ShortcutField(QLineEdit):
         self.setPlaceholderText(self.tr("Press the keys"))
 
     def event(self, arg__1: QEvent) -> bool:
-        """Keep key presses from the shortcuts of window and dialog."""
+        """Take each key press before a shortcut of the window or the dialog does."""
         if arg__1.type() is QEvent.Type.ShortcutOverride:
             arg__1.accept()
             return True
@@ -148,7 +148,7 @@ _STATE_WIDTH = 76
 
 
 class KeyList(QTreeWidget):
-    """Rows in groups: name, keys, whether the user changed them."""
+    """The actions in groups, each with its name, its keys, and whether the user changed them."""
 
     opened = Signal()
 
@@ -249,7 +249,7 @@ class KeyList(QTreeWidget):
 
 
 class _Rows(QStyledItemDelegate):
-    """Rows as high as in other lists, even before the style sheet applies."""
+    """Makes rows as high as in other lists, even before the style sheet applies."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return super().sizeHint(option, index).expandedTo(QSize(0, Height.LIST_ROW))

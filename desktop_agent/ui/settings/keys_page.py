@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names
 _tr = partial(QCoreApplication.translate, "ShortcutRecorder")
 
 _MOST_FOLLOWING = 3
-"""How many keys may follow the first: Qt supports no more."""
+"""How many keys may follow the first one in a sequence. Qt supports no more."""
 
 
 class ShortcutRecorder(QFrame):
@@ -128,7 +128,7 @@ class ShortcutRecorder(QFrame):
 
 
 def _clash_words(keys: str, owner: str, other: str) -> str:
-    """Return why the keys `other` of the action `owner` conflict with `keys`."""
+    """Return why `keys` conflict with `other`, which are keys of the action `owner`."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
@@ -204,7 +204,7 @@ class KeysPage(Page):
         return row
 
     def _build_question(self) -> QWidget:
-        """Build what stands in place of the buttons until it is answered. Esc is a no."""
+        """Build the question that replaces the buttons until it is answered. Esc means no."""
         question = QWidget()
         self._question_words = Note(object_name="resetKeysQuestion")
         self._keep = make_button(_question_tr("Keep them"), "keepKeysButton", clicked=self._end)

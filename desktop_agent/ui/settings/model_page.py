@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox
 
 
 class AddressEditor(QWidget):
-    """Edits the address of the settings; the address of a named account is read-only."""
+    """Edits the address in the settings. The address of a named account is only shown."""
 
     def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class AddressEditor(QWidget):
 
 
 class ServerNote(QWidget):
-    """Says whether the server of a local account runs. Hidden until something was found."""
+    """Says whether the server of a local account runs. Hidden until that is known."""
 
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class ModelPage(Page):
         self.sign_in = SignInPanel(actions)
         self._accounts = AccountsView()
         self._connecting = ""
-        """The provider whose key is entered although another is chosen; else empty."""
+        """The provider whose key is being entered although another one is chosen; empty if there is none."""
         self._known_name = ""
         self._found: tuple[Account, LocalServer] | None = None
 
@@ -159,7 +159,7 @@ class ModelPage(Page):
             self._show_name(self.view)
 
     def show_key(self, do: Callable[[], object]) -> None:
-        """Show the key field, for the demo as well, and call `do` when it is there."""
+        """Show the key field, even if the demo is chosen, and call `do` when it is there."""
 
         def show() -> None:
             self._asked.show()

@@ -24,7 +24,7 @@ class SettingRow(QWidget):
     """One setting: its name, what it does, its control, the source of its value, and a way back to the default."""
 
     def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
-        """`section` is shown before the title where rows of several sections are mixed."""
+        """`section` is shown before the title. Pass it where rows of several sections are mixed."""
         super().__init__()
         self.setting = setting
         self.setObjectName(f"setting_{setting.key}")
@@ -119,14 +119,14 @@ class Page(QScrollArea):
             self.build()
 
     def show_later(self, what: str, show: Callable[[], object]) -> None:
-        """Call `show` now, or when the page is built; then only the last call for the same `what` counts."""
+        """Call `show` now, or once the page is built. Until then, a later call for the same `what` replaces this."""
         if self.is_built:
             show()
         else:
             self._shows[what] = show
 
     def show_view(self, view: SettingsView) -> None:
-        """Show the settings in force, as far as they are on this page. Emits nothing."""
+        """Show those settings in force that are on this page. Emits nothing."""
         self.view = view
         for row in self.rows:
             row.show_view(view)
@@ -141,7 +141,7 @@ class Page(QScrollArea):
         return row
 
     def add_rows(self, settings: Iterable[Setting]) -> Iterator[None]:
-        """Add a row for each setting, one per step; advanced ones come last, under a heading."""
+        """Add a row for each setting, one in each step. Rows of advanced settings come last, under a heading."""
         is_advanced = False
         for setting in sorted(settings, key=lambda setting: setting.about.is_advanced):
             if setting.about.is_advanced and not is_advanced:
@@ -170,7 +170,7 @@ class Page(QScrollArea):
         yield from ()
 
     def _show(self, view: SettingsView) -> None:
-        """Show the settings beside those in rows; called only once the page is built."""
+        """Show those settings that have no row of their own. Called only once the page is built."""
 
 
 def form() -> QFormLayout:
@@ -208,7 +208,7 @@ class AddingForm(QWidget):
 
 
 class Removal(QObject):
-    """A button that removes something, and the two that stand beside it until the user confirms or keeps it.
+    """A button that removes something, and the two buttons by which the user confirms that or keeps the thing.
 
     Its owner lays the three buttons out, and then calls `ask`.
     """
@@ -226,9 +226,9 @@ class Removal(QObject):
         is_compact: bool = False,
         home: QWidget | None = None,
     ) -> None:
-        """`texts` are those of the button and of the one that confirms; `changed` updates what depends on `is_asking`,
-        including `button`. `home` gets the focus before the confirmation is hidden: else the focus wanders, and the
-        page scrolls after it.
+        """`texts` are the texts of the button and of the one that confirms. `changed` updates what depends on
+        `is_asking`, including `button`. `home` gets the focus before the confirmation is hidden, because otherwise the
+        focus would go elsewhere and the page would scroll there.
         """
         super().__init__()
         self.is_asking = False

@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
-"""How long a line of untrusted text may be: it must not fill the window."""
+"""The longest line of untrusted text that is shown, in characters, because it must not fill the window."""
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
@@ -99,7 +99,7 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
 
 
 def server_lines(servers: Definitions) -> list[str]:
-    """Return one line per server that trust lets start, uncut."""
+    """Return one line, not shortened, for each server that may start if the project is trusted."""
     off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
     lines = ((server.is_enabled, f"{server.name}: {server.in_full}") for server in servers.servers)
     return [_breakable(line if is_enabled else off.format(line)) for is_enabled, line in lines]

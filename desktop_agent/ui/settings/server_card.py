@@ -98,7 +98,7 @@ _LONGEST_CALL = 400
 
 
 class UnfoldedRows(QWidget):
-    """Rows that are made and updated only while unfolded, some in each turn of the loop."""
+    """Rows that are made and updated only while they are unfolded, a few in each turn of the loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class CallList(UnfoldedRows):
 _LONGEST_ABOUT = 400
 _SPACING = 2
 _SLICE_S = 0.0015
-"""How long to build rows at once: short, because the page lays out and paints all its content beside them."""
+"""How many seconds rows are built at once: few, because the page then lays out and paints all its content, too."""
 
 
 class ToolRow(QWidget):
@@ -232,7 +232,7 @@ class ServerToolList(UnfoldedRows):
         self._rows: dict[str, ToolRow] = {}
 
     def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
-        """Show these tools if it is unfolded. Rows of tools that stay keep their focus."""
+        """Show these tools if the list is unfolded. The rows of tools that are still there keep the focus."""
         self._tools, self._disabled, self._can_switch = tools, disabled, can_switch
         if self.is_unfolded:
             self._work.begin(self._show_rows())
@@ -273,7 +273,7 @@ class ServerToolList(UnfoldedRows):
 
 
 class ServerCard(QFrame):
-    """Shows a server and its actions; asks before it is removed."""
+    """Shows a server and its actions. Asks before the server is removed."""
 
     def __init__(
         self, theme: Theme, server: ServerView, actions: ServerActions, edit: Callable[[ServerDefinition], None]

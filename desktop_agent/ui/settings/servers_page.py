@@ -32,7 +32,7 @@ _MOST_HEADERS = 8
 
 
 class ServerFields(QWidget):
-    """Several lines of the form."""
+    """The base class of groups of fields in the form."""
 
     edited = Signal()
     submitted = Signal()
@@ -73,7 +73,7 @@ class AddressFields(ServerFields):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers of every request. Raises `ValueError` if one has no name."""
+        """The headers to send with every request. Raises `ValueError` if one has no name."""
         typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
         if any(value and not name for name, value in typed):
             raise ValueError(self.tr("a header needs a name"))
@@ -176,7 +176,7 @@ class SandboxFields(ServerFields):
 
     @property
     def sandbox(self) -> ServerSandbox | None:
-        """The sandbox. Raises `ValueError` saying which part cannot be used."""
+        """The entered sandbox. Raises `ValueError`, which says what in it cannot be used."""
         if not self._switch.isChecked():
             return None
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
@@ -351,7 +351,7 @@ class ServersPage(Page):
         self.column.addStretch()
 
     def show_servers(self, view: ServersView) -> None:
-        """Show the servers. Cards stay, with what is unfolded, while their server is defined."""
+        """Show the servers. The card of a server that is still defined stays, with what is unfolded in it."""
         self._view = view
         self.show_later("servers", self._show_servers)
 

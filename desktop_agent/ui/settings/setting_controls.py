@@ -18,7 +18,7 @@ _WIDTH, _HEIGHT, _RING = 34, 18, 3
 
 
 class Switch(QAbstractButton):
-    """Checked is on; the side of the knob shows it, not only its colour."""
+    """A switch that is on when checked. The side of its knob shows that as well as its colour."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class SettingControl(QWidget):
         raise NotImplementedError
 
     def _hold(self, widget: QWidget, setting: Setting) -> QHBoxLayout:
-        """Show this widget, named after the setting; the layout returned takes what stands beside it."""
+        """Show this widget and name it after the setting. Return the layout, to which more can be added beside it."""
         widget.setAccessibleName(words(setting.about.title))
         widget.setAccessibleDescription(words(setting.about.text))
         self.setFocusProxy(widget)
@@ -74,7 +74,7 @@ class SettingControl(QWidget):
 
 
 class TextsControl(SettingControl):
-    """Shows the entries; adds with Enter or a button, removes with Delete or a button."""
+    """Shows the entries of a list. Enter or a button adds one; Delete or a button removes one."""
 
     def __init__(self, title: str, text: str, *, has_folders: bool) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ def words(text: str) -> str:
 
 
 def title_of(setting: Setting) -> str:
-    """Return the title of a setting in the user's language; for keys, that of their action."""
+    """Return the title of a setting in the user's language; for a setting with keys, the title of their action."""
     title = setting.about.title
     if setting.about.holds != "keys":
         return words(title)
@@ -238,7 +238,7 @@ class TextControl(SettingControl):
 
 
 class NumberControl(TextControl):
-    """A number with its unit. Emits `None` where it can be unset, and invalid text as typed."""
+    """A number with its unit. Emits `None` for an empty field if that is allowed, and invalid text as typed."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)

@@ -1,4 +1,4 @@
-"""Banners about settings above the conversation: settings that cannot be read, and those from a project."""
+"""Banners above the conversation about settings that cannot be read, and about the settings of a project."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):
-    """Names each mistake with its file and line. It cannot be dismissed."""
+    """Names each mistake in the settings with its file and line. It cannot be dismissed."""
 
     file_requested = Signal()
     go_on_requested = Signal()

@@ -1,4 +1,4 @@
-"""The settings dialog: sections at the left, their pages, each made when first opened, and its foot.
+"""The settings dialog: the sections at the left, their pages, each of which is made when first opened, and the foot.
 
 The dialog changes nothing itself: it emits what the user wants, and `app/settings` does it.
 """
@@ -207,7 +207,7 @@ class SettingsDialog(QDialog):
         theme.changed.connect(self._sections.viewport().update)
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
-        """The row of the current section, also while a search hides it."""
+        """The row of the current section, kept even while a search hides the section."""
         self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()

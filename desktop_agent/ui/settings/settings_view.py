@@ -1,4 +1,4 @@
-"""The data the settings dialog shows and its requests: plain data from the code that opens it."""
+"""The data that the settings dialog shows, and the functions for its requests, both given by the code that opens it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -98,10 +98,10 @@ class ServersView(Struct, frozen=True, kw_only=True):
 
 
 class ServerActions(Struct, frozen=True, kw_only=True):
-    """Each returns at once; the page shows the result later."""
+    """Functions for the requests of the servers page. Each returns at once; the page shows the result later."""
 
     add: Callable[[ServerDefinition, str], None]
-    """Defines a server, with its client's secret if any, and starts it as a test."""
+    """Defines a server, with the secret of its client if there is one, and starts it as a test."""
     edit: Callable[[ServerDefinition, str], None]
     """Changes the server of this name, and starts it as a test."""
     import_file: Callable[[Path], None]
@@ -114,14 +114,14 @@ class ServerActions(Struct, frozen=True, kw_only=True):
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
-    """Given to the dialog and its pages. Each returns at once; the dialog shows the result later."""
+    """Functions that carry out the dialog's requests. Each returns at once; the dialog shows the result later."""
 
     change: Callable[[str, object], None]
-    """Sets a setting by its dotted name, `ui.theme`."""
+    """Sets a setting, given by its dotted name, such as `ui.theme`."""
     reset: Callable[[str], None]
     open_file: Callable[[], None]
     answer_project: Callable[[str], None]
-    """Answers `trusted` or `ignored` to the project's settings."""
+    """Answers the question about the project's settings with `trusted` or `ignored`."""
     revoke_rule: Callable[[str], None]
     add_account: Callable[[Account], None]
     remove_account: Callable[[Account], None]
@@ -129,13 +129,13 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     save_key: Callable[[Account, str], None]
     remove_key: Callable[[Account], None]
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in as the account of this name, or the default one, and tests it."""
+    """Signs in as the account of this name (empty: the default account), and tests the account."""
     cancel_sign_in: Callable[[], None]
     check_sign_in: Callable[[Account], None]
     look_for_server: Callable[[Account], None]
     servers: ServerActions
     check_key: Callable[[Account, str], None]
-    """Tests the typed key of an account, or its current key if empty."""
+    """Tests the typed key of an account, or the account's current key if the typed one is empty."""
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ class AccountsView(Struct, frozen=True, kw_only=True):
     added: tuple[Account, ...] = ()
     is_known: bool = False
     problem: str = ""
-    """Why no account is used; can be empty."""
+    """Why no account can be used; empty if there is nothing to say."""
 
     def of(self, provider: str) -> tuple[Account, ...]:
         return accounts_of(provider, self.added)
@@ -162,7 +162,7 @@ class SettingsView(Struct, frozen=True):
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource]
     project: Mapping[str, object]
-    """What a trusted project sets here, by dotted name."""
+    """What a trusted project sets in this folder, by the dotted names of settings."""
     loaded: LoadedSettings
     environ: Mapping[str, str]
 

@@ -20,9 +20,9 @@ from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
 from desktop_agent.ui.wording.visible_text import index_of, lowered, utf16_length
 
 ROW_CHARS = COLUMNS
-"""A longer line continues in the next row: Qt lays a row out as a whole, and 2 MB of it would freeze the window."""
+"""The most characters in a row. A longer line continues in the next row, because Qt lays out a row as a whole."""
 MAX_CHARS = 20_000_000
-"""How much text is shown: laying out more would freeze the window. The end of the output matters most."""
+"""How much text is shown. It is the end of the output, which matters most; to lay out more would freeze the window."""
 
 
 class PrintedDocument(NamedTuple):
@@ -30,12 +30,12 @@ class PrintedDocument(NamedTuple):
 
     text: str
     runs: Mapping[int, tuple[Run, ...]]
-    """Formats of the parts of rows, in Qt positions; only for rows with colours."""
+    """The formats of the parts of rows, in Qt positions. Only rows with colours have an entry."""
     continued: frozenset[int]
     starts: Sequence[int]
-    """Where each row begins in the text with its unfolded lines; empty when no line is folded."""
+    """Where each row begins in the text whose lines are not divided into rows; empty when no line is divided."""
     searched: str
-    """That text in lower case, for the search; empty when no line is folded."""
+    """The text with undivided lines in lower case, for the search; empty when no line is divided."""
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
@@ -52,9 +52,9 @@ class PrintedDocument(NamedTuple):
         return cls("\n".join(texts), runs, continued, starts, lowered(whole))
 
     def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
-        """Return the next match of `text` after a place, across folded lines: row and offset of both ends.
+        """Return the next match of `text` after a place, as row and offset of both ends. It may span several rows.
 
-        Ignores case and wraps around at the end. Only for a document with folded lines.
+        Ignores case and wraps around at the end. Only for a document in which lines are divided into rows.
         """
         sought = lowered(text)
         start = self.starts[row] + offset
@@ -103,7 +103,7 @@ class PrintedView(QPlainTextEdit):
         self._theme = theme
         self._formats = self._new_formats()
         self._generation = 1
-        """Generation of the formats. A block coloured with the current formats has it as its state."""
+        """The number of the current formats. Blocks that were coloured with them have this number as their state."""
         self.setPlainText(document.text)
         if document.continued:
             self.document().setDocumentMargin(_SIGN_WIDTH)
@@ -197,7 +197,7 @@ class OutputWindow(QDialog):
     def __init__(
         self, theme: Theme, title: str, printed: PrintedDocument, parent: QWidget | None = None, *, is_cut: bool = False
     ) -> None:
-        """`is_cut` says that `printed` is only the end of it; see `MAX_CHARS`."""
+        """`is_cut` says that `printed` is only the end of the output; see `MAX_CHARS`."""
         super().__init__(parent)
         self.setObjectName("outputWindow")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -30,7 +30,7 @@ _DIM = 0.35
 
 
 class LookFormats:
-    """Formats for looks in one theme state and on one ground, cached."""
+    """The text formats for looks, in one state of the theme and on one background. Cached."""
 
     def __init__(self, palette: Palette, ground: str) -> None:
         self._palette = palette
@@ -80,7 +80,7 @@ MAX_LINE = 500
 
 
 class PrintedLine(NamedTuple):
-    """The beginning of a line, and the formats of its parts, in Qt positions; none where they are the default."""
+    """The beginning of a line, and the formats of its parts in Qt positions. Parts with the default look have none."""
 
     text: str
     runs: tuple[Run, ...] = ()
@@ -88,7 +88,7 @@ class PrintedLine(NamedTuple):
 
 
 class Tail:
-    """Keeps the last `count` lines. Text is fed in pieces, cut anywhere: also within a line or an escape sequence."""
+    """Keeps the last `count` lines. Text is fed in pieces, which may end within a line or an escape sequence."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -96,7 +96,7 @@ class Tail:
         self._ended: deque[PrintedLine] = deque(maxlen=count)
         self._ended_count = 0
         self._open: list[PrintedRow] = []
-        """The shown rows of an unfinished line; the length of the rest is in `_open_cut`."""
+        """The shown rows of an unfinished line. The number of its other characters is in `_open_cut`."""
         self._open_cut = 0
         self._known: tuple[list[PrintedLine], int] | None = None
 
@@ -113,7 +113,7 @@ class Tail:
 
     @property
     def cut(self) -> tuple[int, int]:
-        """How many lines are longer than what is shown of them, and by how many characters in total."""
+        """How many lines are cut at the shown length, and how many characters are cut off in total."""
         cuts = [line.cut_chars for line in self.lines() if line.cut_chars]
         return len(cuts), sum(cuts)
 
@@ -139,7 +139,7 @@ class Tail:
 
 
 def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_chars: int = 0) -> Iterable[PrintedLine]:
-    """Yield the lines of these rows, each cut to the shown length; the first continues the rows in `begun`."""
+    """Yield the lines that these rows form, each cut to the shown length. The first begins with the rows in `begun`."""
     parts = list(begun)
     for row in rows:
         cut_chars = _add(row, parts, cut_chars)

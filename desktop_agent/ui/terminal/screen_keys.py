@@ -61,9 +61,10 @@ _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def belongs_to_the_shell(event: QKeyEvent) -> bool:
-    """Whether a key goes to the program in the terminal, even where the window has a shortcut for it.
+    """Whether a key goes to the program in the terminal even if the window has a shortcut for it.
 
-    The window keeps Ctrl+Alt, Ctrl+Shift except with cursor and function keys, and Ctrl with digits and most signs.
+    The window keeps keys with Ctrl+Alt, with Ctrl+Shift except cursor and function keys, and Ctrl with digits and most
+    signs.
     """
     modifiers = event.modifiers() & ~(_Modifier.KeypadModifier | _Modifier.ShiftModifier)
     if modifiers != _Modifier.ControlModifier:
@@ -108,7 +109,7 @@ class PasteRisk(NamedTuple):
 
 
 def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
-    """Return what a paste does in a program that runs lines as typed, or takes them as one piece if `is_bracketed`."""
+    """Return what a paste would do. The program runs each line as if typed, or takes all as one if `is_bracketed`."""
     lines = 0 if is_bracketed else len(_ENTER.findall(text))
     return PasteRisk(lines, any(match.group() not in "\t\n\r" for match in HIDING.finditer(text)))
 
@@ -120,7 +121,7 @@ def paste_shown(text: str) -> str:
 
 
 def pasted(text: str, *, is_bracketed: bool) -> bytes:
-    """Return the bytes sent for pasted text, without control characters, so that it cannot close its bracket."""
+    """Return the bytes sent for pasted text, without control characters, so that the text cannot close its bracket."""
     text = _UNTYPED.sub("", text.replace("\r\n", "\n").replace("\n", "\r"))
     return (f"\x1b[200~{text}\x1b[201~" if is_bracketed else text).encode("utf-8", "replace")
 

@@ -11,20 +11,20 @@ _WORD = re.compile(r"[\w./~:@%+#=?&-]+")
 
 
 class CellPosition(NamedTuple):
-    """A place between two cells: the row number since the beginning, and the cell after it."""
+    """A place between two cells: its row, counted from the beginning of all output, and the column after it."""
 
     row: int
     column: int
 
 
 class Selection(NamedTuple):
-    """A selection from where it began to where it is now, in either order."""
+    """A selection from `anchor`, where it began, to `end`, where it is now. `end` may come before `anchor`."""
 
     anchor: CellPosition
     end: CellPosition
 
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
-        """Return the selected cells of a row; `None` as the end means all that follow."""
+        """Return the first and the end of the selected cells in a row. An end of `None` includes all that follow."""
         start, end = sorted(self)
         if start == end or not start.row <= row <= end.row:
             return None
@@ -44,7 +44,7 @@ def selected_text(screen: Screen, selection: Selection) -> str:
 
 
 def last_text(screen: Screen, rows: int) -> str:
-    """Return the text of the last rows that are not empty; of a full-screen program, of its screen only."""
+    """Return the text of the last rows that are not empty. A full-screen program has only the rows of its screen."""
     first, end = oldest_row(screen), screen.first_row + screen.height
     while end > first and not screen.row(end - 1).cells:
         end -= 1
@@ -102,7 +102,7 @@ class _Line(NamedTuple):
 
 
 def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
-    """Yield matches by line, last line first, ignoring case; output printed meanwhile is not searched."""
+    """Yield the matches in each line, the last line first. Ignores case, and output that is printed meanwhile."""
     wanted = re.compile(re.escape(text), re.IGNORECASE)
     for line in _lines_backwards(screen):
         yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
@@ -165,7 +165,7 @@ def _line_at(screen: Screen, row: int) -> _Line | None:
 
 
 def oldest_row(screen: Screen) -> int:
-    """Return the first row that can be scrolled to: a full-screen program has no history."""
+    """Return the first row to which one can scroll. While a full-screen program runs, there is no history."""
     return screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
 
 

@@ -208,7 +208,7 @@ class PointerSelection(QObject):
         return False
 
     def _follows_link(self, event: QMouseEvent) -> bool:
-        """Whether this event is about a link, which needs Ctrl: the link under the mouse is marked."""
+        """Whether this event is for a link, which takes Ctrl. With Ctrl, the link under the mouse is marked."""
         has_ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         link = self.link_at(event.position()) if has_ctrl and not self._is_selecting(event) else None
         shape = Qt.CursorShape.IBeamCursor if link is None else Qt.CursorShape.PointingHandCursor
@@ -242,15 +242,15 @@ class PointerSelection(QObject):
 
 
 _PAUSE_MS = 400
-"""Output comes in bursts; it is read aloud when it pauses, or this often."""
+"""How often output is read aloud, because it comes in bursts."""
 _ROWS = 200
 _MOST_ANNOUNCED = 500
 
 
 class ReadAloud(QTimer):
-    """Keeps the terminal's text in a field that only assistive technology sees, while such a program runs.
+    """Keeps the terminal's text in a field that only assistive programs see, while one of them runs.
 
-    Painted cells have no text of their own; the field has Qt's accessible text interface.
+    It is needed because painted cells have no text, and the field has Qt's accessible text interface.
     """
 
     def __init__(self, view: QWidget) -> None:
@@ -449,7 +449,7 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the shell's keys from the window's shortcuts, and Tab from moving the focus; pause while hidden."""
+        """Keep the shell's keys from the window's shortcuts and Tab from moving the focus. Pause while hidden."""
         if claims_key(event, lambda key: belongs_to_the_shell(key) or self.keys.peek(key) is not None):
             return True
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _TABS:

@@ -25,7 +25,7 @@ _MOST_PLACES = 1_000
 
 
 class TerminalFinder(QObject):
-    """A `FindTarget` for a terminal: selects matches, the last one first. Searches on while the window is idle."""
+    """A `FindTarget` for a terminal. Selects matches, the last one first, and searches on while the window is idle."""
 
     found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
@@ -34,7 +34,7 @@ class TerminalFinder(QObject):
         self._view = view
         self._work = GradualWork(self)
         self._places: list[Selection] = []
-        """Matches from the last one on; earlier ones are found later."""
+        """The matches found so far, from the last one in the text on. Earlier ones are found later."""
         self._at = 0
         self.has_unread = False
 
@@ -98,7 +98,7 @@ class TerminalPanel(QWidget):
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
         self._waiting = "", PasteRisk(0, has_hidden=False)
-        """The text the user is asked about, and the risk they were told of."""
+        """The text to paste about which the user is being asked, and the risk of which they were told."""
         finder = TerminalFinder(self.view)
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"

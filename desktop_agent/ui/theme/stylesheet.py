@@ -153,7 +153,7 @@ QPushButton:focus, QToolButton:focus { border: 3px solid $accent; padding: 0 8px
 QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 3px solid $accent; }
 QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 6px; }
 """)
-"""Borders for what only a background colour shows in the other themes."""
+"""The additional rules for high contrast: borders where the other themes have only a background colour."""
 
 
 def style_sheet(colours: Palette, growth: float = 1) -> str:

@@ -46,7 +46,7 @@ _FORCED: dict[ThemeChoice, Palette] = {
 
 _TEXT_FAMILY = "Inter"
 _CODE_FAMILY = "JetBrains Mono"
-"""The families ship with the application; if their files are missing, the system's fonts are used."""
+"""The font families that ship with the application. If their files are missing, the system's fonts are used."""
 
 
 def last_interface_size(store: QSettings) -> float:
@@ -88,7 +88,7 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for text and controls. It grows with the interface, but for the sizes in `sizes`."""
+        """Return the font for text and controls. It grows with the interface unless `grows` is false, for `sizes`."""
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
@@ -105,7 +105,7 @@ class Theme(QObject):
         return font
 
     def choose(self, choice: ThemeChoice, *, is_colour_blind_safe: bool | None = None) -> None:
-        """Force a theme, or follow the system again; `None` leaves the colours of diffs as they are."""
+        """Force a theme, or follow the system again. If `is_colour_blind_safe` is None, the colours of diffs stay."""
         self.choice = choice
         if is_colour_blind_safe is not None:
             self._is_colour_blind_safe = is_colour_blind_safe
@@ -133,7 +133,7 @@ class Theme(QObject):
         self._update_motion()
 
     def follow_wishes(self, wishes: Wishes) -> None:
-        """Apply the desktop's wishes, which Qt knows only in part, where the user has not chosen otherwise."""
+        """Apply the desktop's wishes where the user has not chosen otherwise. Qt itself knows only some of them."""
         self._wishes = wishes
         self._on_system_changed()
         self._update_motion()
@@ -192,7 +192,7 @@ def _font(family: str, fallback: QFontDatabase.SystemFont, size_px: float) -> QF
 
 @cache
 def _is_installed(family: str) -> bool:
-    """Whether the typeface is installed. Cached: Qt searches all typefaces, and every painted row asks for fonts."""
+    """Whether the typeface is installed. Cached, because Qt searches all typefaces and every painted row asks."""
     return family in shipped_families() or QFontDatabase.hasFamily(family)
 
 

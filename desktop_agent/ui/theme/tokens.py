@@ -41,7 +41,7 @@ def _parts(colour: str) -> tuple[int, int, int]:
 
 _TEXT_RATIO: Final = 4.5
 _HIGH_TEXT_RATIO: Final = 7.0
-"""Minimum contrast of text with its background, normally and with high contrast: WCAG's AA and AAA."""
+"""The least contrast of text with its background, normally (WCAG's AA) and with high contrast (AAA)."""
 
 
 class Palette(NamedTuple):
@@ -94,7 +94,7 @@ class Palette(NamedTuple):
 
     @property
     def text_ratio(self) -> float:
-        """Minimum contrast of text with its background, for colours that are mixed or come from a program."""
+        """The least contrast of text with its background, required of colours that are mixed or come from a program."""
         return _HIGH_TEXT_RATIO if self.is_high_contrast else _TEXT_RATIO
 
 
@@ -130,7 +130,7 @@ _COLOURS = {
     "syntax_comment": ("#676C75", "#8C949F", "#404449", "#BEC5CE"),
     "syntax_number": ("#A85400", "#E5A76B", "#643000", "#FFC48C"),
 }
-"""The colours by role: light, dark, light and dark with high contrast."""
+"""The colours by role, each in four themes: light, dark, light with high contrast, dark with high contrast."""
 
 _COLOUR_BLIND_SAFE = {
     "added_line": ("#E3EFFC", "#14263A", "#DCEBFD", "#03203D"),
@@ -142,7 +142,7 @@ _COLOUR_BLIND_SAFE = {
     "danger_bg": ("#FDEEDB", "#33230F", "#FFEBD2", "#331C00"),
     "danger_text": ("#8F4A00", "#F0B26A", "#6B3400", "#FFC684"),
 }
-"""Blue for added and orange for removed, and for danger; in the same order."""
+"""Colours that replace some of `_COLOURS`: blue for what was added, orange for what was removed and for danger."""
 
 
 def _palette(*, is_dark: bool, is_high_contrast: bool) -> Palette:

@@ -29,7 +29,7 @@ def short_count(number: float) -> str:
 
 
 def money_ticks(ticks: Sequence[float]) -> Callable[[float], str]:
-    """Return a formatter for an axis of these amounts: all in dollars, or all with cents."""
+    """Return a formatter for an axis with these amounts, which shows all of them in whole dollars or all with cents."""
     is_whole = all(tick == int(tick) for tick in ticks)
     return lambda usd: f"${usd:,.0f}" if is_whole else money(usd) if usd else "$0"
 
@@ -98,13 +98,13 @@ _TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
 
 
 class Scale(NamedTuple):
-    """An axis from 0 (its beginning) to 1 (its end)."""
+    """An axis: its ticks, and where a value is on it."""
 
     ticks: tuple[float, ...]
     is_logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value is, between 0 and 1."""
+        """Return where a value is on the axis, from 0 (its beginning) to 1 (its end)."""
         first, last = self.ticks[0], self.ticks[-1]
         if self.is_logarithmic:
             value = max(value, first)
@@ -124,14 +124,14 @@ def scale_to(greatest: float, *, least_step: float = 0.0) -> Scale:
 
 
 def time_scale(least_s: float, greatest_s: float) -> Scale:
-    """Return a logarithmic axis of round times: tools take milliseconds or minutes."""
+    """Return an axis of round times. It is logarithmic, because some tools take milliseconds and others minutes."""
     first = max((number for number, time in enumerate(_TIMES_S) if time <= least_s), default=0)
     last = next((number for number, time in enumerate(_TIMES_S) if time >= greatest_s), len(_TIMES_S) - 1)
     return Scale(_TIMES_S[min(first, len(_TIMES_S) - 2) : max(last, first + 1) + 1], is_logarithmic=True)
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """One part of every column, such as a model."""
+    """A thing that has a part in every column of a plot, such as a model."""
 
     name: str
     colour: str
@@ -139,7 +139,7 @@ class Series(Struct, frozen=True, kw_only=True):
 
 
 class PlotColumn(Struct, frozen=True, kw_only=True):
-    """One moment of a plot over time."""
+    """One column of a plot over time, with the value of each series."""
 
     tick: str
     name: str
@@ -147,7 +147,7 @@ class PlotColumn(Struct, frozen=True, kw_only=True):
     texts: tuple[str, ...]
     total: str
     unknown: str = ""
-    """What is missing because its price is not known; drawn as a hatched end."""
+    """What the column leaves out because its price is not known, in words; drawn as a hatched end."""
 
 
 class ColumnData(Struct, frozen=True, kw_only=True):
@@ -157,13 +157,13 @@ class ColumnData(Struct, frozen=True, kw_only=True):
     columns: tuple[PlotColumn, ...]
     scale: Scale
     tick_text: Callable[[float], str]
-    """How the axis writes a value."""
+    """Returns the text of a value on the axis."""
     total: str
     unknown: str = ""
 
 
 class PlotBar(Struct, frozen=True, kw_only=True):
-    """One row of a plot: from zero to `value`, or a range from `value` to `end`."""
+    """One row of a bar plot: a bar from zero to `value`, or a range from `value` to `end`."""
 
     name: str
     value: float | None

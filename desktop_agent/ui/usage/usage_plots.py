@@ -22,7 +22,7 @@ Data = TypeVar("Data", ColumnData, BarData)
 
 
 class Plot(QWidget, Generic[Data]):
-    """Draws the items of its data, one of which is current: the one under the mouse, else the chosen one."""
+    """Draws the items of its data. One of them can be current: the one under the mouse, else the one chosen by key."""
 
     current_changed = Signal(int)  # the number of the item from 0; -1 for none
 
@@ -139,7 +139,7 @@ _FULLEST = 0.72
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
-"""How high any part that is not zero is drawn at least, in pixels."""
+"""The least height, in pixels, of a drawn part that is not zero."""
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
@@ -322,7 +322,7 @@ class BarPlot(Plot[BarData]):
     def _draw_range(
         self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
     ) -> float:
-        """Draw a full dot, a line and an empty dot; return where they end."""
+        """Draw a range as a full dot, a line and an empty dot; return where it ends."""
         colour = self.colour(data.colour)
         first, last = (area.left() + data.scale.place(one) * area.width() for one in (value, end))
         painter.setPen(QPen(colour, 2))

@@ -31,7 +31,7 @@ from desktop_agent.ui.usage.usage_figures import (
 from desktop_agent.ui.widgets.context_meter import counted
 
 COLOURS = ("accent", "syntax_function", "syntax_number", "syntax_keyword", "syntax_string")
-"""Palette roles of the models with the most tokens; all others share `OTHER`."""
+"""The palette roles of the models with the most tokens, in this order. All other models share `OTHER`."""
 OTHER = "faint"
 _MOST_COLUMNS = 100
 _MOST_WEEKS = 105
@@ -60,7 +60,7 @@ def spans(first: date, last: date) -> tuple[Span, ...]:
 
 
 _LONGEST_DAYS = 20 * 366
-"""A journal with an ancient date must not make a plot of centuries."""
+"""The longest time that a plot shows, in days, so that a journal with an ancient date makes no plot of centuries."""
 
 
 def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
@@ -164,7 +164,7 @@ Name = Callable[[Key], str]
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
 ) -> BarData:
-    """Return a plot of P50 to P95 of each row, the rows with the most total time first."""
+    """Return a plot of the range from P50 to P95 of each row's durations. Rows with the most total time come first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
@@ -230,7 +230,7 @@ def _bars(
     note: str = "",
     colour: str = "accent",
 ) -> BarData:
-    """Return a plot of these bars; `count` also includes those that are only in the table."""
+    """Return a plot of these bars. `count` is the number of rows in the table, some of which may have no bar."""
     more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
     said = " · ".join(filter(None, (note, more)))
     return BarData(bars=tuple(bars), scale=scale, tick_text=tick_text, colour=colour, note=said, nothing=nothing)
@@ -271,7 +271,7 @@ class Table(NamedTuple):
 
     headings: tuple[str, ...]
     rows: tuple[tuple[tuple[str, float | str], ...], ...]
-    """The text of each cell, and what sorts it."""
+    """The text of each cell, and the value by which its column is sorted."""
     texts: tuple[int, ...] = (0,)
     """The indices of the columns with text, not numbers."""
 
@@ -369,7 +369,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     warning: str
     """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
-    """The plots, two per grouping: over time for days, a row per item for the others."""
+    """The plots, two for each grouping: plots over time for days, and plots with a row for each item for the others."""
     tables: dict[Grouping, Table]
 
     @property

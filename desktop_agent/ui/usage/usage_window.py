@@ -86,7 +86,7 @@ class CellDelegate(RowDelegate):
 
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
-"""How wide a column of text is at least, in pixels. It is narrower only if its content is."""
+"""The least width of a column of text, in pixels. It is narrower only if its content is."""
 _HEADINGS = Height.LIST_ROW
 _SHOWN_ROWS = 5
 _MEASURED = 3
@@ -231,7 +231,7 @@ class UsagePage(QScrollArea):
         scroll_down(self, self._content)
 
     def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
-        """Show the figures of this grouping, pausing after each part."""
+        """Show the figures of this grouping step by step; yields after each part."""
         for card, data in zip(self._cards, shown.plots[by], strict=True):
             card.show_data(data)
             if self._plots.indexOf(card) < 0:
@@ -251,7 +251,7 @@ class UsagePage(QScrollArea):
 
 
 class UsagePages(QStackedWidget):
-    """A page per grouping, filled when it comes into sight."""
+    """One page for each grouping. A page is filled when it is first shown."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ _MODES: dict[SandboxMode, tuple[str, str, str]] = {
     "strict": ("Sandbox: read-only", "Read-only", "Commands cannot write anything. No network."),
     "none": ("No sandbox", "No sandbox", "Commands can do anything your account can."),
 }
-"""The name, the short name and the meaning of each mode."""
+"""The name, the short name and the meaning of each sandbox mode."""
 
 POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)
@@ -114,7 +114,7 @@ def local_now() -> datetime:
 
 
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
-    """Return the time if it was today, the weekday if this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
+    """Return the time of a moment today, the day of one this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
 
     Both moments are time zone aware; what counts as today depends on the time zone of `now`.
     """

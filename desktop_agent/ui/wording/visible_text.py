@@ -22,12 +22,12 @@ _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})
 
 
 class TextPiece(NamedTuple):
-    """A part of a text as it is shown and as it is; the two differ only where a stand-in is shown."""
+    """A part of a text, and what is shown for it. The two differ only if that is a stand-in."""
 
     shown: str
     original: str
     is_cut: bool = False
-    """Whether it stands for the end of a text that is too long to show."""
+    """Whether this is the end of a text that is too long to show."""
 
     @property
     def is_stand_in(self) -> bool:
@@ -35,7 +35,7 @@ class TextPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[TextPiece]:
-    """Split `text` into pieces: names stand for invisible characters, counts for blanks, a note for a long rest."""
+    """Split `text` into pieces. Names stand for invisible characters, counts for many blanks, a note for the end."""
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
     for match in _FOUND.finditer(head):
@@ -59,7 +59,7 @@ def _shown(original: str) -> str:
 
 
 MAX_DRAWN_CHARS = 5_000
-"""The rest of a longer line is not drawn: shaping a line of a million characters takes half a second."""
+"""How much of a line is drawn, because shaping a line of a million characters takes half a second."""
 TAB_WIDTH = 4
 
 _BOM = "\ufeff"
@@ -71,8 +71,8 @@ _PLAIN = bytes(range(0x20, 0x7F))
 class VisibleLine(NamedTuple):
     """A line as it is drawn, without its ending.
 
-    Positions are Qt's: UTF-16 code units of `text`. Offsets are Python's: characters of the line itself. The two run
-    in parallel between the breaks, which stand before and behind every character that is drawn as something else.
+    Positions are Qt's and count UTF-16 code units of `text`. Offsets are Python's and count characters of the line.
+    Both grow alike between two breaks. There are breaks around each character that is drawn as something else.
     """
 
     text: str
@@ -86,7 +86,7 @@ class VisibleLine(NamedTuple):
         return self.break_positions[at] + offset - self.break_offsets[at]
 
     def offset(self, position: int) -> int:
-        """Return which character is drawn at `position`; inside the name of a character, that character."""
+        """Return the offset of the character drawn at `position`. Inside the name of a character, it is that one's."""
         at = bisect_right(self.break_positions, position) - 1
         offset = self.break_offsets[at] + position - self.break_positions[at]
         is_last = at + 1 == len(self.break_offsets)
@@ -94,7 +94,7 @@ class VisibleLine(NamedTuple):
 
 
 def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
-    """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong."""
+    """Return how to draw `line` (without its ending). A byte order mark is shown unless it begins the first line."""
     cut_chars = max(0, len(line) - MAX_DRAWN_CHARS)
     drawn = line[:MAX_DRAWN_CHARS]
     if _is_plain(drawn) or not _NEEDS_MAP.search(drawn):
@@ -117,7 +117,7 @@ def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether all of it is printable ASCII. `isprintable` takes five times as long: a page of long lines 1.6 ms."""
+    """Whether `text` is printable ASCII. `isprintable` takes five times as long: 1.6 ms for a page of long lines."""
     return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
 
 
@@ -139,13 +139,13 @@ def index_of(text: str, position: int) -> int:
 
 
 def lowered(text: str) -> str:
-    """Return `text` in lower case without changing its length: a few capitals would become two characters."""
+    """Return `text` in lower case, but keep its length: a few capitals, which would become two characters, stay."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 _MOST_SHOWN_CHARS = 600
-"""How much of a line with hidden characters a note repeats: the command itself is shown above."""
+"""How much of a line with hidden characters a note repeats. More is not needed, as the command is shown above."""
 _BLANKS = re.compile(r" {9,}")
 
 
@@ -163,7 +163,7 @@ def one_line(text: str) -> str:
 
 
 def explained(explanation: str) -> str:
-    """Return what the model says a call is for, marked as its words; empty if it said nothing."""
+    """Return the model's explanation of a call, marked as the model's words; empty if it gave none."""
     words = " ".join(explanation.split())
     if not words:
         return ""
