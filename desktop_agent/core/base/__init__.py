@@ -1,1 +1,1 @@
-"""What everything else depends on, and what depends on nothing else: identifiers, errors, time, paths, plain text."""
+"""Identifiers, errors, time, paths, plain text: everything else depends on this package, and it on nothing else."""

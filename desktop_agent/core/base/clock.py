@@ -1,4 +1,4 @@
-"""Time as a dependency: the core asks a `Clock`, so tests control the time and never really wait."""
+"""Time as a dependency. The core asks a `Clock`, so that tests control the time and never really wait."""
 
 import asyncio
 import time

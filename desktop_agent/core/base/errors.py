@@ -168,7 +168,7 @@ class ToolError(Exception):
 
 
 class ArgumentsError(ToolError):
-    """A call's arguments do not fit its tool; `fields` names the wrong ones: `todos.0.status`."""
+    """A call's arguments do not fit its tool. `fields` names the wrong ones, such as `todos.0.status`."""
 
     def __init__(self, message: str, fields: Sequence[str]) -> None:
         super().__init__(message, error_type="validation")

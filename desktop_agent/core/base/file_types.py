@@ -1,4 +1,4 @@
-"""A file's type by its first bytes, its encoding, and for a picture its format and size in pixels.
+"""Tells a file's type from its first bytes: whether it is text, and the format and size in pixels of a picture.
 
 Only beginnings and headers are read, never pixels, so a hostile file can cause nothing worse than an error. Formats:
 PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
@@ -120,7 +120,7 @@ _PNG_END = b"IEND\xaeB`\x82"
 _JPEG_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 """JPEG markers without a length: TEM and the restart markers."""
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""JPEG markers of a frame header, which has the size; the three left out mean something else."""
+"""JPEG markers of a frame header, which has the size. The three markers left out mean something else."""
 
 PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 

@@ -1,4 +1,4 @@
-"""Validates values against a JSON Schema. `jsonschema` takes 0.1 s to import, so import this late."""
+"""Validates values against a JSON Schema. `jsonschema` takes 0.1 s to import, so import this module late."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -27,7 +27,7 @@ class SchemaCheck:
             raise ValueError(str(error)) from error
 
     def mistake_in(self, value: object, name: str) -> str:
-        """Return the outermost mistake in a value, which is called `name`, or an empty string.
+        """Return the outermost mistake in `value`, which the text calls `name`; empty if there is none.
 
         Raises `ValueError` when the schema cannot be applied.
         """

@@ -17,7 +17,7 @@ _learning: Final = threading.RLock()
 
 
 def learned(kind: Kind) -> Kind:
-    """Return `kind` after making it safe to use in any thread, with every `convert`, `decode` and `Decoder`."""
+    """Return `kind`, which `convert`, `decode` and `Decoder` can from now on use in any thread."""
     if kind not in _learned:
         with _learning:
             Decoder(kind)  # pyright: ignore[reportArgumentType, reportCallIssue] - whatever may stand in an annotation

@@ -1,7 +1,7 @@
 """Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; meant to run in a thread.
 
-`find_matches` searches a list once, `NarrowingSearch` while the user types: each key searches only the names that
-matched before it. `PathIndex` ranks the paths of a large workspace by how well they match.
+`find_matches` searches a list once, `NarrowingSearch` while the user types, when each key press searches only the names
+that matched before it. `PathIndex` ranks the paths of a large workspace by how well they match.
 """
 
 import heapq
@@ -38,7 +38,7 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
 
 
 def _from_the_end(lower: str, letters: str) -> list[int]:
-    """Return the last possible position of each letter, to prefer the path's last part; -1 if one is missing."""
+    """Return the last possible position of each letter, so as to prefer the path's last part; -1 if one is missing."""
     end = len(lower)
     places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
     return places[::-1]
@@ -56,14 +56,14 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 _SEPARATORS = "/_-. "
 _MOST_TRIED = 60
-"""Ways to place the letters in one path that are tried. Only contrived paths have more, and these score worse."""
+"""How many ways to place the letters in one path are tried. Only contrived paths have more, which score worse."""
 
 _MOST_SCORED = 2_000
-"""How many of the paths that contain the letters are scored; the shortest are."""
+"""How many of the paths that contain the letters are scored: the shortest ones."""
 
 
 class _Names:
-    """Names or paths, as both ways to search them compare them: in lower case, and their last parts."""
+    """Names or paths in the forms that both searches compare: in lower case, and their last parts."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._all = names
@@ -92,7 +92,7 @@ class PathIndex(_Names):
     """
 
     def find(self, query: str, *, limit: int) -> list[Match]:
-        """Return the best matches, ignoring case; all words, separated by blanks, must be present."""
+        """Return the best matches, ignoring case. All words of `query`, separated by blanks, must be present."""
         words = query.lower().split()
         if not words:
             return []
@@ -213,7 +213,7 @@ class NarrowingSearch(_Names):
         super().__init__(_by_length(names))
         self._query = ""
         self._fitting: Sequence[int] = range(len(self._all))
-        """The names that matched the last query, by all words or, if none did, by its letters."""
+        """The indices of names that matched the last query: by all words or, if none did, by its letters."""
         self._is_by_letters = False
 
     def find(self, query: str, *, limit: int) -> Matches:
@@ -234,7 +234,7 @@ class NarrowingSearch(_Names):
         return self._best_by_letters("".join(words), limit)
 
     def _best_by_words(self, words: Sequence[str], fitting: Sequence[int], limit: int) -> Matches:
-        """Return the best: the words are all of the last part, begin it, are in it, or are anywhere."""
+        """Return the best matches: the last part is the words, begins with them, has them, or the path has them."""
         parts, (first, *more) = self._last_parts, dict.fromkeys(words)
         kinds = (
             (at for at in (() if more else fitting) if parts[at] == first),

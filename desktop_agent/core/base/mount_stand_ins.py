@@ -1,11 +1,11 @@
-"""Stand-ins: empty folders that a sandbox mounts its covers on where the user has no folder.
+"""Stand-ins are empty folders on which a sandbox mounts its covers where the user has no folder.
 
 Folders that a command must not create (a missing `.git`) are covered, and the kernel needs a real folder to cover.
 Stand-ins belong to the application, not to the command or the user: no capture records one, and none outlives the
 commands that need it.
 
-A stand-in is recognisable: it is empty, and its modification time is one that no clock shows any more. When a program
-puts something into it, the time changes and the folder is no longer ours. Every process that needs a stand-in holds a
+A stand-in is recognised by being empty and having a modification time that no clock shows any more. If a program puts
+something into it, that time changes, and the folder is no longer ours. Every process that needs a stand-in holds a
 shared lock on it, which ends with the process; a process that can get the exclusive lock is the last, and removes it.
 So the next start can recognise everything that a killed application leaves. A list of them on disk was rejected: it is
 wrong as soon as a folder is moved, or the list is lost.
@@ -40,7 +40,7 @@ def bears_stamp(mode: int, modified_ns: int) -> bool:
 
 @contextmanager
 def holding(paths: Iterable[Path]) -> Generator[None]:
-    """Ensure that a folder is at each of `paths`, outer ones first; afterwards remove those we made. Blocks."""
+    """Ensure that there is a folder at each of `paths`, outer ones first. Afterwards remove those we made. Blocks."""
     with ExitStack() as ours:
         if sys.platform != "win32":
             for path in sorted(paths, key=lambda path: len(path.parts)):
@@ -61,7 +61,7 @@ if sys.platform != "win32":
     import fcntl
 
     def _held(path: Path) -> int | None:
-        """Return a descriptor of the folder, created if missing, with our shared lock; `None` if impossible."""
+        """Return a descriptor of the folder (created if missing) that holds our shared lock; `None` if impossible."""
         while True:
             try:
                 path.mkdir(mode=0o755)

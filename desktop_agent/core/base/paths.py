@@ -21,7 +21,7 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 _LEAST_FREE_BYTES = 4 * 2**20
-"""With less free disk space than this, a cache counts as full."""
+"""If there is less free disk space than this, the disk of a cache counts as full."""
 
 
 def real_path(path: Path) -> Path:
@@ -37,7 +37,7 @@ class AppPaths(Struct, frozen=True):
     cache: Path
     logs: Path
     cache_problem: str = ""
-    """Why `cache` is among the system's temporary files; empty if it is in its usual place."""
+    """Why `cache` is in the system's folder for temporary files; empty if it is in its usual place."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "AppPaths":
@@ -131,7 +131,7 @@ def _free_bytes(folder: str) -> int:
 
 
 def resource_path(*parts: str) -> Path:
-    """Return the path of a shipped resource: in the package if installed from a wheel, next to it in a checkout."""
+    """Return the path of a shipped resource: in the package if that is from a wheel, next to it in a checkout."""
     package = PACKAGE_FOLDER
     inside = package / "resources"
     return (inside if inside.is_dir() else package.parent / "resources").joinpath(*parts)

@@ -1,10 +1,10 @@
-"""Text as people read it: characters that cannot be seen are named, text of others steers nothing, amounts in words.
+"""Makes text safe and readable for people: names invisible characters, escapes control characters, and words amounts.
 
 Characters that cannot be seen, or that change how the text around them looks, are the format, control, separator and
 surrogate characters of Unicode, its blanks except the space, and those of `Default_Ignorable_Code_Point`
 (DerivedCoreProperties.txt of Unicode 16), which fonts draw as nothing. A name, a title or a command that has one may
 look like another one; bidirectional controls even reorder what stands beside them (CVE-2021-42574, "Trojan Source").
-This is the one place that knows them.
+This module is the only place that knows these characters.
 """
 
 import math
@@ -21,15 +21,15 @@ HIDDEN = (
     r"\U0001fffe\U0001ffff\U000e0000-\U000e0fff"  # tags, which smuggle text, and more variation selectors
 )
 """The invisible characters, for a character class of a regular expression. The joiners U+200C and U+200D are in
-`HIDING`: several scripts and emoji need them, so it depends on the preceding character.
+`HIDING` instead: several scripts and emoji need them, so that the preceding character decides.
 """
 
 HIDING = re.compile(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
-"""Matches every character that must be shown by name where the user bases a decision on a text."""
+"""Matches each character that must be shown by name in a text on which the user bases a decision."""
 
 TURNING = "\u202a-\u202e\u2066-\u2069"
 """Characters that override the writing direction, for a character class. Prose can need other invisible characters,
-such as no-break spaces; these make it read as different text.
+such as no-break spaces, but these make it read as a different text.
 """
 
 SHAPING = (
@@ -40,12 +40,12 @@ SHAPING = (
 """Invisible characters that only shape their neighbours. `re` compiles this on first use (2 ms) and caches it."""
 
 MOST_BLANKS = 40
-"""A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push the text after it out of
-sight.
+"""A run of this many spaces, or of a fifth as many tabs, is shown as a count, because it would push the text after it
+out of sight.
 """
 
 MOST_SHOWN_CHARS = 60_000
-"""How long a text may be to be shown in full. A longer one cannot be allowed: its layout would freeze the window."""
+"""How long a text may be to be shown in full. A longer one cannot be allowed, as its layout would freeze the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
@@ -87,7 +87,7 @@ _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def is_encodable(text: str) -> bool:
-    """Whether a file, the journal and a request can hold it: it has no lone surrogate."""
+    """Whether files, the journal and requests can hold `text`, because it has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -128,12 +128,12 @@ def _escape(char: str) -> str:
 
 
 _DECIMALS = ((0.1, 2), (0.01, 3), (0.0001, 4))
-"""The number of decimals that is enough from each amount (in dollars) on."""
+"""Pairs of an amount in dollars and the number of decimals that is enough from that amount on."""
 _NEEDLESS = re.compile(r"(?<=\.\d\d)(\d*?)0+$")
 
 
 def money(usd: float, *, is_least: bool = False) -> str:
-    """Return `$12.34`, `$0.042` or `$0.0042`; with `is_least`, `≥ $12.34`, rounded down."""
+    """Return an amount as `$12.34`, `$0.042` or `$0.0042`; with `is_least`, as `≥ $12.34`, rounded down."""
     smallest = _DECIMALS[-1][0]
     if 0 < usd < smallest:
         return "> $0" if is_least else f"< ${smallest}"

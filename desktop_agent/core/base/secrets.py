@@ -1,4 +1,4 @@
-"""Keeps secrets out of texts, and recognises them.
+"""Recognises secrets, and keeps them out of texts.
 
 `mask` is applied to texts that leave the program indirectly: details of provider errors, the log, exports.
 `system.environment` keeps the secrets that are recognised here out of child processes.
@@ -26,14 +26,14 @@ HIDDEN = "***"
 _SHORTEST_SECRET = 8
 """The length of the shortest known key. Shorter ones (`none`, `ollama`) are placeholders; hiding them garbles words."""
 
-# No alternative looks twice at the same text: what is masked may be megabytes, made by an attacker.
-# Only single characters are possessive: of groups that are, Python 3.11.2 finds nothing.
+# No alternative looks twice at the same text, because the text to mask may be megabytes made by an attacker. Only
+# single characters have possessive quantifiers, because Python 3.11.2 finds nothing with possessive groups.
 _START = r"""(?:
     \b
   | (?<=\\[nrtbfav0]) | (?<=\\u[0-9a-f]{4}) | (?<=\\x[0-9a-f]{2}) | (?<=%[0-9a-f]{2})   # "\nsk-…" as JSON, "%0Ask-…"
   | (?<=[\[;\d]m)                                                                   # behind a colour of a terminal
   )"""
-"""Where a key may begin. Also behind what stands for a character: its last letter would be part of the same word."""
+"""Where a key may begin: also behind an escape sequence, whose last letter looks like a part of the key's word."""
 
 _KEY_SHAPED = r"""
     <START>(?:
@@ -63,7 +63,7 @@ _IN_EVERY_KEY = (
     "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "hf_", "npm_", "pypi-", "dop_v1_", "ya29.", "eyj", "://",
     "-----begin",
 )  # fmt: skip
-"""Every key contains one of these, in any case: checking for them first takes a fiftieth of the time."""
+"""Every key contains one of these, in any case. They are searched for first, which takes a fiftieth of the time."""
 
 _LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
 """A JSON string, or the rest of the line if it is not closed."""
@@ -99,7 +99,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def may_hold_key(text: str) -> bool:
-    """Whether something in `text` could look like a key. `False` is certain."""
+    """Whether something in `text` could look like a key. If this is `False`, nothing does."""
     if not text.isascii():
         return True  # letters such as the long s count as others do, whatever `lower` says
     lowered = text.lower()
@@ -146,7 +146,7 @@ def is_secret_header(name: str, value: str) -> bool:
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return an environment's secrets, whole and word by word: `Name: Bearer KEY` contains the key."""
+    """Return an environment's secrets, as a whole and word by word, because `Name: Bearer KEY` contains a key."""
     values = (value for name, value in environ.items() if is_secret_name(name) or is_key(value))
     return tuple(word for value in values for word in (value, *value.split()))
 

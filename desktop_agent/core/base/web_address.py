@@ -1,4 +1,4 @@
-"""Web addresses, parsed without a library: whether they are valid, what of them is shown, where they lead."""
+"""Web addresses, parsed without a library: whether they are valid, how they are shown, and where they lead."""
 
 import argparse
 import ipaddress
@@ -39,7 +39,7 @@ def without_userinfo(url: str) -> str:
 
 
 def why_no_address(url: str) -> str:
-    """Return why requests cannot be sent below `url`, without quoting a password in it; empty if they can."""
+    """Return why requests cannot be sent to paths below `url`; empty if they can. The text quotes no password in it."""
     if has_userinfo(url):
         return "it has a user name or a password before the @; a key belongs in the keyring"
     if any(sign.isspace() or not sign.isprintable() for sign in url):
@@ -75,7 +75,7 @@ def completed(text: str) -> str:
 
 
 def address_argument(text: str) -> str:
-    """Return the address given on a command line, empty if blank, for `argparse`; never quotes a refused one."""
+    """For `argparse`: return the address given on a command line, empty if blank. Never quotes one that it refuses."""
     text = completed(text)
     if text and (reason := why_no_address(text)):
         raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
@@ -120,7 +120,7 @@ def is_readable_on_the_way(url: str) -> bool:
 
 
 def _is_host(host: str) -> bool:
-    """Whether a host can be looked up, or is a number; `urlsplit` has already validated bracketed IPv6."""
+    """Whether a host is a name that can be looked up, or a number. `urlsplit` has already validated bracketed IPv6."""
     if ":" in host:
         return True
     try:

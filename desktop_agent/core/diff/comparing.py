@@ -21,15 +21,15 @@ from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_BYTES = 1_000_000
-"""How large both contents together are at least when a process compares them."""
+"""If both contents together are larger than this, a process compares them."""
 BIG_LINES = 20_000
-"""How many lines both contents together have at least; fewer are matched in about 5 ms."""
+"""If both contents together have more lines than this, a process compares them, too. Fewer take about 5 ms."""
 TIME_LIMIT_S = 5.0
 """How long one comparison may take, as in VS Code. A slower one (300,000 mixed-up lines) becomes a single edit."""
 _COARSE_LIMIT_S = 60.0
 """How long a coarse comparison may take. It is never slow: this guards against a hanging process."""
 _GRACE_S = 0.5
-"""How long a comparison without a waiting caller can continue when another one is requested."""
+"""How long a comparison that no caller waits for may continue when another one is requested."""
 _BREATH_S = 0.0001
 
 
@@ -40,7 +40,7 @@ class Comparer:
         self._time_limit_s = time_limit_s
         self._turn = asyncio.Lock()
         self._process: ComparisonProcess | None = None
-        """Started and ended only by the thread that uses it; killed from any thread."""
+        """Only the thread that uses the process starts and ends it; any thread may kill it."""
         self._running: asyncio.Task[Answer] | None = None
         self._is_closed = False
 
@@ -49,7 +49,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return what `diff_change` returns, with landmarks; one edit if it takes too long. Raises `AgentError`."""
+        """Return the diff of `diff_change`, with landmarks; a single edit if it takes too long. Raises `AgentError`."""
         if not is_big(before, after):
             return await asyncio.to_thread(_compare, change, before, after)
         try:
@@ -81,15 +81,15 @@ class Comparer:
         raise _failed("\n".join(map(str, answer)))
 
     async def _ask_again_if_died(self, comparison: Comparison) -> Answer:
-        """Ask, and retry once if the process died, since it can have been killed for another reason."""
+        """Ask the process. Retry once if it died, because something else may have killed it."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
 
     async def _ask(self, comparison: Comparison) -> Answer:
-        """Return the answer. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
+        """Return the answer of the process. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
 
-        When this is cancelled, the comparison continues: most take less time than starting a new process.
+        If this is cancelled, the comparison continues, because most take less time than starting a new process.
         """
         if self._running and not self._running.done():
             await asyncio.wait([self._running], timeout=_GRACE_S)
@@ -148,10 +148,10 @@ def _failed(detail: str) -> AgentError:
 
 
 class LineCounter:
-    """Counts what `diff_change` would show; big files in a process of its own, until `close`.
+    """Counts the lines that `diff_change` would show. For big files it has a process of its own, until `close`.
 
-    Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start;
-    only this call waits for it. It is not kept for the next call, which rarely has a big file.
+    Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start,
+    for which only this tool call waits. It is not kept for the next one, which rarely has a big file.
     """
 
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
@@ -159,7 +159,7 @@ class LineCounter:
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Return how many lines were added and removed; if matching takes too long, as one edit. Blocks."""
+        """Return how many lines were added and removed. If matching takes too long, they count as one edit. Blocks."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

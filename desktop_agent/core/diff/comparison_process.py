@@ -25,9 +25,9 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
-    """A request: diff the two contents of `change`, or only count lines if there is no change.
+    """A request to diff the two contents of `change`, or only to count lines if `change` is None.
 
-    `is_coarse`: everything between the first and the last difference is one edit, which is never slow.
+    With `is_coarse`, everything between the first and the last difference becomes one edit, which is never slow.
     """
 
     change: FileChange | None
@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
 
 
 class ComparisonFailure(NamedTuple):
-    """The comparison raised an exception; its traceback."""
+    """The comparison raised an exception; this is its traceback."""
 
     text: str
 

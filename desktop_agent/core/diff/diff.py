@@ -1,9 +1,9 @@
-"""Where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
+"""Finds where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
 
 The line matching is libgit2's (Myers with git's indent heuristic), so a change looks as it does in git. It runs in C
-but holds the interpreter lock, about 60 ms for 100,000 lines, and seconds if hardly any lines match: callers with a
-window use `comparing.Comparer`. Differences that lines do not show (modes, encodings, line endings, the last newline)
-are given in notes.
+but holds the interpreter lock, for about 60 ms with 100,000 lines, and for seconds if hardly any lines match. So
+callers with a window use `comparing.Comparer`. Differences that lines do not show (modes, encodings, line endings, the
+last newline) are given in notes.
 """
 
 import io
@@ -140,7 +140,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Return the difference `change` made; for binary and too large files a note in place of lines."""
+    """Return the difference that `change` made. For binary and too large files it has a note in place of lines."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
@@ -184,8 +184,8 @@ def count_lines(before: bytes | None, after: bytes | None, *, match: Match | Non
 def find_edits(before: bytes, after: bytes) -> list[Edit]:
     r"""Return where the lines of two UTF-8 texts differ, in order. Lines end at `\n` and nowhere else.
 
-    When line endings were converted, lines are matched without regard to them, and runs of lines that differ in
-    nothing else are edits of their own: the one line that was really edited still stands out. Such edits can touch.
+    If line endings were converted, lines are matched without regard to them, and runs of lines that differ in nothing
+    else are edits of their own, so that the one line that was really edited still stands out. Such edits can adjoin.
     """
     if not before or not after:
         if before == after:
@@ -198,7 +198,7 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
 
 
 def find_middle(before: bytes, after: bytes) -> list[Edit]:
-    """Return one edit from the first to the last differing line: in linear time, unlike `find_edits`."""
+    """Return one edit from the first to the last differing line. Takes linear time, unlike `find_edits`."""
     old, new = list(io.BytesIO(before)), list(io.BytesIO(after))
     shorter = min(len(old), len(new))
     start = next((line for line in range(shorter) if old[line] != new[line]), shorter)
@@ -240,7 +240,7 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
 
 
 def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Edit]:
-    """Yield `edits` and, between them, the runs of matched lines whose bytes differ."""
+    """Yield `edits`, and between them, as edits, the runs of matched lines whose bytes differ."""
     old_at = new_at = 0
     for edit in edits:
         yield from _differing(old, new, old_at, edit.old_start, new_at - old_at)
@@ -262,7 +262,7 @@ def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int,
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return the lines of `new`, reusing the strings of `old` for unchanged ones: half the memory, half the work."""
+    """Return the lines of `new`, reusing the strings of `old` for unchanged lines, which halves memory and work."""
     shared: list[str] = []
     old_at = at = 0
     for edit in edits:

@@ -1,8 +1,8 @@
-"""Hunks: groups of nearby edits. Hunks that people decide about have a key derived from their lines.
+"""Hunks are groups of nearby edits. Those that people decide about have a key, which is derived from their lines.
 
-The same grouping is drawn, counted, kept and undone. A key survives a restart and moved lines; if the hunk's own lines
-change, it is a different hunk, and undecided again. Blocks that moved inside a file are found here too, and `Landmarks`
-are all that drawing a diff needs, computed once, outside the window's thread.
+The same grouping is drawn, counted, kept and undone. A key survives a restart, and lines that move. If the hunk's own
+lines change, it is another hunk, and undecided. Blocks that moved inside a file are found here, too. `Landmarks` hold
+all that is needed to draw a diff besides its lines, computed once, outside the window's thread.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, M
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
-"""Fewer unchanged lines are shown rather than folded: the row for the fold takes nearly as much room."""
+"""Fewer unchanged lines than this are shown rather than folded: the row of the fold takes nearly as much room."""
 
 WHOLE_FILE: HunkKey = "file"
-"""The key of a whole file without lines to show: binary, symlink, folder, too large, empty."""
+"""The key of a whole file without lines to show: one that is binary, a symlink, a folder, too large or empty."""
 MODE: HunkKey = "mode"
 ENDINGS: HunkKey = "endings"
-"""The key of all lines of a file that changed only in their ending."""
+"""The key of all those lines of a file together of which only the ending changed."""
 RENAMING: HunkKey = "renaming"
 """The key of the renaming in a change that also edited the file: it can be undone while the edit stays."""
 
@@ -35,9 +35,9 @@ RENAMING: HunkKey = "renaming"
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
     """Return the hunks of `edits`, each with up to `context` lines around it.
 
-    Hunks whose contexts touch are merged, and so are those with at most `keep` lines between them, where a gap would
-    take more room than the lines it hides. Between two edits, and before and after them, old and new lines must
-    correspond one to one.
+    Hunks whose contexts touch are merged. So are those with at most `keep` lines between them, because a gap would take
+    more room than the lines it hides. Between two edits, and before and after them, old and new lines must correspond
+    one to one.
     """
     hunks: list[Hunk] = []
     near: list[Edit] = []
@@ -70,7 +70,7 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 
 def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
-    """Return running totals of the edits' extra rows, so that a row is found without going over all edits."""
+    """Return running totals of the extra rows of edits, so that a row is found without going over all edits."""
     edits = [edit for named in hunks for edit in named.hunk.edits]
     removed = [edit.old_end - edit.old_start for edit in edits]
     added = [edit.new_end - edit.new_start for edit in edits]
@@ -79,7 +79,7 @@ def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
 
 
 def converted_edits(diff: FileDiff) -> list[Edit]:
-    """Return the edits that change nothing but line endings: together they are the hunk `ENDINGS`."""
+    """Return the edits that change nothing but line endings. Together they are the hunk `ENDINGS`."""
     if diff.landmarks is not None:
         return list(diff.landmarks.converted)
     return [edit for edit in diff.edits if is_only_endings(diff, edit)]
@@ -103,7 +103,7 @@ def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
 
 
 def changes_kind(diff: FileDiff) -> bool:
-    """Whether a file became a symlink or vice versa: then the whole file is one decision."""
+    """Whether a file became a symlink or vice versa, so that there is one decision for the whole file."""
     is_change = diff.old_mode is not None and diff.new_mode is not None
     return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 
@@ -134,11 +134,11 @@ def _text_key(diff: FileDiff, hunk: Hunk) -> str:
 
 
 MIN_MOVED_LINES = 3
-"""How many lines with a word a moved block has at least: otherwise every closing bracket and blank line would count."""
+"""The least number of lines with a word in a moved block: otherwise, any closing bracket or blank line would count."""
 MAX_CHANGED_LINES = 50_000
-"""With more changed lines than this, on both sides together, no moves are marked: it would cost more than it shows."""
+"""With more changed lines than this, on both sides together, moves are not marked, which would cost too much."""
 _MAX_CANDIDATES = 8
-"""How many places are tried for the start of a block. The others are copies of the same few lines."""
+"""How many places are tried for the start of a block. Further ones are only copies of the same few lines."""
 
 _BlockStart = tuple[str, str, str]
 
@@ -178,7 +178,7 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
 
 
 class _ChangedLines:
-    """The stripped changed lines of one side, edit by edit; `edit_of` gives the edit of each line."""
+    """The changed lines of one side, edit by edit, without blanks at both ends. `edit_of` is the edit of each line."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], lines: Sequence[str]) -> None:
         self.texts: list[str] = []
@@ -190,7 +190,7 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """The first lines of a block that begins here; `None` if it begins blank, or would leave the edit."""
+        """The first lines of a block that begins here; `None` if the first is blank, or it would leave the edit."""
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None
@@ -218,7 +218,7 @@ def _blocks_between(removed: _ChangedLines, added: _ChangedLines) -> Iterator[Mo
 
 
 def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, is_taken: bytearray) -> int:
-    """Return how many lines match from here on; 0 if they are too few, or in the same edit."""
+    """Return how many lines match from these two on; 0 if they are too few, or both are in the same edit."""
     edit, other = removed.edit_of[at], added.edit_of[to]
     if edit == other:
         return 0

@@ -1,7 +1,7 @@
 """Matches removed lines with added ones, and finds the words that changed.
 
-Fast enough to run just for the lines being painted. rapidfuzz takes 17 ms to import, and only a diff on screen needs
-it.
+It is fast enough to run only for the lines that are being painted. rapidfuzz takes 17 ms to import, so it is imported
+only when a diff is on screen.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import NamedTuple
 MAX_LINE_CHARS = 2_000
 """How long lines may be to be compared in full. Longer ones are compared only by their common start and end."""
 MIN_KEPT = 0.25
-"""Lines that share less than this fraction count as different: marking nearly everything would mark nothing."""
+"""Lines that share less than this fraction count as different, because marks on nearly everything show nothing."""
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _BLANKS = " \t"
@@ -33,12 +33,12 @@ NOTHING = ChangedWords((), ())
 
 
 def get_ready() -> None:
-    """Import rapidfuzz, which takes 20 ms and more the first time: call it off the thread that paints."""
+    """Import rapidfuzz. That takes 20 ms or more the first time, so do not call it in the thread that paints."""
     import_module("rapidfuzz.distance")
 
 
 def changed_words(old: str, new: str) -> ChangedWords:
-    """Return what differs between two versions of a line (without endings); empty if they are too different."""
+    """Return the words that differ between two versions of a line (without endings); empty if too much differs."""
     if old == new or not old or not new:
         return NOTHING
     is_long = max(len(old), len(new)) > MAX_LINE_CHARS
@@ -95,10 +95,10 @@ _COMPARED_CHARS = 200
 
 
 class Pairs:
-    """Pairs the most similar lines of two sides, in order: as many rows as the longer side has."""
+    """Pairs the most similar lines of two sides, in order. There is a row for each line of the longer side."""
 
     def __init__(self, old_lines: Sequence[str], old: range, new_lines: Sequence[str], new: range) -> None:
-        """`old` and `new` are the ranges of lines to pair; lines are read only if they are compared."""
+        """`old` and `new` are the ranges of the lines to pair. A line is read only if it is compared."""
         sides = (old_lines, old), (new_lines, new)
         (short_lines, shorter), (long_lines, longer) = sides if len(old) <= len(new) else sides[::-1]
         self._count = len(shorter)
@@ -120,7 +120,7 @@ class Pairs:
 
 
 def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
-    """Dynamic programming: `best[i][skipped]` scores the first i pairs with up to that many lines left out."""
+    """Dynamic programming: `best[i][skipped]` scores the first i pairs with at most `skipped` lines left out."""
     from rapidfuzz.distance import Indel
 
     spare = len(longer) - len(shorter)

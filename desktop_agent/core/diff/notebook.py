@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import FileDiff
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
 """How large one version may be. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
 MAX_VALUES = 200_000
-"""How many values a notebook may have, counted as commas: many tiny ones are slow to read, however few bytes."""
+"""How many values a notebook may have, counted by commas. Many values are slow to read even if they are tiny."""
 MAX_CELLS = 5_000
 MAX_OUTPUT_LINES = 8
 """How many lines of an output are shown. Further lines are counted."""
@@ -40,10 +40,10 @@ class Cell(Struct, frozen=True):
     source: tuple[str, ...]
     """Lines without their endings."""
     outputs: tuple[str, ...] = ()
-    """One line for each thing that was printed or drawn, and the first lines of printed text."""
+    """A line for each output, such as a picture, and the first lines of printed text."""
     id: str = ""
     noise: str = ""
-    """A digest of what is left out: metadata and the execution count."""
+    """A digest of what is not shown: metadata and the execution count."""
 
 
 class Notebook(Struct, frozen=True):
@@ -82,7 +82,7 @@ def read_notebook(content: bytes) -> Notebook | None:
 def notebook_diff(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff | None:
     """Return the difference between two versions of a notebook as text, or `None` if one cannot be read as a notebook.
 
-    It is for reading only: its hunks are not those of the file. Its path ends with the suffix of the notebook's
+    It is for reading only, because its hunks are not those of the file. Its path ends with the suffix of the notebook's
     language, for syntax highlighting.
     """
     old = Notebook() if before is None else read_notebook(before)
@@ -160,7 +160,7 @@ def _short(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text, which nbformat may store as a list of its lines."""
+    """Return a text from a notebook. nbformat may store it as a list of its lines."""
     if isinstance(value, list):
         return "".join(line for line in cast("list[object]", value) if isinstance(line, str))
     return value if isinstance(value, str) else ""
@@ -225,7 +225,7 @@ def _drawn(pairs: Sequence[tuple[Cell, Cell]]) -> str:
 
 
 def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, Cell]], int, int]:
-    """Return the paired cells and the numbers of removed and added ones: by content, then by id, then by position."""
+    """Pair cells by content, then by id, then by position. Return the pairs, and how many were removed and added."""
     pairs: list[tuple[Cell, Cell]] = []
     removed = added = old_at = new_at = 0
     for edit in find_edits(_keys(old), _keys(new)):

@@ -1,9 +1,10 @@
 """A diff without its lines, small enough to be sent between processes, and how the lines are restored.
 
 Handling a million strings at once takes more than a frame: to unpickle them, to put them into a tuple, to free them.
-Python holds its lock meanwhile, so another thread does not help. No user reads a million lines, and a caller that has
-the two contents needs no line from another process: `LinesOnDemand` splits them where they are looked at. `assemble`
-works in pieces of about a millisecond, so that a thread that runs it never blocks the window's thread for long.
+Python holds its lock meanwhile, so another thread does not help. But no user reads a million lines, and a caller that
+has the two contents needs no line from another process: `LinesOnDemand` splits the contents only where the user looks.
+`assemble` works in pieces of about a millisecond, so that a thread that runs it never blocks the window's thread for
+long.
 """
 
 import io
@@ -23,20 +24,20 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, M
 
 PIECE_LINES: Final = 1_000
 PIECE_BYTES: Final = 64 * 1024
-"""How much is split at once, in a fraction of a millisecond. A longer line is a piece of its own."""
+"""How many bytes are split at once, which takes a fraction of a millisecond. A longer line is a piece of its own."""
 _MAX_KEPT: Final = 32
-"""How many pieces are kept per side: more than a page shows, even of long lines."""
+"""How many pieces are kept per side. Even with long lines, a page shows fewer."""
 
 
 class Pieces(NamedTuple):
-    """Where the pieces of a text start, and where the last one ends: in lines and in bytes, packed."""
+    """Where the pieces of a text start, and where the last one ends, in lines and in bytes, as packed numbers."""
 
     lines: bytes
     bytes: bytes
 
 
 def pieces_of(line_sizes: Iterable[int]) -> Pieces:
-    """Divide a text whose lines have these sizes in bytes. Takes time in proportion to them: for another process."""
+    """Divide a text whose lines have these sizes in bytes. Takes linear time, so it is meant for another process."""
     ends = list(accumulate(line_sizes, initial=0))
     lines, at = array("Q", (0,)), 0
     while at < len(ends) - 1:
@@ -47,7 +48,7 @@ def pieces_of(line_sizes: Iterable[int]) -> Pieces:
 
 
 class LinesOnDemand(Sequence[str]):
-    """Equal to the tuple of lines of `content`, which `encoding` and `pieces` must fit. Usable from any thread."""
+    """A sequence equal to the tuple of lines of `content`, whose `encoding` and `pieces` are given. For any thread."""
 
     __slots__ = ("_content", "_encoding", "_firsts", "_kept", "_last", "_starts")
 
@@ -58,7 +59,7 @@ class LinesOnDemand(Sequence[str]):
         self._starts = array("Q", pieces.bytes)
         self._kept: dict[int, tuple[str, ...]] = {}
         self._last: tuple[int, tuple[str, ...]] = 0, ()
-        """The last piece used, and its first line: painting asks for adjacent lines."""
+        """The first line of the last piece used, and its lines, because painting asks for adjacent lines."""
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -125,7 +126,7 @@ class LinesOnDemand(Sequence[str]):
 _PIECE_EDITS = 1_000
 
 YieldGil = Callable[[], None]
-"""Called between two pieces to let other threads run."""
+"""A function that is called between two pieces, to let other threads run."""
 
 
 class DiffOutline(NamedTuple):

@@ -1,8 +1,8 @@
 """A diff as rows to draw, side by side or unified, with unchanged lines folded.
 
-Rows are created on demand: nothing here takes time or memory in proportion to the number of lines, and only a few lists
-of numbers, one entry per hunk, are built up front. A diff with 50,000 edits is shown within one frame, if it has its
-landmarks.
+Rows are created on demand, so nothing here takes time or memory in proportion to the number of lines. Only a few lists
+of numbers, with one entry per hunk, are built up front. A diff with 50,000 edits is shown within one frame if it has
+its landmarks.
 
 Rows are grouped in blocks: a gap before each hunk, which can be empty, the hunk, and a gap after the last. A block
 consists of segments, created on demand.
@@ -34,7 +34,7 @@ RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 
 
 class RowSegment(NamedTuple):
-    """Rows of one kind that show consecutive lines, starting at `old` and `new`. `edit` is their edit, if any."""
+    """Rows of one kind that show consecutive lines, from the lines `old` and `new` on. `edit` is their edit, if any."""
 
     kind: RowKind
     start: int
@@ -45,7 +45,7 @@ class RowSegment(NamedTuple):
 
 
 class HunkColumns:
-    """The hunks and the gaps between them, in columns: what does not depend on the mode and on opened gaps."""
+    """The hunks and the gaps between them, in columns, as far as they do not depend on the mode and on opened gaps."""
 
     def __init__(self, diff: FileDiff) -> None:
         self.named = review_hunks(diff)
@@ -65,7 +65,7 @@ class HunkColumns:
         self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
 
     def surplus(self, mode: RowMode) -> Sequence[int]:
-        """Return running totals, by edit, of how many more rows the edits take than their old lines."""
+        """Return running totals, by edit, of the rows that edits take beyond the number of their old lines."""
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
 
     def sizes(self, mode: RowMode) -> Iterator[int]:
@@ -134,7 +134,7 @@ class DiffRowLayout:
         return self.start_of_lines(number) + hunk.edits[edit].old_end - hunk.old_start + above
 
     def _above(self, number: int, edit: int) -> int:
-        """How many more rows than old lines there are in a hunk before an edit."""
+        """How many more rows than old lines a hunk has above an edit."""
         first = self._hunks.first_edits[number]
         surplus = self._hunks.surplus(self._mode)
         return surplus[first + edit] - surplus[first]
@@ -163,7 +163,7 @@ class DiffRowLayout:
                 yield RowSegment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
 
     def _hunk_segments(self, number: int, row: int) -> Iterator[RowSegment]:
-        """Yield a hunk's segments from the one that contains `row` on; all of them if `row` is above the hunk."""
+        """Yield a hunk's segments, from the one that contains `row`; all of them if `row` is above the hunk."""
         hunk = self._hunks.named[number].hunk
         head, end = self._starts[2 * number + 1 : 2 * number + 3]
         if row <= head:
@@ -203,7 +203,7 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
     MODE: ("mode ",),
     ENDINGS: ("line endings changed", "only line endings changed"),
 }
-"""The beginnings of notes that a head replaces."""
+"""By the key of a head, how the notes begin that the head replaces."""
 
 
 class DiffRow(NamedTuple):
@@ -221,7 +221,7 @@ class DiffRow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """`size` folded lines, whose name is `old_start`; of `converted` ones only the ending changed."""
+    """A gap of `size` folded lines. `old_start` is its name. Of `converted` lines only the ending changed."""
 
     old_start: int
     new_start: int
@@ -235,8 +235,8 @@ class DiffRows:
     With `has_heads`, every decision that is not about lines gets a `hunk` row of its own on top: the mode, the line
     endings, or a whole file without lines to show. Such a row has a key and no hunk.
 
-    `like`, other rows of the same diff, provides what does not depend on mode and gaps: computing the keys of a
-    thousand hunks takes 10 ms.
+    `like` are other rows of the same diff, from which the parts are taken that do not depend on mode and gaps, because
+    computing the keys of a thousand hunks takes 10 ms.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class DiffRows:
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
-        """Cheaper than indexing, which searches for each row."""
+        """Return these rows. This is cheaper than indexing, which searches for each row."""
         cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
@@ -394,7 +394,7 @@ class DiffRows:
 
 
 class _LineCounts:
-    """Counts the edits' old lines within a range, in logarithmic time."""
+    """Counts the old lines of edits within a range of lines, in logarithmic time."""
 
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits

@@ -1,7 +1,7 @@
-"""Decodes a file's bytes for display: encoding, lines and line endings; or finds that they are not text.
+"""Decodes a file's bytes for display, into lines with their endings, or finds that they are not text.
 
-The conversion is lossless: encoding `Text.content` again gives the original bytes. An encoding that no mark names is
-recognised by the text, if there is enough of it.
+The conversion is lossless: encoding `Text.content` again gives the original bytes. An encoding that no byte order mark
+names is recognised by the text, if there is enough text.
 """
 
 import io
@@ -131,14 +131,14 @@ _LEGACY_ENCODINGS = [
     "mac-roman", "cp437", "cp850", "cp852", "cp1253", "iso8859-7", "cp1254", "cp1255", "cp1256",
     "cp1257", "cp1258", "cp874", "cp932", "euc_jis_2004", "iso2022_jp_2", "gb18030", "big5hkscs", "cp949",
 ]  # fmt: skip
-"""What people's files are written in. More candidates would only make short texts ambiguous."""
+"""The encodings that people's files have. More candidates would only make short texts ambiguous."""
 
 _CONFIDENT = 0.06
-"""Below this, the detector is as often wrong as right; a line in some language has 0.08 and more."""
+"""A confidence of the detector below this is as often wrong as right. A line in any language has 0.08 or more."""
 _LEAST_BYTES = 8
-"""Of fewer bytes beyond ASCII, nothing is ruled out by likelihood."""
+"""If a text has fewer bytes beyond ASCII than this, no encoding is ruled out by its likelihood."""
 _AS_LIKELY = 0.75
-"""Where it is confident, encodings with less than this share of the best one's confidence are ruled out."""
+"""If the detector is confident, encodings with less than this share of the highest confidence are ruled out."""
 _ESCAPED = "iso2022_jp_2"
 _NARROWER = {
     "gb18030": "gbk",
@@ -147,7 +147,7 @@ _NARROWER = {
     "iso2022_jp_2": "iso2022_jp",
     "cp949": "euc_kr",
 }
-"""What a file is taken for if it is enough: programs that read the narrower encoding do not know the wider one."""
+"""By a wider encoding, the narrower one to report if it fits the file, because some programs know only that."""
 _MOST_SAMPLED = 64 * 1024
 _CHARACTERS_PER_STRAY = 4
 """A text with at least this many valid characters for each stray byte is UTF-8, only damaged."""
@@ -164,7 +164,7 @@ _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"
 
 
 def legacy_encodings(content: bytes) -> tuple[str, ...]:
-    """Return the encodings that a text without a mark which is not UTF-8 can have, the likeliest first.
+    """Return the encodings that a text can have that is not UTF-8 and has no byte order mark, the likeliest first.
 
     Each of them decodes all of `content` exactly, to text that reads well. Empty if it is UTF-8, or none fits. Blocks.
     """
@@ -203,7 +203,7 @@ def _is_exact(content: bytes, encoding: str) -> bool:
 
 
 def _reads_well(content: bytes, encoding: str) -> bool:
-    """Whether decoding is exact and yields words of one alphabet, without signs or capitals in the middle."""
+    """Whether decoding is exact and yields words of one alphabet, without symbols or capitals inside words."""
     if not _is_exact(content, encoding):
         return False
     text = content.decode(encoding)[:_MOST_SAMPLED]
