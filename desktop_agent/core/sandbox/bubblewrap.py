@@ -1,16 +1,17 @@
 """Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
 
-Home folders are empty except for what work needs (`home`). Secrets and `/run` are covered; `/tmp` is the session's
-private folder. When the command or the application ends, the kernel ends everything the command started, including
-daemons: they live in its process namespace.
+Home folders are empty except for what commands usually need (`home`). Secrets and `/run` are covered; `/tmp` is the
+session's private folder. When the command or the application ends, the kernel ends everything the command started,
+including daemons: they live in its process namespace.
 
-Anything that must not even be created (a missing `.git`) is covered by an empty folder. The kernel needs a real folder
-to mount it on: a stand-in (`stand_ins`), which exists as long as a command needs it.
+A path that must not even be created (a missing `.git`) is covered by an empty folder. The kernel needs a real folder on
+which to mount it: a stand-in (`stand_ins`), which exists as long as a command needs it.
 
-A system call filter denies the command Unix sockets: D-Bus, X11, an ssh agent or Docker would do for it what it cannot
-do itself. A read-only mount does not prevent connecting. Covering the sockets that the kernel lists was rejected: the
-list has relative names, and a program can start to listen while the command runs. The filter also refuses dangerous
-modes (`seccomp`): a set-user-ID program in the workspace would run as the user when others start it outside.
+A system call filter denies the command Unix sockets, because D-Bus, X11, an ssh agent or Docker would do for it what it
+cannot do itself, and a read-only mount does not prevent connecting. It was rejected to cover the sockets that the
+kernel lists, because the list has relative names, and a program can start to listen while the command runs. The filter
+also refuses dangerous modes (`seccomp`): a set-user-ID program in the workspace would run as the user when others start
+it outside.
 """
 
 import os
@@ -30,16 +31,16 @@ from desktop_agent.core.system.processes.runner import Command
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
-"""What stays visible in `/run`: NixOS has its programs there."""
+"""Folders that stay visible in `/run`, because NixOS has its programs there."""
 
 
 class Bubblewrap(Struct, frozen=True):
     program: str
     guards: Guards
     can_forbid_namespaces: bool = True
-    """Whether it has `--disable-userns` (0.8.0). Else commands can make namespaces, but gain nothing in them."""
+    """Whether it has `--disable-userns` (0.8.0). Otherwise commands can make namespaces, but gain nothing by that."""
     is_supervised: bool = True
-    """Whether a supervisor sets access lists and answers `umask`: on Linux 5.19 and later."""
+    """Whether a supervisor sets access lists and answers `umask`, as it can on Linux 5.19 and later."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -61,7 +62,7 @@ class Bubblewrap(Struct, frozen=True):
 
 
 class _View(Struct):
-    """The file system as the command sees it: what is mounted where. A deeper mount covers a higher one."""
+    """The file system as the command sees it, as mounts by path. A deeper mount covers a higher one."""
 
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
@@ -77,7 +78,7 @@ class _View(Struct):
         self.covered[path] = None
 
     def hide(self, path: Path) -> None:
-        """Mount something empty over `path`, unless it is invisible anyway, or the user opened it."""
+        """Mount something empty over `path`, unless it is invisible anyway or has a mount of its own."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
         except OSError:
@@ -106,7 +107,7 @@ class _View(Struct):
         self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
-        """Mount each folder above a mount on itself, so that it cannot be renamed. Moves across these folders copy."""
+        """Mount each folder above a mount on itself, so that it cannot be renamed. Moves between such folders copy."""
         for path in folders_above(list(self.mounts), tuple(roots)):
             nearest = next(folder for folder in path.parents if folder in self.mounts)
             if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():

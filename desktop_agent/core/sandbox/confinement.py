@@ -15,9 +15,9 @@ from desktop_agent.core.system.processes.runner import Command
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command is allowed to do.
 
-    It can read the system's files, but not home folders or secrets; everything else it can access is listed here. It
-    has no network except for `way_out`. Inside every writable folder, `.git` and `.desktop-agent` stay read-only, and
-    secrets stay hidden.
+    It can read the system's files, but not home folders or secrets. Everything else that it can access is listed here.
+    It has no network except for `way_out`. Inside every writable folder, `.git` and `.desktop-agent` stay read-only,
+    and secrets stay hidden.
     """
 
     workspace: Path
@@ -26,33 +26,33 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """The session's private folder for temporary files, always writable: `/tmp` (bubblewrap) or `TMPDIR` (others)."""
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    """Readable although in a hidden place, such as the logs of the session's jobs."""
+    """Readable although they are in a hidden place, such as the logs of the session's jobs."""
     visible: tuple[Path, ...] = ()
-    """Readable in a home folder in addition to tool chains: chosen by the user."""
+    """Readable in a home folder besides tool chains, because the user chose them."""
     programs: tuple[Path, ...] = ()
-    """Programs named on its command line. Those in `/tmp` are visible, with what was installed with them."""
+    """Programs that its command line names. Those in `/tmp` are visible, along with what was installed with them."""
     search: tuple[Path, ...] = ()
-    """Program folders in addition to `PATH`, named by the user: visible, with what was installed with them."""
+    """Program folders that the user named besides `PATH`. They are visible, with what was installed with them."""
     secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = lambda _: ()
-    """Returns what stays hidden in folders of the real `/tmp` that are visible because of programs. May block."""
+    """Returns what stays hidden in those folders of the real `/tmp` that are visible because of programs. May block."""
     hidden: tuple[Path, ...] = ()
-    """Unreadable although in the workspace. Only bubblewrap can enforce this."""
+    """Unreadable although they are in the workspace. Only bubblewrap can enforce this."""
     repositories: tuple[Path, ...] = ()
-    """Every known `.git` in the writable folders, at any depth; the sandbox adds those it finds in a quick search."""
+    """Every known `.git` in the writable folders, at any depth. The sandbox adds those that a quick search finds."""
     way_out: str = ""
-    """The name, in `temp`, of the proxy's socket: the only network access of the command. Only for bubblewrap."""
+    """The name in `temp` of the proxy's socket, the command's only network access. Only for bubblewrap."""
     has_terminal: bool = False
-    """Whether it runs on a terminal of its own and stays in that terminal's session, so that Ctrl+C reaches it."""
+    """Whether it runs on a terminal of its own, and stays in that terminal's session so that Ctrl+C reaches it."""
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The user's folders that it can write to, absolute and without symbolic links. Blocks."""
+        """The user's folders that the command can write to, absolute and without symbolic links. Blocks."""
         workspace = (self.workspace,) if self.is_workspace_writable else ()
         return tuple(dict.fromkeys(path.resolve() for path in (*workspace, *self.writable)))
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """What it can read even in a hidden place: the workspace and `readable`, resolved. Blocks."""
+        """What the command can read even in a hidden place: the workspace and `readable`, resolved. Blocks."""
         return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
 
 
@@ -102,7 +102,7 @@ _UNSAFE = re.compile(
     r"LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
     r"|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR|PYTHON.*|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|IFS|CDPATH"
 )
-"""Variables that steer the loader (its list for set-uid programs), Python, or a shell before its first line."""
+"""Variables that steer the loader (those it ignores for set-uid programs), Python, or a shell before its first line."""
 
 
 def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -121,7 +121,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """A set of folders that answers what is inside them, by text: every command waits for thousands of these checks."""
+    """A set of folders that answers what is inside, by text, because each command waits for thousands of checks."""
 
     prefixes: tuple[str, ...]
     """Each folder with a trailing slash."""

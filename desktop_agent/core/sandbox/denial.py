@@ -1,12 +1,12 @@
-"""Guesses from its output whether a command failed because the sandbox stopped it. Made to be wrong rarely.
+"""Guesses from the output of a failed command whether the sandbox stopped it. Made to be wrong rarely.
 
-The guess decides only whether the user is offered to run the command outside the sandbox: after a missed denial the
-question is not asked, after a false one it is asked needlessly. So a successful command never counts, nor does a
-refusal that would happen without a sandbox too.
+The guess decides only whether the user is asked to allow the command outside the sandbox. If a denial is missed, the
+question is not asked; if one is seen falsely, it is asked needlessly. So a successful command never counts as denied,
+nor does a refusal that would happen without a sandbox, too.
 
 A program that a command did not find can still be on this machine. A shell names a missing program without its path:
-`foo: not found`. So these names are looked up where the application would find them, and in the usual installation
-folders. A program that is given by its path can be a link to a hidden file, or a script with a hidden interpreter.
+`foo: not found`. So these names are looked up on the application's own `PATH`, and in the usual installation folders. A
+program that is given by its path can be a link to a hidden file, or a script with a hidden interpreter.
 """
 
 import os
@@ -60,8 +60,8 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
-    """Find a program that the command did not find, and the part of a home that hides it, such as `~/apps`: empty if it
-    is visible but not on `PATH`. `None` if that explains nothing. Blocks.
+    """Find a program that the command did not find. Return it with the part of a home that hides it, such as `~/apps`
+    (empty if it is visible, only not on `PATH`); `None` if that explains nothing. Blocks.
     """
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
@@ -72,7 +72,7 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
 
 
 def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
-    """Return the hidden file that makes a program at a path fail: a link's target or a script's interpreter. Blocks."""
+    """Return the hidden link target or interpreter for lack of which a program at a path failed. Blocks."""
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
@@ -99,7 +99,7 @@ def _matching(folder: Path) -> Iterable[Path]:
 
 
 _LOOKED_AT = 16_000
-"""Characters from the end of the output: the reason for a failure is printed last."""
+"""How many characters of the output's end are searched, because the reason for a failure is printed last."""
 _LONGEST_LINE = 400
 _LONGEST_NAMED = 120
 
@@ -153,10 +153,10 @@ def denial_in(
 ) -> str:
     """Return a sentence that says what the sandbox seems to have refused; empty if nothing suggests a denial.
 
-    `has_closed_top`: nothing can be created or removed directly in the workspace, although it is writable (Landlock).
-    `is_hidden` returns the hidden place that contains a path which exists but is invisible to the command, else empty.
-    Programs that the command did not find by name are looked up in `homes` and in the usual places; those it did not
-    find by path, starting from `folder`, in which it ran.
+    `has_closed_top` says that nothing can be created or removed directly in the workspace, although it is writable
+    (Landlock). For a path that exists but is invisible to the command, `is_hidden` returns the hidden place that
+    contains it; otherwise an empty text. Programs that the command did not find by name are looked up in `homes` and in
+    the usual places. Relative paths of programs start from `folder`, in which the command ran.
     """
     if exit_code == 0:
         return ""
@@ -183,7 +183,7 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Say where a program is that a failed command did not find though nothing hides it; else empty. Blocks."""
+    """Say where a program is that a failed command did not find, though nothing hides it; empty if none is. Blocks."""
     text = _end_of(output)
     for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not hidden:
@@ -254,6 +254,6 @@ def _sentence(path: str, confinement: ConfinementSpec) -> str:
 
 
 def _named(path: str) -> str:
-    """Return `path` in quotes: a command can print any words, and they must not read as ours."""
+    """Return `path` in quotes, because a command can print any words, and these must not read as ours."""
     text = "".join(sign if sign.isprintable() and sign != "`" else "?" for sign in path)
     return f"`{text[:_LONGEST_NAMED]}…`" if len(text) > _LONGEST_NAMED else f"`{text}`"

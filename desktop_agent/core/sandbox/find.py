@@ -1,6 +1,7 @@
-"""Which sandbox this machine has, determined by confining a real command, never by versions or settings.
+"""Finds the sandbox of this machine by confining a real command, never by versions or settings.
 
-Any failure while trying counts as not available. The reports state the reason and what would help, for the doctor.
+A sandbox that fails the trial in any way counts as not available. For `desktop-agent doctor`, reports state the reason
+and what would help.
 """
 
 import os
@@ -37,26 +38,26 @@ class Sandbox(Protocol):
 
     @property
     def guards(self) -> Guards:
-        """What it hides and protects in any open folder."""
+        """The paths that it hides, and those that it protects in folders open to a command."""
         ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return `command` confined, otherwise unchanged. Blocks. Raises `SandboxError` if that is impossible."""
+        """Return the confined form of `command`. Raises `SandboxError` if it cannot be confined. Blocks."""
         ...
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What is known of one sandbox here. `reason` and `hint` are for people, empty if it works fully."""
+    """What is known of one sandbox on this machine. `reason` and `hint` are for people; empty if it works fully."""
 
     name: str
     is_available: bool
     reason: str = ""
-    """Why it is not available; for an available one, what it cannot do."""
+    """Why the sandbox is not available, or, if it is, what it cannot do."""
     hint: str = ""
 
 
 class SandboxSearch(Struct, frozen=True, kw_only=True):
-    """The sandbox to use, or None, and a report of each that was considered, the best first."""
+    """The sandbox to use, or None, and a report on each that was considered, the best first."""
 
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]

@@ -1,4 +1,4 @@
-"""What no command may touch anywhere: secrets are hidden; git's files and those that steer us are read-only."""
+"""What no command may touch anywhere: secrets are hidden, and git's files and those that steer us are read-only."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from desktop_agent.core.sandbox.path_lists import (
 )
 
 OWN_FOLDER = ".desktop-agent"
-"""A project's settings and rules for this application."""
+"""The folder with a project's settings and rules for this application."""
 
 _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
@@ -39,9 +39,9 @@ class Guards(Struct, frozen=True):
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
     own: tuple[Path, ...] = ()
-    """The application's folders. A missing one must not be made either: a command would forge its rules."""
+    """The application's folders. A command must not create a missing one, either: it could forge the rules in it."""
     homes: Homes = field(default_factory=Homes)
-    """The home folders, which are empty but for what work needs."""
+    """The home folders, which commands see empty except for what they usually need."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
@@ -64,7 +64,7 @@ class Protection(Struct, frozen=True):
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
-    """Folders that must not be created: who makes a `.git` controls what runs when the user asks for its status."""
+    """Folders that must not be created. Who creates a `.git` controls what runs when the user asks git for a status."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -72,7 +72,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Return what must be protected. Blocks. Raises `SandboxError` for a symbolic link in it: it could be replaced."""
+    """Return what must be protected. Raises `SandboxError` if a symbolic link is, as it could be replaced. Blocks."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
@@ -101,20 +101,20 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return folders that must keep their names, highest first: a command could move them away and create new ones."""
+    """Return folders that a command must not rename, or it could replace what is in them. The highest come first."""
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
 def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where a command in `roots` could have left stand-ins when its process was killed. Blocks."""
+    """Return where stand-ins for a command in `roots` may be left after the application was killed. Blocks."""
     roots = tuple(roots)
     fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git"))
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
 def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
-    """Return how a command sees the home folders, including the repository that contains its workspace. Blocks."""
+    """Return how a command sees the home folders; the repository around its workspace is visible to it. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)
@@ -134,7 +134,7 @@ def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path]
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:
-    """Yield what git and whole-repository builds read outside the workspace, where a command cannot write."""
+    """Yield what git, and builds of a whole repository, read outside the workspace. A command cannot write there."""
     for folder in (workspace, *workspace.parents):
         dot_git = folder / ".git"
         if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive

@@ -1,12 +1,13 @@
 """Home folders as a command sees them: empty except for what is known to be needed.
 
-A list of places with secrets is never complete: the next application keeps its token somewhere else. So `path_lists`
-has what can be seen, and everything else in a home folder is absent. What `guarded` lists stays hidden even inside
-visible places.
+A list of places with secrets is never complete, because the next application keeps its token somewhere else. So
+`path_lists` has the places that can be seen, and everything else in a home folder is absent. What `guarded` hides stays
+hidden even inside visible places.
 
-`/tmp` is treated alike by a sandbox that has its own. What the model writes never decides what is visible of a home:
-the places come from the application's own environment, from the user's settings, and from links in folders that a
-command cannot write to. In `/tmp`, a program that the command line names is visible, with what was installed with it.
+A sandbox that has a `/tmp` of its own treats the real one in the same way. What the model writes never decides what is
+visible in a home: the places come from the application's own environment, from the user's settings, and from links in
+folders that a command cannot write to. In `/tmp`, a program that the command line names is visible, with what was
+installed with it.
 """
 
 import os
@@ -34,7 +35,7 @@ _NO_HOMES = frozenset(
         "/Users", "/System", "/Library", "/Applications",
     )
 )  # fmt: skip
-"""Folders that some user entries call a home, and without which nothing runs."""
+"""Folders that some entries of the user list name as a home, but that do not count, as nothing runs without them."""
 _FIRST_USER, _NOBODY = 1000, 65534
 
 _MOST_LINKS = 40
@@ -59,14 +60,14 @@ def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Homes(Struct, frozen=True):
-    """The home folders of this machine, and what a command can need in them."""
+    """The home folders of this machine, and the paths in them that a command may need."""
 
     own: tuple[Path, ...] = ()
-    """The user's homes under their usual names, which can contain links."""
+    """The user's homes under their usual names, which may contain links."""
     folders: tuple[Path, ...] = ()
-    """All folders that a command finds empty: these, and the parents of other users' homes; resolved."""
+    """All folders that a command finds empty: `own`, and the homes of other users with their parents; resolved."""
     needed: tuple[Path, ...] = ()
-    """What a command can see in them. The paths can contain links, and need not exist."""
+    """Paths that a command can see in these folders. They may contain links, and need not exist."""
     search: tuple[Path, ...] = ()
     settings: tuple[Path, ...] = ()
     """Tool settings that are visible only while they hold no credentials."""
@@ -97,17 +98,17 @@ class Homes(Struct, frozen=True):
 
 
 class HomeView(Struct, frozen=True):
-    """The home folders as one command sees them. All paths but links are resolved."""
+    """The home folders as one command sees them. All paths except `links` are resolved."""
 
     emptied: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
-    """What stays visible in them, or in the sandbox's own `/tmp`; read-only."""
+    """Paths that stay visible, read-only, in the homes or in the sandbox's own `/tmp`."""
     links: tuple[tuple[Path, str], ...] = ()
-    """Symbolic links to what is shown, with their targets."""
+    """Symbolic links to visible paths, with their targets."""
     hidden: tuple[Path, ...] = ()
-    """Exceptions to `shown`: tool settings that seem to hold credentials, secrets next to programs in `/tmp`."""
+    """Exceptions to `shown`: tool settings that seem to hold credentials, and secrets next to programs in `/tmp`."""
     other_names: tuple[tuple[Path, Path], ...] = ()
-    """Further paths in the sandbox's own `/tmp` that lead over links to what is shown; each with its real path."""
+    """Further paths in the sandbox's own `/tmp`, which reach visible paths through links; each with its real path."""
 
     def names_of(self, path: Path) -> Iterator[Path]:
         yield from (name / path.relative_to(real) for name, real in self.other_names if is_within(path, (real,)))
@@ -129,7 +130,7 @@ _MOVED = (
 
 
 def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
-    """Return how a command sees home folders. Homes that the user opened are not emptied. Blocks."""
+    """Return how a command sees home folders. Homes that are open to it as a whole are not emptied. Blocks."""
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
@@ -148,7 +149,7 @@ def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[P
 
 
 def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]) -> str:
-    """Return the outermost existing part of a home that hides `path`, such as `~/.foo`; else empty. Blocks."""
+    """Return the outermost part of a home that hides `path`, such as `~/.foo`; empty if nothing hides it. Blocks."""
     path = Path(os.path.normpath(path))
     for home in (*homes.own, *view.emptied, TEMP):
         if path == home or not is_within(path, (home,)) or not os.path.lexists(path):
@@ -164,7 +165,7 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
 
 
 class _ViewBuilder(Struct):
-    """Collects what is shown in closed folders, resolving links itself. Paths are text: there are hundreds."""
+    """Collects what is visible in closed folders, and resolves links itself. Paths are text: there are hundreds."""
 
     closed: Folders
     hidden: Folders
@@ -172,11 +173,11 @@ class _ViewBuilder(Struct):
     shown: dict[str, None] = field(default_factory=dict[str, None])
     links: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])
-    """Paths in the sandbox's own `/tmp` that lead to what is shown over links, which are missing there."""
+    """Paths in `/tmp` that reach visible paths through links, which are missing in the sandbox's own `/tmp`."""
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
-        """Show what is at `path`; if the user chose it by name, even where secrets usually are."""
+        """Make `path` visible. Where secrets are usually kept, do so only if `is_chosen`: the user named it."""
         real = self.follow(path)
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
@@ -189,7 +190,7 @@ class _ViewBuilder(Struct):
                 self.names[named] = real
 
     def follow(self, path: Path) -> str | None:
-        """Return where `path` leads, or `None`; record the links on the way that the command would miss."""
+        """Return where `path` leads, or `None`. Record the links on the way, which the command would otherwise miss."""
         here, rest, met = "", str(path).split("/")[::-1], 0
         while rest:
             name = rest.pop()
@@ -239,12 +240,12 @@ class _ViewBuilder(Struct):
 
 
 def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
-    """Yield what the folders of `PATH` and the programs that the command line names need: what was installed with
-    them, and with their links. Blocks.
+    """Yield what was installed with the folders of `PATH`, with the programs that the command line names, and with the
+    programs to which links among them lead. Blocks.
 
-    The model writes the command line, so what it names shows nothing of a home, only what is in `/tmp`. Links in a
-    folder that a command can write to are ignored, since it could have created them. What is directly in a folder that
-    many applications share was not installed with its neighbours.
+    The model writes the command line, so the programs that it names make nothing visible in a home, only in `/tmp`.
+    Links in a folder that a command can write to are ignored, because a command could have created them. A program
+    directly in a folder that many applications share was not installed with its neighbours.
     """
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
@@ -264,7 +265,7 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
 
 
 def _homes_of_others() -> Iterator[Path]:
-    """Yield the homes in the machine's own user list; asking a directory service can take minutes."""
+    """Yield the homes in the machine's own user list. A directory service is not asked: that can take minutes."""
     with suppress(OSError):
         for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             fields = line.split(":")
@@ -274,7 +275,7 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Whether a file, or one in a folder, seems to hold a password, or cannot be checked (too large). Blocks."""
+    """Whether a file, or one in a folder, seems to hold a password, or cannot be checked. Blocks."""
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
@@ -290,7 +291,7 @@ def _seems_to_hold_credentials(path: Path) -> bool:
 
 
 SHARED = frozenset({".local", ".config", ".cache", ".local/share", ".local/state", ".var", "Library", "Documents"})
-"""Folders in a home that many applications share: a `bin` in one of them says nothing about its neighbours."""
+"""Folders in a home that many applications share, so that a `bin` in one of them says nothing about its neighbours."""
 
 _PROGRAMS = frozenset({"bin", "sbin", "shims", "Scripts"})
 _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packages")
@@ -306,9 +307,9 @@ _QUOTED_PATH, _BARE_PATH = rb"[\"'](/[^\"'$`\n]+)[\"']", rb"(?<![\w./$}\"'-])(/[
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
     """Return `program` and the programs that it starts through, nearest first, under the names used.
 
-    Blocks. These are the targets of links, the interpreter of a script, and the absolute paths in a shell script: `npx`
-    is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable` folder is
-    followed, because a command can have written it.
+    These are the targets of links, the interpreter of a script, and the absolute paths in a shell script. For example,
+    `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
+    folder is followed, because a command may have written it. Blocks.
     """
     found: dict[Path, None] = {}
     waiting = [program]
@@ -339,12 +340,12 @@ def named_in(script: str) -> Iterator[Path]:
 
 
 class _InstallLookup(Struct):
-    """Collects folders and programs. Paths are texts: there are hundreds of links, to programs of a few tool chains."""
+    """Collects program folders, and programs that are in no such folder. Paths are text: there are hundreds."""
 
     writable: Folders
     installed: dict[Path, None] = field(default_factory=dict[Path, None])
     alone: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Programs in other folders."""
+    """Programs that are not in a folder for programs, such as `bin`."""
     _real: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, place: str) -> None:
@@ -355,7 +356,7 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Take the targets (those in `to`, if given) of the links in `folder`, if it is `within` and not writable."""
+        """Take the targets of links in `folder`, which must be `within` and not writable. `to` limits the targets."""
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return
@@ -366,7 +367,7 @@ class _InstallLookup(Struct):
                         self.take(place)
 
     def places_of(self, program: str) -> Iterator[str]:
-        """Yield the path of a program, each link target of the same name, and the last target resolved."""
+        """Yield the path of a program, the target of each link that follows from it, and the last target resolved."""
         for _ in range(_MOST_PROGRAM_LINKS):
             if self._is_writable(program):
                 return
@@ -386,7 +387,7 @@ class _InstallLookup(Struct):
 
 
 def _is_program(path: str) -> bool:
-    """Whether a command line can run it; a virtual environment's `activate` is only sourced by the shell."""
+    """Whether a command line can run `path`, or source it: a virtual environment's `activate` counts, too."""
     if not os.path.isfile(path):  # noqa: PTH113 - `Path` does not forgive a folder that is closed to us
         return False
     folder, name = os.path.split(path)

@@ -1,8 +1,9 @@
 """The only network access of a confined program that is allowed some hosts: a proxy that checks each host.
 
 The program has a network of its own that contains only a listening socket. Its launcher creates that socket inside,
-before it confines itself, and passes it over a Unix socket in the program's temporary folder; connections to it are
-accepted here, outside. So the program gets no descriptor and no path that leads out, and needs no helper process.
+before it confines itself, and passes it over a Unix socket in the program's temporary folder. The application accepts
+the connections to it outside. So the program gets no descriptor and no path that leads out, and needs no helper
+process.
 
 A request names the host: `CONNECT host:port`, or `GET http://host/…`. `AllowedHosts` checks the name that the program
 asks for, and the addresses it resolves to. The content of an encrypted connection is not inspected. If the application
@@ -37,7 +38,7 @@ from desktop_agent.core.system.network.connections import (
 )
 
 USUAL_PORTS = frozenset({80, 443})
-"""Ports that an entry without a port allows: the web's."""
+"""The ports of the web, which an entry without a port allows."""
 
 
 class AllowedHosts(Struct, frozen=True):
@@ -59,7 +60,7 @@ class AllowedHosts(Struct, frozen=True):
         return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
-        """Return the host of the entry that allows this, preferring an exact one to one with `*`."""
+        """Return the host of the entry that allows this host and port. An exact entry is preferred to one with `*`."""
         asked = host.rstrip(".").lower().strip("[]")
         found = [name for name, number in map(_split, self.entries) if _covers(name, asked) and _fits(number, port)]
         return min(found, key=lambda name: "*" in name, default=None)
@@ -126,7 +127,7 @@ _NEVER = "hands out the credentials of a cloud, which no program in the sandbox 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
     hosts: AllowedHosts
     environ: Mapping[str, str]
-    """The application's own environment, for the proxy that it uses itself."""
+    """The application's own environment, which names the proxy that the application itself uses."""
     say: Callable[[str], None] = lambda _: None
     """Called with each refusal and its reason."""
     resolve: Resolver = system_resolver
@@ -227,7 +228,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         raise failure
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Connect over the application's own proxy, always by a tunnel: that proxy need not see the requests."""
+        """Connect over the application's own proxy, always by a tunnel, as that proxy need not see the requests."""
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
@@ -272,7 +273,7 @@ def _target(head: bytes) -> _Target:
 
 
 def _origin_form(method: str, parts: SplitResult, rest: bytes) -> bytes:
-    """Return the request head in the form the host expects, for one request only: the next can be for another host."""
+    """Return the request head as the host expects it. It is for one request only: the next can be for another host."""
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [
         line for line in rest.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _HOP_HEADERS
@@ -316,7 +317,7 @@ async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 
 def _listen_at(path: Path) -> socket.socket:
-    """Listen at a path of any length, despite the kernel's short limit."""
+    """Listen at a path of any length, although the kernel accepts only short ones."""
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -1,19 +1,19 @@
 """Landlock with a filter of system calls: a process confines itself, with no privilege and no namespace.
 
-Everything that is allowed is named by folder, and what is allowed for a folder is allowed for all in it. So where
-something inside must stay closed, its neighbours are named one by one. What follows from that, and other limits:
+Everything that is allowed is named by folder, and what is allowed for a folder is allowed for everything in it. So
+where something inside must stay closed, its neighbours are named one by one. This has consequences, and there are other
+limits:
 
-- In a writable workspace nothing can be made, renamed or removed directly in the top folder, only in the folders in it
-  and in the files that are there; else `.git` could be changed, or made. New entries there need an approval.
-- Names of files in hidden folders can be listed, contents cannot be read.
-- Modes, owners, attributes and times are not Landlock's: a supervisor (`metadata_supervisor`) changes them for the
-  command in what it may write. No file gets set-uid, set-gid or writable for all. Where the kernel lets us have no
-  supervisor (`is_supervised`; a container around us has one), no file becomes open to others than its owner, so that
-  `chmod +x` and copies with modes fail, and times can be changed everywhere.
-- No loopback network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
-  no System V objects: the machine keeps those by number, for all processes of a user.
-- A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
-- Before ABI 6 (Linux 6.12) a command can send signals to the user's other programs.
+- In a writable workspace, nothing can be created, renamed or removed directly in the top folder; otherwise `.git` could
+be changed or created. Its files can be written, and everything in its folders. New entries in it need an approval. -
+Names of files in hidden folders can be listed, contents cannot be read. - Modes, owners, attributes and times are not
+Landlock's: a supervisor (`metadata_supervisor`) changes them for the command in what it may write. No file gets
+set-uid, set-gid or writable for all. Where the kernel lets us have no supervisor (`is_supervised`; a container around
+us has one), no file becomes open to others than its owner, so that `chmod +x` and copies with modes fail, and times can
+be changed everywhere. - No loopback network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is
+everybody's), and no System V objects: the machine keeps those by number, for all processes of a user. - A process sets
+its own priority, processors and limits (as process 0), not those of another one, even of its child. - Before ABI 6
+(Linux 6.12) a command can send signals to the user's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
 """
@@ -44,11 +44,11 @@ _ALL_FILES = {3: 0x7FFF, 4: 0x7FFF}
 _ALL_FILES_LATER = 0xFFFF
 _ALL_NETWORK = 0x3
 _SCOPES = 0x3
-"""Abstract Unix sockets and signals: only within the same sandbox."""
+"""Restricts abstract Unix sockets and signals to processes in the same sandbox."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108
-"""`/dev` but for the devices above: root could read secrets from the disk itself."""
+"""`/dev` is hidden except for `_DEVICES`, because root could read secrets from the disk itself."""
 _LAUNCHER = Path(landlock_launcher.__file__)
 
 
@@ -56,7 +56,7 @@ class Landlock(Struct, frozen=True):
     abi: int
     guards: Guards
     is_supervised: bool = True
-    """Whether a supervisor makes the calls that Landlock does not control, since Linux 5.19."""
+    """Whether a supervisor makes the calls that Landlock does not control, as it can on Linux 5.19 and later."""
     name: str = "landlock"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -116,7 +116,7 @@ class Landlock(Struct, frozen=True):
 
 
 def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = "") -> tuple[str, ...]:
-    """Return `argv` run under the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
+    """Return `argv`, run under the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
     code = build_filter(is_alone=False, is_supervised=is_supervised)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
@@ -144,7 +144,7 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:
-    """Yield the paths that cover `folder` without what is `closed` in it, as high up as possible. Blocks."""
+    """Yield the paths that together cover `folder` except for what is `closed` in it, as few as possible. Blocks."""
     depth = len(folder.parts)
     closed_below: dict[str, list[Path]] = {}
     for path in closed:

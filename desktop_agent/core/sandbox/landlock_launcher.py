@@ -9,9 +9,10 @@ command is started (exit code 125).
 With `watch` it stays as the command's parent and afterwards ends what the command left behind, including daemons, which
 become its children. It stays outside the sandbox, where the command cannot change it or take its descriptors; before
 Linux 6.12 the command can end it, and thereby itself. With `way_out`, a socket that listens in the command's own
-network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of it answers calls for the command:
-some systems let only an ancestor look at a process (Yama). With `mounted` it is in the command's namespaces: the
-command can end it, and thereby itself, but not look into it. Without `watch`, the command replaces it.
+network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of the launcher answers calls for the
+command, because some systems let only an ancestor look at a process (Yama). With `mounted`, the launcher is in the
+command's namespaces: the command can end it, and thereby itself, but not look into it. Without `watch`, the command
+replaces the launcher.
 """
 
 import _socket
@@ -23,18 +24,18 @@ import sys
 
 FAILED = 125
 PROXY_PORT = 3128
-"""The proxy's port, in a network where nothing else listens."""
+"""The proxy's port in the command's own network, where nothing else listens."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 22, 24, 36
 _SET_NO_NEW_PRIVS = 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
 _SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
-"""Flags of seccomp(2): a listener, and callers that no signal interrupts once it took their call (Go sends many)."""
+"""Flags of seccomp(2): there is a listener; once it took a call, no signal interrupts the caller (Go sends many)."""
 _MAKE_FILE = 0x100
-"""Granted in everything writable, and nowhere else."""
+"""The right to create files, which is granted in everything writable and nowhere else."""
 _FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000
-"""Execute, write, read, truncate, ioctl: the other rights apply only to folders."""
+"""The rights to execute, write, read, truncate and ioctl. The other rights apply only to folders."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,7 +45,7 @@ class _Filter(ctypes.Structure):
 
 
 def main(arguments: list[str]) -> int:
-    """Apply the options, then run the command. Returns its exit code if it was watched."""
+    """Apply the options, then run the command. Returns, with its exit code, only if the command was watched."""
     options: dict[str, str] = {}
     rules: list[tuple[int, str]] = []
     variables: list[tuple[str, str]] = []
@@ -184,7 +185,7 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
-    """Start the supervisor for this process's child, which waits for it before it becomes the command.
+    """Start the supervisor for this process's child, which waits for that before it becomes the command.
 
     Without `rules`, mounts determine what the command can write to.
     """
@@ -198,7 +199,7 @@ def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) 
 
 
 def _serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Run the supervisor. Imported in its thread: a short command ends before the import does."""
+    """Run the supervisor. It is imported in its own thread, because a short command ends sooner than the import."""
     try:
         folder = os.path.dirname
         sys.path.append(folder(folder(folder(folder(os.path.abspath(__file__))))))  # noqa: PTH100

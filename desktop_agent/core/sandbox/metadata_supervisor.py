@@ -3,8 +3,8 @@
 Landlock has no rule for them, and a system call filter sees no paths. So the filter (`seccomp`) passes each of `CALLS`
 to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command (`landlock_launcher`). The
 caller's own call is never executed: the path could lead to another file after the check. The supervisor opens the file
-as the caller would, checks where that descriptor is, and makes the change by the descriptor if the command can write
-there, as the same user without capabilities; otherwise the caller gets EPERM.
+as the caller would, and checks where the opened file is. If the command can write there, it makes the change through
+the descriptor, as the same user without capabilities. Otherwise the caller gets EPERM.
 
 The caller's root needs no check: `chroot`, `pivot_root` and namespaces are refused. Magic links in `/proc`
 (`/proc/PID/root`, `cwd`) are not followed: they could lead the supervisor where the caller cannot go. The names of the
@@ -13,8 +13,8 @@ caller's own descriptors (`/proc/self/fd/3`, which C libraries use) are resolved
 Behind bubblewrap, mounts decide what can be changed; there the supervisor sets only attributes, some of which are
 access lists.
 
-A `umask` that would make new files writable for all is reported as set, but is not: nearly all callers only want to
-read the mask, and then restore it.
+A `umask` that would make new files writable for all is reported as set but not set, because nearly all callers only
+want to read the mask, and then restore it.
 
 This module imports nothing of the application and as little as possible: every command has a supervisor. Needs Linux
 5.19.
@@ -42,7 +42,7 @@ _ACL_OTHER, _ACL_WRITE = 0x20, 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _Change = Callable[[bytes], None]
-"""Makes a change at a path."""
+"""A function that makes the change that a caller asked for, at a path."""
 _ReadChange = Callable[["_Caller", int], _Change]
 
 
@@ -107,7 +107,7 @@ def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_times(times: bytes | None) -> _Change:
-    """Return what sets these times, in seconds and nanoseconds; `None` means the current time."""
+    """Return a change that sets these times, in seconds and nanoseconds; `None` means the current time."""
 
     def apply(path: bytes) -> None:
         if _libc.utimensat(_HERE, path, times, 0) != 0:
@@ -119,7 +119,7 @@ def _new_times(times: bytes | None) -> _Change:
 class SystemCall:
     """A system call: its numbers, how its first arguments name a file, and where the arguments of its change begin.
 
-    `change` reads what the caller wants to set, and returns what sets it at a path.
+    `change` reads from the caller what it wants to set, and returns the function that does so at a path.
     """
 
     def __init__(
@@ -134,14 +134,16 @@ class SystemCall:
     ) -> None:
         self.numbers = (x86_64, aarch64)
         self.named = named
-        """`path`, `link` (its last link is not followed), `descriptor`, or `at` (a folder's descriptor and a path)."""
+        """By `path`, `link` (a path whose last link is not followed), `descriptor`, or `at` (a folder's descriptor, a
+        path).
+        """
         self.change = change
         self.mode = first if change is _mode else None
         self.sets_attributes = change in (_attribute, _attribute_in_struct)
         self.is_of_times = change in (_times, _times_in_seconds, _times_in_microseconds)
         self.first = first
         self.flags = flags
-        """The index of the flags argument."""
+        """The index of the argument with the flags."""
 
 
 CALLS = MappingProxyType(
@@ -228,7 +230,7 @@ class _Caller:
         self._memory = -1
 
     def is_waiting(self) -> bool:
-        """Whether the call still waits, so that what was read was its own: thread numbers are reused."""
+        """Whether the call still waits, so that what was read is the caller's: numbers of threads are reused."""
         return _ioctl(self._listener, _IS_VALID, ctypes.byref(ctypes.c_uint64(self._identity)))
 
     def close(self) -> None:
@@ -317,7 +319,7 @@ class _Caller:
 
 
 def _is_within(file: int, writable: frozenset[bytes]) -> bool:
-    """Whether the command can write to `file` at its current place; a file without a path is the command's own."""
+    """Whether the command can write to `file` where it is now. A file without a path is the command's own."""
     place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
     if not place.startswith(b"/"):
         return place.startswith((b"pipe:", b"socket:"))

@@ -149,10 +149,10 @@ SYSTEM_SECRETS = (
     "/var/lib/mysql", "/var/lib/redis", "/var/lib/mongodb", "/var/lib/NetworkManager", "/var/lib/bluetooth",
     "/var/backups", "/var/mail", "/var/spool/mail", "/var/spool/cron", "/var/spool/postfix", "/var/db/sudo",
 )  # fmt: skip
-"""Readable only by root or a group; a command that root runs in a sandbox could read them too."""
+"""Places that only root or a group can read. They are listed because a command that root runs could read them, too."""
 
 HOST_KEYS = ("/etc/ssh", "ssh_host_*_key")
-"""A folder, and the pattern of the machine's own keys in it."""
+"""A folder, and the pattern for the names of the machine's own keys in it."""
 
 SECRETS_NAMED_BY = (
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR", "BORG_PASSPHRASE_FILE", "BOTO_CONFIG",
@@ -165,11 +165,11 @@ SECRETS_NAMED_BY = (
 """Variables of the application's own environment that name files or folders with secrets."""
 
 SECRETS_BESIDE_TOOLS = (("CARGO_HOME", "credentials"), ("CARGO_HOME", "credentials.toml"))
-"""Files with secrets in a tool chain's folder, by the variable that names the folder."""
+"""Files with secrets in a tool chain's folder, each with the variable that names the folder."""
 
 STARTED_BY_ITSELF = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".config/fish", ".gitconfig", ".config/git", ".config/autostart", ".config/systemd", ".config/environment.d",
     ".local/bin", "bin",
 )  # fmt: skip
-"""What in a home folder a shell, git or a login reads or runs by itself, relative to it: no command may write it."""
+"""Paths in a home folder that a shell, git or a login reads or runs by itself, so that no command may write them."""

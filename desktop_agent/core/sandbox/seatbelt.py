@@ -1,8 +1,8 @@
 """Seatbelt, the sandbox of macOS: a profile in its own small language, passed to `sandbox-exec`.
 
 Later rules override earlier ones, so the order is: read everything, write what is listed, then deny secrets and
-protected paths. Names that do not exist yet are covered too. Seatbelt has no namespaces: the command's runner ends what
-it leaves running.
+protected paths. The rules also cover names that do not exist yet. Seatbelt has no namespaces, so the command's runner
+ends the processes that the command leaves running.
 """
 
 from collections.abc import Iterable

@@ -129,7 +129,7 @@ _SHARED_OBJECTS: Mapping[str, tuple[int | None, int | None]] = {
     "shmdt": (67, 197),
     "shmget": (29, 194),
 }
-"""Calls for objects that the machine identifies by number, shared by all processes of a user."""
+"""Calls for objects that all processes of a user share, because the machine identifies them by number."""
 # name: (x86_64, aarch64, which argument names the process; 0 is the caller)
 _OF_A_PROCESS: Mapping[str, tuple[int, int, int]] = {
     "ioprio_set": (251, 30, 1),
@@ -224,7 +224,7 @@ def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: b
 
 
 def _guard_modes(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
-    """Refuse dangerous modes; mounts determine which files can be changed at all."""
+    """Refuse dangerous modes. Which files can be changed at all is decided by mounts."""
     dangerous = [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)]
     for call in CALLS.values():
         number = call.numbers[machine.column]
@@ -255,7 +255,7 @@ def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machin
 
 
 class _Program:
-    """Consecutive instructions; every test jumps over its own consequence only."""
+    """Instructions in order. A test that fails jumps over its own consequence, and no further."""
 
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
@@ -285,7 +285,7 @@ class _Program:
     def when(
         self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None
     ) -> None:
-        """For one call, test the low half of an argument, which the kernel reads as 32 bits."""
+        """For one call, test the low half of an argument, because the kernel reads that argument as 32 bits."""
         body = [(_LOAD, 0, 0, 16 + 8 * argument)]
         if mask is not None:
             body.append((_AND, 0, 0, mask))
@@ -295,7 +295,7 @@ class _Program:
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
-        """For a call that creates a file, or does so by its `flags`, apply `verdict` to a mode with any of `bits`."""
+        """If a call creates a file (given `flags`: if these say so), apply `verdict` to a mode with any of `bits`."""
         body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
         if flags is not None:
             body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]
