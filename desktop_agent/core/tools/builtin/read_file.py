@@ -101,9 +101,10 @@ def _answer(
     mark, encoding = byte_order_mark(beginning)
     if not mark:
         encoding = arguments.encoding
-        if codecs.lookup(encoding).name == "utf-8" and size <= LARGEST_EDITED_BYTES:
+        is_asked = "errors" in arguments.model_fields_set  # then about bytes that are not UTF-8
+        if not is_asked and codecs.lookup(encoding).name == "utf-8" and size <= LARGEST_EDITED_BYTES:
             file.seek(0)
-            encoding = next(iter(legacy_encodings(file.read())), encoding)
+            encoding = _recognised(file.read()) or encoding
     reader = TextReader(
         file=file,
         size_bytes=size,
@@ -117,6 +118,12 @@ def _answer(
     part = _part(reader, arguments)
     facts: JsonObject = {"lines": part.lines, "truncated": part.is_cut}
     return part.text, facts if encoding == arguments.encoding else facts | {"encoding": encoding}
+
+
+def _recognised(content: bytes) -> str:
+    """Return the encoding of a text that is not UTF-8; empty if those that it can have show different texts."""
+    possible = legacy_encodings(content)
+    return possible[0] if possible and len({content.decode(name) for name in possible}) == 1 else ""
 
 
 def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:
