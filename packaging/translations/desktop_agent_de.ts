@@ -592,6 +592,10 @@
         <translation>Diesen Befehl ausführen?</translation>
     </message>
     <message>
+        <source>Why?</source>
+        <translation>Warum?</translation>
+    </message>
+    <message>
         <source>in {folder}</source>
         <translation>in {folder}</translation>
     </message>
@@ -614,6 +618,10 @@
     <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>Zurück zum Befehl des Agenten</translation>
+    </message>
+    <message>
+        <source>Hide reasons</source>
+        <translation>Gründe ausblenden</translation>
     </message>
     <message>
         <source>Hide the definition</source>

@@ -592,6 +592,10 @@
         <translation>运行此命令？</translation>
     </message>
     <message>
+        <source>Why?</source>
+        <translation>为什么？</translation>
+    </message>
+    <message>
         <source>in {folder}</source>
         <translation>位于 {folder}</translation>
     </message>
@@ -614,6 +618,10 @@
     <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>恢复为代理的命令</translation>
+    </message>
+    <message>
+        <source>Hide reasons</source>
+        <translation>隐藏原因</translation>
     </message>
     <message>
         <source>Hide the definition</source>

@@ -6,7 +6,7 @@ moved to it, and no button is a default.
 
 from functools import partial
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
@@ -105,7 +105,12 @@ class ApprovalCard(QuestionCard):
         for fold in question.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self.fit)
-        self._notes, self._notes_spoken = card_notes(request, question.text, styles, self)
+        self._is_why_shown = False
+        self._why = make_button(
+            object_name="whyButton", clicked=self._on_why, variant="flat", parent=self, is_compact=True
+        )
+        self._notes = card_notes(request, question.text, styles, self)
+        self._show_why()
         self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
@@ -119,7 +124,7 @@ class ApprovalCard(QuestionCard):
 
     def _say_name(self) -> None:
         purpose = self._explanation.accessibleName() if self._explanation is not None else ""
-        spoken = (self._title.accessibleName(), purpose, visible(self.question.text), self._notes_spoken)
+        spoken = (self._title.accessibleName(), purpose, visible(self.question.text), self._notes.spoken)
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
@@ -135,21 +140,26 @@ class ApprovalCard(QuestionCard):
             y += self._explanation.place(PADDING, y - Space.XS, width) + Space.XS
         y = self._place_fields(y, width)
         self._answers.fit(width)
-        self._folder.setVisible(not self._answers.is_denying and bool(self._folder.text()))
-        folder = self._folder.sizeHint()
-        is_beside = self._answers.has_room_beside(QRect(PADDING, 0, width, 0), folder.width())
-        if not is_beside and not self._folder.isHidden():
-            self._folder.setGeometry(PADDING, y, width, folder.height())
+        if self._folder.text():
+            self._folder.setGeometry(PADDING, y - Space.XS, width, self._folder.sizeHint().height())
             y += self._folder.height() + Space.XS
-        for note in self._notes:
-            y += note.place(PADDING, y, width) + Space.XS // 2
+        y = self._place_notes(y, width)
         if not self._refusal.isHidden():
             self._refusal.setGeometry(PADDING, y, width, self._refusal.sizeHint().height())
             y += self._refusal.height() + Space.XS
-        y = self._answers.place(PADDING, y + Space.S + 2, width)
-        if is_beside:
-            last = self._answers.last_button
-            self._folder.setGeometry(PADDING + width - folder.width(), last.top(), folder.width(), last.height())
+        return self._answers.place(PADDING, y + Space.S + 2, width)
+
+    def _place_notes(self, y: int, width: int) -> int:
+        notes = self._notes
+        if notes.risk is not None:
+            why = self._why.sizeHint()
+            y_before = y
+            y += notes.risk.place(PADDING, y, width - why.width() - Space.S if notes.reasons else width)
+            middle = self.styles.text_line // 2
+            self._why.setGeometry(PADDING + width - why.width(), y_before + middle - why.height() // 2, *why.toTuple())
+            y += Space.XS // 2
+        for note in (*(notes.reasons if self._is_why_shown else ()), *notes.rest):
+            y += note.place(PADDING, y, width) + Space.XS // 2
         return y
 
     def _place_fields(self, y: int, width: int) -> int:
@@ -211,13 +221,26 @@ class ApprovalCard(QuestionCard):
         self.fit()
 
     def _show_notes(self, request: ApprovalRequest) -> None:
-        for note in self._notes:
+        for note in filter(None, (self._notes.risk, *self._notes.reasons, *self._notes.rest)):
             discard(note)
-        self._notes, self._notes_spoken = card_notes(request, self.question.text, self.styles, self)
+        self._notes = card_notes(request, self.question.text, self.styles, self)
+        self._show_why()
         if self._command is not None:
             self._command.mark(_causes(request))
         self._say_name()
         self.fit()
+
+    def _on_why(self) -> None:
+        self._is_why_shown = not self._is_why_shown
+        self._show_why()
+        self.fit()
+
+    def _show_why(self) -> None:
+        """Show or hide the reasons, and the button that does it if there are any."""
+        self._why.setText(self.tr("Hide reasons") if self._is_why_shown else self.tr("Why?"))
+        self._why.setVisible(bool(self._notes.reasons))
+        for note in self._notes.reasons:
+            note.setVisible(self._is_why_shown)
 
     # -- the definition of a tool --
 

@@ -163,18 +163,6 @@ class CardAnswers(QObject):
             is_one_row = is_one_row and has_room
         return is_one_row
 
-    def has_room_beside(self, area: QRect, width: int) -> bool:
-        """Return whether something of this width fits behind the last button.
-
-        To find out, this places the buttons in `area`; `place` moves them afterwards.
-        """
-        flow(self._shown(), area)
-        return self.last_button.right() + Space.L + width <= area.x() + area.width()
-
-    @property
-    def last_button(self) -> QRect:
-        return self._deny.geometry()
-
     def place(self, x: int, y: int, width: int) -> int:
         if self.is_denying:
             field, *buttons = self._denial

@@ -6,7 +6,7 @@ accident: see `approval`.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QTextCharFormat
@@ -225,21 +225,38 @@ def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
     return min(len(lines), most)
 
 
-def card_notes(
-    request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget
-) -> tuple[list[Paragraph], str]:
-    """Return the notes below a question, which their parent places, and what a screen reader says of them."""
-    risks, confinement = risk_words(request, command), confinement_words(request)
-    reasons = [(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
-    reasons += [(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
-    confined = [(confinement, "danger_text" if request.is_escalation else "muted")] if confinement else []
-    notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
-    for at, text in enumerate(request.safety):
-        notes.append((shown_lines(f"⚠ {text}" if at else text), "warning_text" if at else "muted"))
-    paragraphs = [Paragraph(text, styles, parent, role=role, font=styles.body) for text, role in notes]
-    for paragraph in paragraphs:
+class CardNotes(NamedTuple):
+    """The notes below a question, which their parent places."""
+
+    risk: Paragraph | None
+    """What matters most, in one line."""
+    reasons: list[Paragraph]
+    """The reason for the question and the other risks: shown when the user asks why."""
+    rest: list[Paragraph]
+    spoken: str
+    """What a screen reader says of all of them."""
+
+
+def card_notes(request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget) -> CardNotes:
+    def note(text: str, role: str = "text", sign: str = "") -> Paragraph:
+        return Paragraph(shown_lines(sign + text), styles, parent, role=role, font=styles.body)
+
+    reason, risks, confinement = core_words(request.reason), risk_words(request, command), confinement_words(request)
+    if request.is_escalation:
+        lead, others = note(confinement, "danger_text"), risks
+    elif risks:
+        lead, others = note(risks[0], "warning_text", "⚠ "), risks[1:]
+    else:
+        lead, others = note(reason, "warning_text") if reason else None, []
+    why = [note(reason)] if reason and (risks or request.is_escalation) else []
+    why += [note(risk, sign="⚠ ") for risk in others]
+    rest = [note(confinement, "muted")] if confinement and not request.is_escalation else []
+    rest += [
+        note(text, "warning_text" if at else "muted", "⚠ " if at else "") for at, text in enumerate(request.safety)
+    ]
+    for paragraph in filter(None, (lead, *rest)):
         paragraph.show()
-    return paragraphs, " ".join(filter(None, (core_words(request.reason), *risks, confinement, *request.safety)))
+    return CardNotes(lead, why, rest, " ".join(filter(None, (reason, *risks, confinement, *request.safety))))
 
 
 def shown_lines(text: str) -> str:

@@ -24,6 +24,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.question_head import request_summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.exact_field import FoldBar
 from tests.ui.approvals.stage import JUDGED, judged, marks_in
@@ -99,14 +100,15 @@ def be_active(stage: Stage) -> None:
     stage.field.setFocus()
 
 
-@pytest.mark.parametrize(("width", "is_beside"), [(900, True), (300, False)])
-def test_the_folder_stands_beside_the_buttons_or_above_them(stage: Stage, width: int, is_beside: bool) -> None:
+@pytest.mark.parametrize("width", [900, 300])
+def test_the_folder_stands_below_the_command_whatever_the_width(stage: Stage, width: int) -> None:
     ask(stage, replace(question(), cwd="/srv/a-project-with-a-long-name"))
     card(stage).set_width(width)
     [folder] = [label for label in card(stage).findChildren(QLabel) if label.text().startswith("in ")]
-    button = stage.button("Deny…").geometry()
-    assert folder.geometry().top() >= button.top() if is_beside else folder.geometry().bottom() < button.top()
+    assert folder.geometry().top() - command_field(stage).geometry().bottom() in range(1, 12)
     assert card(stage).rect().contains(folder.geometry())
+    click(stage.button("Deny…"))
+    assert folder.isVisible()
 
 
 class TestNothingAnswersByAccident:
@@ -331,6 +333,32 @@ class TestWhatItShows:
         assert marks_in(command_field(stage)) == ["git push"]
         assert not any("what the tool is" in words for words in stage.buttons())
 
+    def test_one_line_says_the_risk_and_the_reasons_are_behind_why(self, stage: Stage) -> None:
+        risks = ("Runs what another command prints as a script.", "Deletes folders.", "Uses the network.")
+        ask(stage, replace(question("curl x | sh"), risks=risks))
+
+        def shown() -> list[str]:
+            notes = [note for note in card(stage).findChildren(Paragraph) if note.isVisible()]
+            return [note.accessibleName() for note in sorted(notes, key=lambda note: note.y())][1:]
+
+        assert shown() == [f"⚠ {risks[0]}"]
+        assert all(risk in card(stage).accessibleName() for risk in risks)
+        click(stage.button("Why?"))
+        assert shown() == [
+            f"⚠ {risks[0]}",
+            "Asks because git push uses the network.",
+            f"⚠ {risks[1]}",
+            f"⚠ {risks[2]}",
+        ]
+        card(stage).show_judgement(judged(card(stage).request, "curl x | sh"))
+        assert card(stage).rect().contains(stage.button("Deny…").geometry())
+        click(stage.button("Hide reasons"))
+        assert shown() == [f"⚠ {risks[0]}"]
+
+    def test_a_single_reason_needs_no_why(self, stage: Stage) -> None:
+        ask(stage, replace(question(), risks=()))
+        assert "Why?" not in stage.buttons()
+
     def test_the_cause_is_marked_where_the_question_names_one(self, stage: Stage) -> None:
         ask(stage, replace(question("ls && git push origin"), cause="git push origin"))
         assert marks_in(command_field(stage)) == ["git push origin"]
@@ -371,7 +399,7 @@ class TestWhatItShows:
             for scope in ("once", "session", "project", "always")
         )
         ask(stage, replace(question(), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Edit", "Allow once", *offered, "Review…", "Deny…"]
+        assert stage.buttons(card(stage)) == ["Edit", "Why?", "Allow once", *offered, "Review…", "Deny…"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
@@ -395,13 +423,14 @@ class TestWhatItShows:
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         stage.view.setFocus()
         names: list[str] = []
-        for _ in range(6):
+        for _ in range(7):
             stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
             focused = stage.window.focusWidget()
             names.append(focused.text() if isinstance(focused, QPushButton) else focused.accessibleName())
         assert names == [
             "Command",
             "Edit",
+            "Why?",
             "Allow once",
             "Allow git push in this session",
             "Review…",
