@@ -47,27 +47,27 @@ class OwnParts(TypedDict, total=False):
     """The parts that a program can supply in place of the application's own."""
 
     environ: Mapping[str, str]
-    """Where settings and keys are read from, instead of the process's environment."""
+    """The variables from which settings and keys are read, instead of the process's environment."""
     clock: Clock | None
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
-    """With the same keys."""
+    """The sign-ins that belong to the same keys."""
     is_paced: bool
-    """Whether the demo writes at a pace that people can follow."""
+    """Whether the demo writes so slowly that people can follow it."""
     provider_source: ProviderSource | None
-    """Builds providers instead of the catalogue."""
+    """Builds the providers, in place of the catalogue."""
     retry: RetryPolicy | None
     tools: Sequence[AnyTool] | None
-    """Tools instead of the built-in ones."""
+    """The tools of the sessions, in place of the built-in ones."""
     probe: SandboxProbe | None
-    """Finds a sandbox instead of the usual search."""
+    """Finds a sandbox, in place of the usual search."""
     services: Services | None
     makes_titles: bool
-    """Whether the model names each session after its first turn, if the settings say so."""
+    """Whether the model makes a title for each session after its first turn, if the settings allow that."""
 
 
 class SharedTools:
-    """The tools and servers that all sessions have in common, and who still uses them."""
+    """The tools and servers that all sessions have in common, and how many still use them."""
 
     def __init__(self, tools: Sequence[AnyTool], servers: ServerPool) -> None:
         self.tools = tuple(tools)
@@ -105,7 +105,7 @@ class Application:
     """Everything that sessions share. Creating it does not touch the disk."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, own: OwnParts) -> None:
-        """With plain `settings` there is no file: they change only through `live`."""
+        """If `settings` are given, they are not from a file, and change only through `live`."""
         self.paths = paths
         self.environ = own.get("environ", os.environ)
         self.clock = own.get("clock") or SystemClock()
@@ -160,13 +160,13 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        """The settings in force in a workspace. Touches no disk: what its project tightens applies after
-        `refresh()`.
+        """The settings in force in a workspace; the project's part applies after `refresh()`. Does not access
+        the disk.
         """
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
-        """The problems that keep anything from running here, as far as settings and rules have been read."""
+        """The problems for which nothing may run here, as far as settings and rules have been read."""
         return (*self.settings_in(root).faults, *self.rules.faults)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
@@ -185,11 +185,11 @@ class Application:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """Return the model that the user chose; what they left open comes from `now`, or from the settings."""
+        """Return the model that the user chose. What they left open comes from the model `now`, or the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
 
     async def known_model(self, model: ModelRef) -> KnownModel | None:
-        """Return the metadata of a model; `None` for one without a vendor, and while its account does not exist."""
+        """Return what is known about a model; `None` for one without a vendor, or whose account does not exist."""
         if known_vendor(model.provider) is None:
             return None
         try:
@@ -204,7 +204,7 @@ class Application:
 
     @property
     def own_places(self) -> tuple[Path, ...]:
-        """What edit tools never write: the application's folders, and the settings file wherever it is."""
+        """The places that edit tools never write to: the application's folders, and the settings file."""
         own = (self.paths.config, self.paths.data, self.paths.cache, self.paths.logs)
         return (*own, self.live.path) if self.live.path is not None else own
 

@@ -1,6 +1,6 @@
 """What one session is made from: its files, its workspace, its listeners, and what its calls work with.
 
-The settings in force are read at each use, because they may have changed.
+The settings in force are read each time they are used, because they may have changed.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ class SessionStorage(Struct, frozen=True):
 
     @classmethod
     def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
-        """Lock a session and open its journal; also return where a torn last record was saved, if there was one.
+        """Lock a session and open its journal. Also return where a torn last record was saved, if there was one.
         Blocks.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
@@ -147,11 +147,11 @@ class SessionStorage(Struct, frozen=True):
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """What a front end can choose for a session when it opens it; None means what the settings say."""
+    """What a front end can choose when it opens a session. None leaves the choice to the settings."""
 
     model: ModelRef | None = None
     named: NamedModel = NamedModel()
-    """Parts of a model instead of a whole one; a resumed session keeps the other parts."""
+    """Only some parts of a model, instead of a whole one. A resumed session keeps its other parts."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
     rules: CallRules | None = None
@@ -160,7 +160,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     """Appended to the system prompt while the session is open."""
     accepts_folder: bool = False
-    """Whether to go on in the folder that is there now, even if it is not the one that the session worked in."""
+    """Whether to continue in the folder that is now at the path, even if the session did not work in that one."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Return the system prompt of a session in `root`. Blocks briefly: it reads shipped files."""
@@ -185,11 +185,9 @@ class SessionContext:
         sink: Sink,
         is_attended: bool,
     ) -> None:
-        """`folder` is the one that the session worked in, if it is known; `settings` are those in force in its
-        workspace.
+        """`folder` is the one in which the session worked, if it is known; `settings` are those of its workspace.
 
-        If it `is_attended`, a user can answer the approval requests of an earlier process and questions about spending
-        more.
+        If the session `is_attended`, a user can answer questions of an earlier process, and about more spending.
         """
         self.app = app
         self.id = storage.session_id
@@ -202,7 +200,7 @@ class SessionContext:
         self.opening = opening
         self.is_attended = is_attended
         self.temp_folder = app.paths.cache / "tmp" / self.id
-        """The folder for temporary files of its commands; removed when the session closes."""
+        """The folder for temporary files of the session's commands. It is removed when the session closes."""
         self._job_logs = app.paths.logs / "jobs" / self.id
         self._folder = app.catalog.session_folder(self.id)
         seq = state.transcript.session.last_seq
@@ -237,7 +235,7 @@ class SessionContext:
         app.tools.take()
 
     def session(self) -> Session:
-        """Make the session, which releases all of this when it has closed."""
+        """Make the session. When it has closed, it releases everything here."""
         app, recorder, state, settings = self.app, self.recorder, self.state, self.settings
         approvals = Approvals(recorder)
         retries = Retries(app.retry, recorder, app.clock)
@@ -304,7 +302,7 @@ class SessionContext:
         )
 
     def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, model: AsideModel) -> ToolRuntime:
-        """Return what runs the calls; `model` answers the requests of servers to a model."""
+        """Return what runs the calls. `model` answers when servers ask for a model."""
         recorder, policies, clock = self.recorder, self.policies, self.app.clock
         questions = ServerQuestions(approvals, policies)
         sampling = ServerSampling(model, recorder, policies)
@@ -390,12 +388,12 @@ class SessionContext:
         )
 
     async def _read_history(self) -> None:
-        """Read the part of the history that was left out because a compaction had summarised it."""
+        """Read the part of the history that was left out because a compaction summarised it."""
         app, journal = self.app, self.app.journal_path(self.id)
         await asyncio.to_thread(read_whole_history, self.state, journal, app.blobs, yield_gil=Yielder())
 
     async def _release(self) -> None:
-        """End what the calls started, then release the rest; the lock comes last. A failure ends none of it early."""
+        """End what the calls started, then release the rest, the lock last. If one step fails, the others follow."""
         app = self.app
         async with AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, self._release_storage)
@@ -412,7 +410,7 @@ class SessionContext:
             stack.push_async_callback(self._reports.aclose)
 
     def _release_storage(self) -> None:
-        """Release the lock of a session; remove it if it could never be written. Blocks."""
+        """Release the lock of a session. If the session could never be written, remove it. Blocks."""
         if self.state.transcript.session.last_seq == 0:
             self.storage.discard(self.app.catalog)
         else:
@@ -465,7 +463,7 @@ class SessionContext:
         return self.state.transcript.changed.last_number(turn)
 
     def _watched_images(self) -> dict[str, FileImage | None]:
-        """Return how the records left the files that the capture watches; a safety copy may have recorded others."""
+        """Return, by path, the files as last recorded, except those in folders that the capture ignores."""
         ignored = frozenset(self.settings.current.capture.ignored_folders)
         images = self.state.transcript.changed.last_images().items()
         return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
@@ -493,7 +491,7 @@ class SessionContext:
         )
 
     def _tools(self) -> tuple[AnyTool, ...]:
-        """Return the shared tools and the search for server tools, unless a program supplied a tool of that name."""
+        """Return the shared tools, and the search for server tools unless there already is a tool of that name."""
         tools = self.app.tools.tools
         return (
             tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
@@ -543,7 +541,7 @@ class SessionContext:
         )
 
     def _boundary_in_force(self) -> Callable[[], Boundary]:
-        """Return a function for the boundary of calls, which rebuilds it only when the settings changed."""
+        """Return a function that returns the boundary of calls, and rebuilds it only when the settings changed."""
 
         @lru_cache(maxsize=1)
         def build(allowed: tuple[Path, ...]) -> Boundary:

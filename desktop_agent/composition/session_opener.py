@@ -33,7 +33,7 @@ from desktop_agent.core.transcript import NoticeEntry, Transcript
 
 
 def _require_workspace(resumed: ReplayState) -> None:
-    """Raise `StorageError` if the journal does not say where to work: only its first line does."""
+    """Raise `StorageError` if the journal does not say where to work. Only its first line can say that."""
     if not resumed.events:
         raise StorageError(
             NEVER_WRITTEN,
@@ -47,7 +47,7 @@ def _require_workspace(resumed: ReplayState) -> None:
 
 
 def _for_front(transcript: Transcript, path: Path, blobs: Blobs) -> Transcript:
-    """Return a copy for the front end, with the end of a long session in it. Blocks."""
+    """Return a copy for the front end. Of a long session, its end is loaded. Blocks."""
     copy = transcript.copy()
     show_end(copy, path, blobs, yield_gil=Yielder())
     return copy
@@ -134,9 +134,9 @@ class SessionOpener:
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Lock a session, and open it to go on with it as it was; the rules and limits of the options apply.
+        """Lock a session, and open it to continue as it was. The rules and limits of the options apply.
 
-        Notices come first if its account no longer exists, or if records could not be read.
+        The first events are notices if its account no longer exists, or if records could not be read.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
@@ -183,7 +183,8 @@ class SessionOpener:
     ) -> OpenedSession:
         """Start a session in `workspace`, or resume one in its own folder, in the modes of the options.
 
-        Unless it `is_attended`, it asks neither whether to spend more nor what an earlier process asked.
+        Unless it `is_attended`, it does not ask whether to spend more, and what an earlier process asked is not asked
+        again.
 
         Raises what `create` and `open` raise, and `UsageError` for an account that does not exist.
         """
@@ -221,7 +222,7 @@ class SessionOpener:
         return options.model or self._app.model_meant(options.named, before)
 
     async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
-        """Return the model with the effort that was named, if any. Raises `UsageError` for a level it does not know."""
+        """Return the model, with the effort if one was named. Raises `UsageError` for a level that it does not know."""
         if effort is None:
             return model
         known = await self._app.known_model(model)
@@ -236,9 +237,9 @@ class SessionOpener:
             raise UsageError(error.title, hint=error.hint) from error
 
     async def _notices_of(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
-        """Return a notice if the account of a session no longer exists, unless that was the last thing said.
+        """Return a notice if the account of the session no longer exists, unless the last entry already says so.
 
-        It is an error if the options name that account.
+        If the options name that account, raises an error instead.
         """
         model = self._model_of(options, transcript.session.model)
         if options.named.account is not None:

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class StoredSessions:
-    """All sessions of one data folder. Every method works in threads, and touches no more than the session it names.
+    """All sessions of one data folder. Every method works in a thread, and accesses only the session that it is given.
 
     An imported session starts with the default model and the modes of the live settings.
     """
@@ -80,7 +80,7 @@ class StoredSessions:
         return await self._with_journal(session_id, find_pages, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
-        """Whether opening a session takes so long that its end should be shown first; False if it is open elsewhere."""
+        """Whether opening a session takes so long that its end should be shown first. False if it is open elsewhere."""
         return await self._with_journal(session_id, _is_long)
 
     async def fork(self, source_id: SessionId, before_turn: int | None = None) -> SessionId:
@@ -95,7 +95,7 @@ class StoredSessions:
         return fork.session_id
 
     async def file(self, session_id: SessionId, filing: Filing) -> None:
-        """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
+        """Rename, pin or archive a session that is not open. For an open session, submit the op to it instead.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
         """
@@ -109,7 +109,7 @@ class StoredSessions:
         await self._with_journal(session_id, lambda path: remove_session(path.parent))
 
     async def size(self, session_id: SessionId) -> SessionUse:
-        """Includes the contents that only it needs. Reads all journals."""
+        """The space that a session takes, including contents that only it needs. Reads all journals."""
         return await asyncio.to_thread(session_use, self._paths.sessions, session_id, self._blobs)
 
     async def export(
@@ -121,9 +121,9 @@ class StoredSessions:
         overwrites: bool = False,
         progress: Progress = lambda _: None,
     ) -> int:
-        """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
+        """Write the session, as far as it has come, to `target`; return the size of the file in bytes.
 
-        `progress` gets, in a thread, the number of bytes so far; an exception from it ends the export and leaves no
+        `progress` is called in a thread with the number of bytes so far. If it raises, the export ends and leaves no
         file. Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
         """
         return await self._with_journal(
@@ -135,8 +135,9 @@ class StoredSessions:
     ) -> Imported:
         """Create a session from a conversation of Claude Code or Codex, or from an export.
 
-        It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
-        any other file or when none of the folders exists, `AlreadyImportedError` unless `is_again`, and `StorageError`.
+        The session continues in `workspace`, or else in the folder that the file names, or else in `fallback`. Raises
+        `UsageError` for any other file or when none of the folders exists, `AlreadyImportedError` unless `is_again`,
+        and `StorageError`.
         """
         root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
         now, settings = self._clock.now(), self._live.current
@@ -165,7 +166,7 @@ def _is_long(path: Path) -> bool:
 
 
 class OpenedSession(Struct, frozen=True):
-    """A reopened session: the session to run, and what happened in it so far, for a front end to carry on.
+    """A reopened session: the session to run, and for a front end its transcript so far.
 
     Of a long session, the entries of earlier pages are placeholders: `StoredSessions.read_page` reads one.
     """
@@ -175,11 +176,11 @@ class OpenedSession(Struct, frozen=True):
 
 
 POLL_S = 0.5
-"""The longest delay of what is shown. A poll costs one `stat` when nothing happened."""
+"""How many seconds the view lags behind at most. A poll costs one `stat` when nothing was written."""
 
 
 class ViewedSession:
-    """A session as a reader has it. It takes no ops: another process writes it."""
+    """A session that another process writes, opened for reading. It takes no ops."""
 
     def __init__(
         self,
@@ -194,7 +195,7 @@ class ViewedSession:
     ) -> None:
         self.id = session_id
         self.events = events
-        """The events up to its opening; later ones go to the sink."""
+        """The events up to the opening; later ones go to the sink."""
         self._follower = follower
         self._folder = folder
         self._clock = clock
@@ -202,10 +203,10 @@ class ViewedSession:
         self._take_over = take_over
 
     async def run(self) -> None:
-        """Pass the events that its writer records to the sink, until this is cancelled.
+        """Pass the events that the other process records to the sink, until this is cancelled.
 
-        Only recorded events arrive: no text while it streams. Raises `StorageError` when the journal cannot be
-        followed any longer; view the session again then.
+        Only recorded events arrive, so no text while it streams. Raises `StorageError` when the journal cannot be
+        followed any longer; open a new view of the session then.
         """
         while True:
             for event in await asyncio.to_thread(self._follower.read):
@@ -213,13 +214,13 @@ class ViewedSession:
             await self._clock.sleep(POLL_S)
 
     async def is_free(self) -> bool:
-        """Whether no process is writing it now. Asking does not disturb a writer."""
+        """Whether no process is writing the session now. Asking does not disturb a writer."""
         return not await asyncio.to_thread(is_locked, self._folder)
 
     async def try_take_over(self, sink: Sink) -> OpenedSession | None:
-        """Open it to go on with it, with events going to `sink`; None while another process still writes it.
+        """Open the session to continue it, with events going to `sink`; None while another process still writes it.
 
-        Stop `run` first. Raises `StorageError` when it cannot be opened.
+        Stop `run` first. Raises `StorageError` when the session cannot be opened.
         """
         try:
             return await self._take_over(sink)

@@ -1,11 +1,7 @@
-"""The workbench: opens and lists sessions with everything wired. What front ends and library users start from.
+"""The workbench: opens and lists sessions with everything connected. Front ends and library users start from it.
 
-```python
-bench = Workbench.from_environment()
-session = await bench.create_session(Path("~/code/app"), sink=print)
-task = asyncio.create_task(session.run())
-session.submit(SubmitPrompt(text="Why does the build fail?"))
-```
+```python bench = Workbench.from_environment() session = await bench.create_session(Path("~/code/app"), sink=print) task
+= asyncio.create_task(session.run()) session.submit(SubmitPrompt(text="Why does the build fail?")) ```
 """
 
 import asyncio
@@ -37,16 +33,16 @@ class Workbench:
     """Opens and lists the sessions of one data folder."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, **own: Unpack[OwnParts]) -> None:
-        """Touches no disk. With plain `settings` there is no file: they change only through `live`.
+        """Does not access the disk. If `settings` are given, they are not from a file, and change only through `live`.
 
         `OwnParts` lists the parts that a program can supply.
         """
         self._app = app = Application(paths, settings, own)
         self.opener = SessionOpener(app)
-        """Opens the sessions, for a front end without a user."""
+        """Opens sessions for a front end without a user."""
         self.paths = paths
         self.live = app.live
-        """The user's settings: follow their file, and change them here."""
+        """The user's settings. They follow the user's file; to change them, use this."""
         self.rules = app.rules
         self.settings_in = app.settings_in
         self.faults_in = app.faults_in
@@ -58,12 +54,12 @@ class Workbench:
         self.blobs = app.blobs
         self.catalog = app.catalog
         self.environ = app.environ
-        """Where settings and keys are read from; our own processes keep the keys only here."""
+        """The variables from which settings and keys are read. The application's processes keep keys only here."""
         self.tools = app.tools.tools
         self.shared_tools = app.tools
-        """The tools and MCP servers of all sessions, with who still uses them."""
+        """The tools and MCP servers that all sessions share, and how many still use them."""
         self.services = app.services
-        """What slash commands use outside their session."""
+        """What slash commands need from outside their session."""
         self.stored = app.stored
         """The sessions on the disk, open or not."""
         self.search = app.search
@@ -87,15 +83,15 @@ class Workbench:
         return self.live.current
 
     async def sandbox_search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Return which sandbox confines commands here, and why others are not available; probed once.
+        """Return which sandbox confines commands here, and why others are not available. The search is made once.
 
-        Name the workspace where `PATH` may lead into it: programs there do not count.
+        Name the workspace if `PATH` may contain folders inside it: programs in them do not count.
         """
         return await self._app.probe.search(workspace)
 
     async def shell_kind(self, workspace: Path) -> ShellKind:
-        """Return the kind of shell that commands run in here; commands that it may parse otherwise than judged need
-        approval.
+        """Return the kind of shell in which commands run here. Commands that this shell may parse in another way than
+        the one in which they are judged need approval.
         """
         shell = await asyncio.to_thread(find_shell, self._app.probe.environ, workspace)
         return shell.kind if shell is not None else ""
@@ -135,11 +131,11 @@ class Workbench:
         limits: TurnLimits | None = None,
         is_attended: bool = True,
     ) -> OpenedSession:
-        """Open a session to go on with it. Running it concludes what a crash left unfinished.
+        """Open a session to continue it. Running it concludes what a crash left unfinished.
 
-        A turn that waited for approvals keeps waiting, and resumes when one is answered, unless the session is not
-        `is_attended`: then no answer can come, and the turn ends. While settings or rules that safety depends on cannot
-        be read, the session can be read and undone, but it gives prompts back.
+        A turn that waited for approvals keeps waiting, and resumes when one is answered. If the session is not
+        `is_attended`, no answer can come, so the turn ends. While settings or rules that safety depends on cannot be
+        read, the session can be read and undone, but it gives prompts back.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -148,7 +144,8 @@ class Workbench:
         )
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
-        """Open a session only to read it, while another process writes it: `run()` it to get what happens in it.
+        """Open a session only to read it, while another process writes it. Its `run()` delivers the events recorded
+        from now on.
 
         Raises `SessionNotFoundError` or `StorageError`.
         """

@@ -72,7 +72,7 @@ def absolute_path(path: Path | str) -> str:
 
 
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
-    """Return the model that the caller chose; None stands for the model of the settings or of the session."""
+    """Return the model that the caller chose. None leaves the choice to the settings or the session."""
     if not isinstance(model, str):
         return model or (ModelRef(provider="own", model="own") if has_provider else None)
     if model == DEMO:
@@ -86,7 +86,7 @@ def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider:
 T = TypeVar("T")
 
 _STEPS_TO_CLOSE = 3
-"""Steps of the event loop until a dropped iterator starts to close."""
+"""How many steps of the event loop may pass before a dropped iterator starts to close."""
 
 
 class Agent:
@@ -158,9 +158,9 @@ class Agent:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the session with everything that it started: a turn that runs, its commands, its lock. Safe to repeat.
+        """End the session and everything that it started: a running turn, its commands, its lock. Safe to repeat.
 
-        Returns when all of that is over, even if it is cancelled meanwhile.
+        Returns when all of that has ended, even if it is cancelled meanwhile.
         """
         try:
             await self._served.aclose()
@@ -236,9 +236,9 @@ class Agent:
         self._served.submit(ops.Interrupt())
 
     def steer(self, text: str, *, include: Sequence[Path | str] = ()) -> None:
-        """Give the running turn this message before its next request to the model; `Steered` confirms it.
+        """Send this message to the running turn before its next request to the model; `Steered` confirms it.
 
-        If the turn ends before, the message starts the next turn; take it back with `Unqueue` if it should not. Raises
+        If the turn ends before, the message starts the next turn. Use `Unqueue` to take it back instead. Raises
         `UsageError` when no turn runs.
         """
         if not self.transcript.turns.is_running:
@@ -246,12 +246,12 @@ class Agent:
         self._served.submit(ops.Steer(text=text, include=tuple(map(absolute_path, include))))
 
     def submit(self, op: ops.Op) -> None:
-        """Submit any other op to the session. Returns at once; `on_event` hears the outcome."""
+        """Submit any other op to the session. Returns at once; `on_event` receives the outcome."""
         self._served.require_open()
         self._served.submit(op)
 
     async def _ready_session(self) -> Session:
-        """Return the session while no turn runs in it. Raises `UsageError` when one does."""
+        """Return the session if no turn is running in it. Otherwise raises `UsageError`."""
         session = self._served.require_open()
         if self._turn is not None and not self._turn.is_over:
             for _ in range(_STEPS_TO_CLOSE):
@@ -266,7 +266,7 @@ class Agent:
 
     @property
     def id(self) -> SessionId:
-        """The id of the session, to resume it by."""
+        """The id of the session, by which it can be resumed."""
         return self._served.require_open().id
 
     @property
@@ -276,7 +276,7 @@ class Agent:
 
     @property
     def workbench(self) -> Workbench:
-        """What opens, lists, searches and files sessions."""
+        """The workbench, which opens, lists, searches and files sessions."""
         return self._bench
 
     @property
@@ -285,7 +285,7 @@ class Agent:
         return self._bench.settings_in(Path(self.transcript.session.workspace)).current
 
     async def change_setting(self, key: str, value: object) -> None:
-        """Change one of the user's settings, from the next step on. Raises `UsageError` naming what is allowed."""
+        """Change one of the user's settings, from the next step on. Raises `UsageError` with the allowed values."""
         await self._bench.live.change(key, value)
 
     @property

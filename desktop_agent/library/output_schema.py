@@ -1,4 +1,4 @@
-"""The required form of the final answer: a JSON value by a schema or a type. Runs and the library share it."""
+"""The required form of the final answer: a JSON value by a schema or a type. Headless runs and the library share it."""
 
 import json
 import re
@@ -22,10 +22,10 @@ E = TypeVar("E", TurnEnded, Result)
 
 class OutputSchema:
     corrections = 2
-    """How often the model is asked again."""
+    """How often the model is asked again to correct its answer."""
 
     def __init__(self, schema: Mapping[str, object], read: Callable[[object], object] | None = None) -> None:
-        """`read` converts a value that is valid by the schema to what the caller wants.
+        """`read` converts a value that is valid by the schema into the value that the caller wants.
 
         Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
         """
@@ -40,7 +40,8 @@ class OutputSchema:
 
     @classmethod
     def of(cls, wanted: object) -> "OutputSchema":
-        """Return the schema of a type, to which answers are converted, or of a mapping that is a JSON Schema. Blocks.
+        """Return the schema for `wanted`: a type, to which answers are converted, or a mapping that is a JSON Schema.
+        Blocks.
 
         Raises `TypeError` for a type that JSON cannot express, and `UsageError` for an invalid schema.
         """
@@ -71,7 +72,7 @@ class OutputSchema:
     async def correct(self, transcript: Transcript, ends: list[E], ask: Callable[[str], Awaitable[E]]) -> str:
         """Ask the model again while its last answer is invalid; return what is still wrong with it.
 
-        `ends` are the ends of turns, to which those of further turns are added; `ask` runs one.
+        `ask` runs one more turn. Its end is appended to `ends`, the ends of the turns so far.
         """
         for attempt in range(self.corrections + 1):
             last = ends[-1]
@@ -85,7 +86,7 @@ class OutputSchema:
         raise AssertionError("there is at least one attempt")
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
-        """Return what is wrong with the last answer of a turn, in one line; an empty string when it is valid."""
+        """Return in one line what is wrong with the last answer of a turn; empty when it is valid."""
         try:
             value = _json_in(transcript, turn)
         except (ValueError, RecursionError) as error:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""Reasons to end that are failures: `run` raises them. All others are outcomes in the result."""
+"""Reasons to end a turn that are failures, which `run` raises. All other reasons are outcomes in the result."""
 
 
 class NothingSelectedError(UsageError):
@@ -58,7 +58,7 @@ class Result(Struct, frozen=True, kw_only=True):
     reason: ev.TurnEndReason
     """Why it ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
     text: str
-    """What the model said, all messages of the turn."""
+    """What the model said, in all messages of the turn."""
     changes: tuple[FileChange, ...]
     """What the agent changed, in order."""
     calls: tuple[ev.ToolCallFinished, ...]
@@ -68,7 +68,7 @@ class Result(Struct, frozen=True, kw_only=True):
     requests: int
     """How many requests to the model it took."""
     problems: tuple[ev.Notice, ...]
-    """Warnings and errors that the session reported meanwhile."""
+    """Warnings and errors that the session reported during the turn."""
 
     @property
     def is_completed(self) -> bool:
@@ -80,13 +80,13 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class StructuredResult(Result, Generic[T], frozen=True, kw_only=True):
-    """The result of a prompt whose answer is a value. It combines all turns if the model was asked again."""
+    """The result of a prompt that asks for a value. If the model was asked again, it combines all these turns."""
 
     output: T
 
 
 class RunFailedError(AgentError):
-    """The model, the disk or the folder failed in a turn. `result` covers the turn until then."""
+    """The model, the disk or the folder failed in a turn. `result` covers the turn up to the failure."""
 
     def __init__(self, result: Result) -> None:
         last = next((notice for notice in reversed(result.problems) if notice.level == "error"), None)
@@ -99,7 +99,7 @@ class RunFailedError(AgentError):
 
 
 class InvalidOutputError(RunFailedError):
-    """The final answer is not what was asked for. `result` has what the model said."""
+    """The final answer does not have the form that was asked for. `result` has what the model said."""
 
     def __init__(self, result: Result, mistake: str) -> None:
         super().__init__(result)
@@ -124,7 +124,7 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
 
 
 def result_of(session_id: SessionId, ended: ev.TurnEnded, heard: Sequence[ev.Event]) -> Result:
-    """Return the result of a turn that ended so; `heard` are the events since its prompt."""
+    """Return the result of a turn that ended with `ended`; `heard` are the events since its prompt."""
     messages = [event for event in heard if isinstance(event, ev.MessageDone)]
     texts = [text.strip() for message in messages for kind, text in readable(message.content) if kind == "text"]
     changes = (change for event in heard if isinstance(event, ev.ChangesRecorded) for change in event.changes)

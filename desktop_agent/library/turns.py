@@ -35,8 +35,8 @@ BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
 """Asked about each call that needs an approval: `True` allows it once, `False` denies it, a `Decision` says more.
 
-A sync one runs on the loop's thread, so it must not block; an async one can take its time. It is cancelled when the
-question is settled in another way. An exception from it stops the turn, and `run` raises it.
+A sync function runs on the loop's thread, so it must not block; an async one can take its time. It is cancelled when
+the question is settled in another way. If it raises, the turn is stopped, and `run` raises the same exception.
 """
 
 _NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."
@@ -89,7 +89,7 @@ class OpenQuestions:
 
 
 def _decision(answer: object) -> Decision:
-    """Return the answer as a decision. Raises `TypeError` for anything but a clear one."""
+    """Return the answer as a decision. Raises `TypeError` if it is neither a `bool` nor a `Decision`."""
     match answer:
         case True:
             return Allowed()
@@ -102,7 +102,7 @@ def _decision(answer: object) -> Decision:
 
 
 class RunningTurn:
-    """Hears the events of a session since a prompt was submitted, and knows when its turn is over."""
+    """Receives the events of a session from the submission of a prompt on, and knows when its turn is over."""
 
     def __init__(self, session_id: SessionId, prompt: str, submit: Callable[[ops.Op], None]) -> None:
         self._prompt = prompt
@@ -113,12 +113,12 @@ class RunningTurn:
         self._ended: ev.TurnEnded | None = None
         self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._queued: PromptId | None = None
-        """Set when the prompt was queued behind another turn. It is taken back, unless that turn ends first."""
+        """The prompt's id, if it was queued behind another turn. It is taken back, unless that turn ends first."""
         self._notice: ev.Notice | None = None
         self._is_rejected = False
         self._failure: Exception | None = None
         self.is_abandoned = False
-        """Whether the caller that waited for it has gone, and it is being stopped."""
+        """Whether nobody waits for the turn any more, so that it is being stopped."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -154,7 +154,7 @@ class RunningTurn:
             self._end()
 
     def fail(self, error: Exception) -> None:
-        """End the waiting with an error; an earlier error takes precedence."""
+        """End the waiting with an error. An earlier error takes precedence."""
         self._failure = self._failure or error
         self._end()
 
@@ -177,7 +177,7 @@ class RunningTurn:
             raise RunFailedError(result)
 
     def _fail_if_rejected(self) -> None:
-        """Fail once both have come: the session sends the reason before or after the rejection."""
+        """Fail if both a rejection and a notice with its reason have come; the session sends them in either order."""
         if self._is_rejected and self._notice is not None:
             self.fail(error_of(self._notice))
 
@@ -193,7 +193,7 @@ def closed_error() -> AgentError:
 
 
 class Changes:
-    """The changes of one session, by file, and what undoes and redoes them."""
+    """The changes of one session, by file, and how to undo and redo them."""
 
     def __init__(self, session: Callable[[], Session], blobs: Blobs) -> None:
         """`session` raises `UsageError` while no session is open."""
@@ -203,11 +203,11 @@ class Changes:
         self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def list(self) -> tuple[NetChange, ...]:
-        """Return one row for each file, from before its first to after its last change, also across renames."""
+        """Return one row for each file, from before its first to after its last change, even if it was renamed."""
         return tuple(net_changes(self._session().transcript.changes.values()))
 
     async def diff(self, row: NetChange) -> FileDiff:
-        """Return what a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
+        """Return the difference that a row of `list` stands for. Raises `StorageError` if it cannot be read."""
         held, change = self._blobs.of_file, row.change
         return await asyncio.to_thread(lambda: diff_change(change, held(change.before), held(change.after)))
 
@@ -223,12 +223,12 @@ class Changes:
     async def undo(
         self, selection: ChangeSelection | None = None, *, reason: str = "", includes_others: bool = False
     ) -> tuple[FileOutcome, ...]:
-        """Take the selected changes back, or all of the agent's without a selection; one outcome for each file.
+        """Undo the selected changes, or without a selection all of the agent's; return one outcome for each file.
 
-        What is not, or may not be, the agent's is left alone and reported, unless the undo `includes_others`. A file
-        that the user or another program changed since is merged, or left alone with the reason in its outcome. The
-        model reads of the undo with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when
-        nothing is selected, and `StorageError` when it cannot be written down: then no file was touched.
+        Changes that are not the agent's, or may not be, are left alone and reported, unless the undo `includes_others`.
+        A file that the user or another program changed since is merged, or left alone with the reason in its outcome.
+        With the next prompt, the model reads of the undo and `reason`. Raises `UsageError` while a turn runs or when
+        nothing is selected, and `StorageError` when the undo cannot be recorded; no file was touched then.
         """
         chosen = selection or ChangeSelection()
         return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
@@ -272,7 +272,7 @@ class ServedSession:
     """A session that this process serves: when it accepts ops, what it changed, and when it has ended."""
 
     def __init__(self, blobs: Blobs, on_end: Callable[[Exception], None]) -> None:
-        """`on_end` is called with the session's error, or with `closed_error()`."""
+        """`on_end` is called with the error that ended the session, or else with `closed_error()`."""
         self.changes = Changes(self.require_open, blobs)
         self._on_end = on_end
         self._session: Session | None = None
@@ -291,12 +291,12 @@ class ServedSession:
 
     @property
     def failure(self) -> BaseException | None:
-        """The session's error, once it has ended."""
+        """The error that ended the session, once it has ended."""
         serving = self._serving
         return serving.exception() if serving is not None and serving.done() and not serving.cancelled() else None
 
     def require_open(self) -> Session:
-        """Return the session. Raises `UsageError` while it is not served."""
+        """Return the session. Raises `UsageError` while none is served."""
         if self._session is None or self._serving is None or self._serving.done():
             raise closed_error()
         return self._session
@@ -306,16 +306,16 @@ class ServedSession:
             self._session.submit(op)
 
     def serve(self, session: Session) -> None:
-        """Serve the session from now on; ops submitted at once wait until it accepts them."""
+        """Serve the session from now on. Ops that are submitted at once wait until the session accepts them."""
         self._session = session
         self._serving = asyncio.create_task(session.run(), name=f"session {session.id}")
         self._serving.add_done_callback(self._on_served)
 
     async def begin(self, session: Session, *, must_be_stored: bool = True) -> None:
-        """Serve the session, and return when it accepts ops. Close it also when this raises or is cancelled.
+        """Serve the session, and return when it accepts ops. Call `aclose` even if this raises or is cancelled.
 
-        Raises the error that prevents it; an error of the disk only if `must_be_stored`, since the session can be read
-        anyway.
+        Raises the error that keeps it from accepting ops. An error of the disk is raised only if the session
+        `must_be_stored`, because it can be read anyway.
         """
         self._must_be_stored = must_be_stored
         self._begun = asyncio.get_running_loop().create_future()
@@ -333,9 +333,9 @@ class ServedSession:
         return await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
-        """End it with everything that it started, even if this is cancelled meanwhile. Safe to repeat.
+        """End the session with everything that it started, even if this is cancelled meanwhile. Safe to repeat.
 
-        Raises the session's error. A pending question can be kept for the next opening.
+        Raises the session's error. An open question can be kept for the next opening.
         """
         if self._serving is None:
             return
@@ -351,7 +351,7 @@ class ServedSession:
         self._on_end(reason)
 
     def _settle(self, error: Exception | None) -> None:
-        """Report that the session accepts ops, or `error` as the reason why not."""
+        """Report that the session accepts ops, or that it does not because of `error`."""
         if self._begun is None or self._begun.done():
             return
         if error is None:

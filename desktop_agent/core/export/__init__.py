@@ -23,11 +23,11 @@ ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")
 
 Progress = Callable[[int], object]
-"""Called with the number of bytes written; if it raises, the export ends and its file is removed."""
+"""Called with the number of bytes written so far. If it raises, the export ends and its file is removed."""
 
 
 def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
-    """Yield the session in this form. Raises `StorageError` when it cannot be read, at the first piece or later."""
+    """Yield the session in this form. Raises `StorageError`, at the first piece or later, if it cannot be read."""
     source = ExportSource(journal, blobs)
     match form:
         case "md":

@@ -40,7 +40,7 @@ from desktop_agent.core.transcript import (
 
 _MAX_NESTING = 60
 _MAX_COLOURED_CHARS = 100_000
-"""How long code may be to be coloured: a lexer may take seconds for longer code."""
+"""How many characters of code are coloured at most, because a lexer may take seconds for more."""
 _MAX_COLOURED_LINE = 5_000
 
 
@@ -77,7 +77,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _picture(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
-    """Render an external picture as its words: fetching it would tell others that this was read."""
+    """Render an external picture as its description: fetching it would tell others that the document was read."""
     return f'<span class="picture">{escape(tokens[at].content or "picture")}</span>'
 
 
@@ -107,7 +107,7 @@ def _coloured(text: str, language: str) -> str:
 
 MAX_PICTURE_BYTES = 4 * 2**20
 MAX_PICTURES_BYTES = 64 * 2**20
-"""How large all pictures in one file may be together."""
+"""How many bytes all pictures in one file may have together."""
 
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 

@@ -39,7 +39,7 @@ _MAX_NAMED = 200
 
 
 def export_jsonl(source: ExportSource) -> Iterator[bytes]:
-    """Yield the lines. Memory is bounded by one line and the blobs it names. Raises `StorageError`."""
+    """Yield the lines. No more than one line and the blobs it names is in memory. Raises `StorageError`."""
     yield _encoded({"type": HEADER_TYPE, "version": EXPORT_VERSION, "session_id": source.journal.parent.name})
     writing = _Writing(source)
     with storage_error("The session could not be read.", path=source.journal), open_regular(source.journal) as file:
@@ -52,12 +52,12 @@ class _Writing(Struct):
     source: ExportSource
     records: int = 0
     _written: set[str] = field(default_factory=set[str])
-    """Digests of the blobs already in the file."""
+    """The digests of the blobs that were already written to the file."""
     _problems: list[str] = field(default_factory=list[str])
     _changes: int = 0
 
     def lines_for(self, line: Line) -> Iterator[bytes]:
-        """Yield a line of the journal, after the blobs it names."""
+        """Yield a line of the journal, and before it the blobs that it names."""
         try:
             fields = migrated(decode_line(line))
         except (MalformedLineError, RecursionError) as error:
@@ -94,7 +94,7 @@ class _Writing(Struct):
         return {mask(name): self._value(item, blobs) for name, item in fields.items()}
 
     def _reference(self, fields: JsonObject, blobs: list[JsonObject]) -> JsonObject:
-        """Add the referenced blob to `blobs`, masked if it is text; return the new reference to it."""
+        """Add the blob that `fields` refer to to `blobs`, masked if it is text. Return the new reference to it."""
         size, media_type = fields["size"], str(fields["media_type"])
         if not isinstance(size, int) or not 0 <= size <= MAX_BLOB_BYTES:
             self._problems.append(f"a content of {size} bytes ({media_type}) is too large")

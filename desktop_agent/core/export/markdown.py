@@ -94,7 +94,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return text for one of our lines, with nothing that Markdown or HTML would interpret."""
+    """Return text for a line of the document itself, with nothing that Markdown or HTML would interpret."""
     escaped = one_line(text, 600).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]!|])", r"\\\1", escaped)
 
@@ -104,7 +104,7 @@ def _code(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return foreign Markdown so that it only formats. Code stays as it is; an open fence is closed."""
+    """Return Markdown of others, reduced to formatting. Code stays as it is; an open fence is closed."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""

@@ -38,13 +38,13 @@ from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
-"""How many lines are inspected. A file can begin with some that several programs could have written."""
+"""How many lines are inspected to tell the program. The first lines may be such that several programs write."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
-    """What the file does not say about the new session."""
+    """What the user decides about the new session, because the file does not say it."""
 
     session_id: SessionId
     now: datetime
@@ -53,11 +53,11 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
     sandbox: SandboxMode
     app_version: str
     workspace: Path | None = None
-    """The folder to go on in; None for the one that the file names."""
+    """The folder in which to continue; None for the folder that the file names."""
     fallback: Path | None = None
-    """The folder to use if the one that the file names is not on this machine."""
+    """The folder in which to continue if the one that the file names is not on this machine."""
     is_again: bool = False
-    """Whether to import a conversation that was imported before."""
+    """Whether to import the conversation even if it was imported before."""
 
 
 class Imported(Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
 
 
 class _Writer:
-    """Numbers the records and writes them. The opening comes before the first one, with its time."""
+    """Numbers the records and writes them. Before the first one it writes the opening, with the same time."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -160,17 +160,17 @@ class _Writer:
 
 
 class _Place(Struct, frozen=True):
-    """Where the new session continues, and why that is not the folder that the file names."""
+    """The folder of the new session, and why it is not the one that the file names."""
 
     workspace: Path
     note: str = ""
 
 
 def _workspace(plan: ImportPlan, named: str) -> _Place:
-    """Return the folder of the new session. One that the file names counts only if it is a project on this machine.
+    """Return the folder of the new session. One that the file names is used only if it is a project on this machine.
 
-    The file can come from another user. If it could choose the home or the whole disk, that would be all that confines
-    a command.
+    The file may come from another user. If it could choose the home folder or the whole disk, commands would be
+    confined to nothing else.
     """
     if plan.workspace is not None:
         return _Place(plan.workspace)
@@ -236,7 +236,7 @@ _FORMATS: dict[SourceKind, _Format] = {
 
 
 def _kind_of(path: Path) -> SourceKind:
-    """Return which program wrote the file, judging by its first lines; its name does not count."""
+    """Return which program wrote the file, judged by its first lines and not by its name."""
     problems: list[str] = []
     for _, fields in islice(read_objects(path, problems), _LOOKED_AT):
         for kind, form in _FORMATS.items():
@@ -253,7 +253,7 @@ LOG_NAME = "imports.jsonl"
 
 
 class ImportMark(Struct, frozen=True, kw_only=True):
-    """One import: which file, of which conversation, became which session.
+    """One import: the file, the conversation in it, and the session that it became.
 
     It prevents importing a conversation twice by mistake; nothing else depends on it.
     """
@@ -264,7 +264,7 @@ class ImportMark(Struct, frozen=True, kw_only=True):
     session_id: SessionId = ""
 
     def is_same(self, other: "ImportMark") -> bool:
-        """Whether both are of one conversation: the same file, or a later state of it."""
+        """Whether both imports are of the same conversation: from the same file, or from a later state of it."""
         has_id = bool(self.source_id)
         return self.digest == other.digest or (
             has_id and (self.source, self.source_id) == (other.source, other.source_id)

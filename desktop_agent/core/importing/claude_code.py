@@ -146,7 +146,7 @@ def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationW
 
 
 class _Telling(Struct):
-    """The conversation while it is read: the blocks of a message are collected until the next message begins."""
+    """The conversation while it is being read. The blocks of a message are collected until the next message begins."""
 
     conversation: ConversationWriter
     title: str = ""
@@ -154,7 +154,7 @@ class _Telling(Struct):
     _message: list[JsonObject] = field(default_factory=list[JsonObject])
     _message_id: str = ""
     _queued: list[tuple[str, datetime | None]] = field(default_factory=list[tuple[str, datetime | None]])
-    """Prompts that were queued, and have not been seen as messages yet."""
+    """Prompts that were queued and have not appeared as messages yet."""
     _told: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     """The prompts that were imported: the id of each, and its texts."""
 
@@ -316,7 +316,7 @@ def _words_of(fields: JsonObject) -> list[str]:
 
 
 def _typed(text: str) -> str:
-    """Return what the person typed of a text, without what the program put in front of it."""
+    """Return what the person typed of a text, without what the program added in front."""
     rest, blocks = without_leading_blocks(text, _OWN_TAGS)
     return "\n\n".join(filter(None, (_typed_in(blocks), _OWN_LINE.sub("", rest))))
 
@@ -327,7 +327,7 @@ def _lines_of(text: str) -> str:
 
 
 def _typed_in(blocks: dict[str, str]) -> str:
-    """Return the command that was typed: `/name arguments` of a slash command, `! line` of a shell command."""
+    """Return the command that the person typed: `/name arguments` or, for a shell command, `! line`."""
     command = " ".join(filter(None, (blocks.get("command-name"), blocks.get("command-args"))))
     return "\n".join(filter(None, (command, f"! {line}" if (line := blocks.get("bash-input")) else "")))
 

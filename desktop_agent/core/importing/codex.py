@@ -86,17 +86,17 @@ def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter)
 
 
 class _Telling(Struct):
-    """The conversation while it is read: the model's items are collected until another kind follows."""
+    """The conversation while it is being read. The model's items are collected until one of another kind follows."""
 
     conversation: ConversationWriter
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
     title: str = ""
-    """What the first prompt says after the context of an editor; empty if it has none."""
+    """The part of the first prompt behind the context that an editor added; empty if no editor did."""
     _at: datetime | None = None
     _model: str = ""
     _prompts: set[str] = field(default_factory=set[str])
     _typed: dict[str, datetime | None] = field(default_factory=dict[str, datetime | None])
-    """Messages of the user that an event reports; most are items, too."""
+    """Messages of the user that events report. Most of them also occur as items."""
 
     def take(self, fields: JsonObject) -> None:
         at = time_in(fields, "timestamp")
@@ -221,7 +221,7 @@ class _Telling(Struct):
         self._blocks.append(ToolUseBlock(id=call_id, name=name or text_in(item, "name"), arguments=arguments))
 
     def _search(self, item: JsonObject, at: datetime | None) -> None:
-        """Record a search that the provider ran itself: its result is part of what the model says next."""
+        """Record a search that the provider ran itself. Its result is part of the text that follows."""
         call_id = text_in(item, "id") or f"search-{self.conversation.calls}-{len(self._blocks)}"
         query = text_in(object_in(item, "action"), "query")
         self._blocks.append(ToolUseBlock(id=call_id, name="web_search", arguments={"query": query}))
@@ -247,7 +247,7 @@ def _arguments(text: str) -> JsonObject:
 
 
 def _output(item: JsonObject) -> tuple[str, bool, list[str]]:
-    """Return an output's text, whether it failed, and its pictures. The format changed several times."""
+    """Return an output's text, whether the call failed, and the pictures. The format changed several times."""
     output = item.get("output")
     is_error = False
     if isinstance(output, dict):  # {"content": …, "success": …}

@@ -1,4 +1,4 @@
-"""A conversation of another program, added step by step and written as our records.
+"""A conversation of another program, added step by step and written as this application's records.
 
 The records are a valid session for any order of steps: turns follow each other and end, every call gets one result, no
 call id is used twice, times are in the past. Nothing is run, and no permission is imported.
@@ -38,7 +38,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript.entries import first_line
 
 MAX_RESULT_CHARS = 40_000
-"""The part of a result that the model reads again; the whole of a longer one is stored separately."""
+"""How many characters of a result the model reads again. Of a longer one, the whole is stored separately."""
 MAX_PICTURE_BYTES = 8 * 2**20
 
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
@@ -70,7 +70,7 @@ class ConversationWriter(Struct):
     model: ModelRef
     now: datetime
     left_out: Counter[str] = field(default_factory=Counter[str])
-    """What is not imported, described in words, and how often it occurs."""
+    """What is not imported, in words for the user, and how often it occurs."""
     turn: int = 0
     messages: int = 0
     calls: int = 0
@@ -78,10 +78,10 @@ class ConversationWriter(Struct):
     _is_open: bool = False
     _begun_at: datetime = ev.UNSTAMPED
     _chars: int = 0
-    """Characters so far, for an estimate of the tokens."""
+    """How many characters were added so far, from which the tokens are estimated."""
     _requests: int = 0
     _waiting: dict[CallId, CallId] = field(default_factory=dict[CallId, CallId])
-    """Calls without a result: our ids by the file's ids."""
+    """Calls without a result: the id in the file, and the id in the new session."""
     _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     _used: set[CallId] = field(default_factory=set[CallId])
 
@@ -142,7 +142,7 @@ class ConversationWriter(Struct):
         pictures: Sequence[str] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
-        """`pictures` are in base64. A result without a waiting call is left out."""
+        """Add the result of a call, unless none is waiting for it. `pictures` are in base64."""
         self._move_to(at)
         ours = self._waiting.pop(call_id, None)
         if ours is None:
@@ -157,7 +157,7 @@ class ConversationWriter(Struct):
             self._add(ev.UsageReported(turn=self.turn, usage=usage.paid_elsewhere()))
 
     def end(self, reason: ev.TurnEndReason, at: datetime | None) -> None:
-        """Calls without a result get one that says so."""
+        """End the turn. Calls without a result get one that says so."""
         self._move_to(at)
         if not self._is_open:
             return
@@ -197,7 +197,7 @@ class ConversationWriter(Struct):
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))
 
     def keep_words(self, what: str, text: str, at: datetime | None) -> None:
-        """Keep what a person wrote, or what cannot be read, as a note: `what` says why it is no message."""
+        """Keep what a person wrote, or what cannot be read, as a note; `what` says why it is not a message."""
         if text := text.strip():
             line = shortened(first_line(text), _MAX_HINT)
             self.note(ev.Notice(level="info", code=ev.IMPORTED_WORDS, title=what, hint=line, detail=text), at)
@@ -228,7 +228,7 @@ class ConversationWriter(Struct):
         self._add(ev.TurnStarted(turn=self.turn, model=self.model))
 
     def _is_wanted(self, block: AssistantBlock) -> bool:
-        """Whether a block can be imported: what only its own provider understands would go into requests unread."""
+        """Whether a block can be imported. Not if only its own provider understands it, since nobody could read it."""
         if isinstance(block, OpaqueBlock) and block.call is not None:
             return True
         if isinstance(block, OpaqueBlock | RedactedThinkingBlock):
@@ -295,7 +295,7 @@ class ConversationWriter(Struct):
         )
 
     def _since(self, moment: datetime) -> float:
-        """Return the seconds since `moment` by the file's times; an import has no better source."""
+        """Return the seconds since `moment`, measured by the times in the file, because there is no better source."""
         return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
 
 

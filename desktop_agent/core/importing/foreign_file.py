@@ -34,9 +34,9 @@ class FileFacts(Struct):
     title: str = ""
     is_title_given: bool = False
     wanted: set[int] = field(default_factory=set[int])
-    """Which objects of the file form the conversation, counted from 0, if not all of them do."""
+    """The indexes (from 0) of the objects that form the conversation, in a file where not all objects do."""
     problems: list[str] = field(default_factory=list[str])
-    """Unreadable lines, each with its number."""
+    """The unreadable lines: a message for each, with its number."""
     left_out: Counter[str] = field(default_factory=Counter[str])
 
 
@@ -56,9 +56,9 @@ def time_in(fields: JsonObject, key: str) -> datetime | None:
 def read_objects(
     path: Path, problems: list[str], unreadable: list[str] | None = None
 ) -> Iterator[tuple[Line, JsonObject]]:
-    """Yield the JSON objects of each line: one, or several where the newline between them was lost.
+    """Yield the JSON objects of each line. There are several where the newline between them was lost.
 
-    Other lines are reported in `problems`, and their texts in `unreadable`. Raises `StorageError`.
+    Lines that are not JSON objects are reported in `problems`, with their texts in `unreadable`. Raises `StorageError`.
     """
     with storage_error("The file could not be read.", path=path), open_regular(path) as file:
         for line in read_lines(file):

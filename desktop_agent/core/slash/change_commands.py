@@ -1,4 +1,4 @@
-"""`/undo`, `/redo`, `/diff` and `/export`: what the agent changed, taken back, shown, or written to a file."""
+"""`/undo`, `/redo`, `/diff` and `/export`: take back what the agent changed, show it, or write it to a file."""
 
 import asyncio
 import os
@@ -172,7 +172,7 @@ def _request(invocation: Invocation) -> tuple[ExportForm, str]:
 
 
 def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
-    """Return a path that does not exist yet, numbered if `name` is taken and the user did not choose it. Blocks."""
+    """Return a path that does not exist yet. If `name` is taken, number it, unless the user chose it. Blocks."""
     target = workspace / os.path.expanduser(name)  # noqa: PTH111 - Path's raises for a user that does not exist
     candidates = [target] if is_named else [target, *(target.with_stem(f"{target.stem}-{n}") for n in range(2, 100))]
     for candidate in candidates:

@@ -50,9 +50,9 @@ class SlashCommands:
         self._fetching: set[asyncio.Task[None]] = set()
 
     async def run(self, text: str) -> None:
-        """Run the command in `text` and record its answer; a command from a file becomes a prompt.
+        """Run the command in `text` and record its answer. A command from a file becomes a prompt.
 
-        Returns when the session can go on: slow answers are recorded later. Raises `StorageError`.
+        Returns when the session can continue; slow answers are recorded later. Raises `StorageError`.
         """
         invocation = parse(text)
         own: OwnCommand | None = None
@@ -91,7 +91,7 @@ class SlashCommands:
             await self._say_later(text, _failure(error))
 
     async def aclose(self) -> None:
-        """Cancel fetches and wait for pending answers. What they wait for has been stopped by then."""
+        """Cancel fetches and wait for the answers still due. What they wait for must have been stopped before."""
         for task in self._fetching:
             task.cancel()
         if self._fetching:

@@ -2,9 +2,9 @@
 
 `/help`, the popup of the composer, the user guide and the tests are generated from the declarations. A command is
 `/name`, then words, which can be quoted, or plain text up to the end. A prompt that begins with a slash is written with
-two slashes, or with a space in front. A quotation mark counts only at the beginning of a word that ends with one, so
-that `/pin add don't touch it` needs no quoting. Answers of commands are markdown; names and texts written by others are
-shown in it as code.
+two slashes, or with a space in front. A quotation mark counts only if it begins a word that also ends with one, so that
+`/pin add don't touch it` needs no quoting. Answers of commands are markdown, in which names and texts written by others
+are shown as code.
 """
 
 import re
@@ -50,14 +50,14 @@ Origin = Literal["built-in", "person", "project", "server"]
 class Declaration(Struct, frozen=True, kw_only=True):
     name: str
     arguments: str = ""
-    """`[…]` is optional, `A|B` is a choice, and words in capitals are placeholders."""
+    """How to write the arguments. `[…]` is optional, `A|B` is a choice, and words in capitals are placeholders."""
     summary: str
     origin: Origin = "built-in"
     asks_model: bool = False
     works_meanwhile: bool = True
-    """Whether it can be carried out while the agent works."""
+    """Whether the command can be carried out while the agent works."""
     problem: str = ""
-    """Why it cannot be used; it is still listed."""
+    """Why the command cannot be used; it is still listed."""
 
 
 BUILT_IN: tuple[Declaration, ...] = (
@@ -128,7 +128,7 @@ def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> st
 
 
 def _described(command: Declaration) -> str:
-    """Words from files are shown as code."""
+    """Return the description of a command. Words that come from files are shown as code."""
     is_ours = command.origin == "built-in"
     summary = command.summary if is_ours else code(command.summary)
     asks = "; asks the model" if is_ours and command.asks_model else ""
@@ -157,13 +157,13 @@ def is_command(text: str) -> bool:
 
 
 def prompt_of(text: str) -> str:
-    """Return the prompt that `text` stands for when it is not a command."""
+    """Return the prompt that `text`, which is not a command, stands for."""
     stripped = text.strip()
     return stripped[1:] if text.startswith("//") else stripped
 
 
 def typed_prompt(prompt: str) -> str:
-    """Return how to type `prompt` so that it is not a command: the inverse of `prompt_of`."""
+    """Return how to type `prompt` so that it is not taken for a command: the inverse of `prompt_of`."""
     return f" {prompt}" if prompt.startswith("/") else prompt
 
 
@@ -182,7 +182,7 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def first_word(text: str) -> tuple[str, str]:
-    """Return the first word of `text` and what follows it, as it was written."""
+    """Return the first word of `text`, and the text behind it as it was written."""
     match = _WORD.match(text.lstrip())
     if match is None:
         return "", ""
@@ -190,7 +190,7 @@ def first_word(text: str) -> tuple[str, str]:
 
 
 def plain_text(text: str) -> str:
-    """Return `text` without quotation marks around the whole of it, if any."""
+    """Return `text` without the quotation marks around all of it, if there are any."""
     text = text.strip()
     match = _WORD.fullmatch(text)
     return _unquoted(match) if match is not None else text

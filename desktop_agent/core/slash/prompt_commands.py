@@ -48,7 +48,7 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 
 
 def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tuple[OwnCommand, ...]:
-    """Return the user's and the project's commands, by name; unusable ones have a `problem`. Blocks."""
+    """Return the user's and the project's commands by name; those that cannot be used have a `problem`. Blocks."""
     found = list(_read_folder(config / "commands", config / "commands", "person", None))
     found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project", secret_at)
     taken = dict.fromkeys(BUILT_IN_NAMES, "a built-in command has this name")
@@ -118,7 +118,7 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
 
 
 def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
-    """Return the text of a file inside `root`. Raises `ValueError` with the reason, and `OSError`."""
+    """Return the text of a file inside `root`. Raises `ValueError`, which says what is wrong, and `OSError`."""
     target = path.resolve(strict=True)
     if not target.is_relative_to(root):
         raise ValueError("it is a link that leads out of the folder")
@@ -156,7 +156,7 @@ def _one_line(text: str) -> str:
 BETWEEN = ":"
 _LONGEST_SUMMARY = 200
 LONGEST_PROMPT = 200_000
-"""How long a prompt may be, in characters; a longer one is refused."""
+"""How many characters a prompt may have. A longer one is refused."""
 
 
 class ServerPrompt(Struct, frozen=True):
@@ -178,7 +178,7 @@ class ServerPrompt(Struct, frozen=True):
         )
 
     async def text(self, invocation: Invocation) -> str:
-        """Return the prompt that the server makes from the arguments. Raises `ServerError` and `UsageError`."""
+        """Return the prompt that the server makes from these arguments. Raises `ServerError` and `UsageError`."""
         text = await self.connection.prompt(self.offered.name, self._arguments(invocation.words))
         if not text.strip():
             raise UsageError(f"/{invocation.name} came to no text.")

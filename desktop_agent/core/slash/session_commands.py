@@ -43,12 +43,12 @@ E = TypeVar("E", bound=ev.DurableEvent)
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """Services of the application beyond one session. A command whose service is missing is not offered."""
+    """Services of the application that belong to no single session. Commands without their service are not offered."""
 
     config: Callable[[Path], WorkspaceSettings] | None = None
     """Returns the settings in force in a folder."""
     forker: Callable[[SessionId, int | None], Awaitable[SessionId]] | None = None
-    """Copies a session, as it was before a turn, and returns the id of the copy. Raises `AgentError`."""
+    """Copies a session as it was before the given turn, and returns the id of the copy. Raises `AgentError`."""
     exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
     """Writes a session to a new file and returns its size in bytes; raises `UsageError` if the file exists."""
 
@@ -63,36 +63,36 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class CommandParts(Struct, frozen=True, kw_only=True):
-    """The dependencies of one session's commands."""
+    """What the commands of one session need."""
 
     transcript: Transcript
     context_manager: ContextManager
     workspace: Path
     config_folder: Path
-    """The folder with the user's own commands."""
+    """The folder that contains the user's own commands."""
     secrets: Callable[[], SecretNames]
-    """Finds out which files of the workspace hold secrets."""
+    """Returns which files of the workspace hold secrets."""
     contents: Callable[[FileImage | None], bytes | None]
     """Returns the content of a recorded file; `None` where there is none. Blocks."""
     services: Services
     provider_ids: tuple[str, ...]
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
-    """Completes a partly named model from the current model and the settings."""
+    """Completes a model that is named in part, from the current model and the settings."""
     accounts: AccountsFile
     servers: Callable[[], tuple[Connection, ...]]
 
 
 class Performed(Struct, frozen=True):
-    """The outcome of an op that a command requested."""
+    """The outcome of an op that a command asked for."""
 
     events: list[ev.KnownEvent]
-    """What was recorded for it, and the notices that the command reports in its place."""
+    """What was recorded for the op, and the notices that the command must report itself."""
     task: "asyncio.Task[None] | None" = None
-    """Work that goes on in the background; `events` grows meanwhile."""
+    """The part of the work that continues in the background. It adds to `events`."""
 
     @property
     def notice(self) -> ev.Notice | None:
-        """Why it was not carried out, or what the user should know about it."""
+        """Why the op was not carried out, or what the user should know about it."""
         return self.first(ev.Notice)
 
     def first(self, kind: type[E]) -> E | None:
@@ -108,15 +108,15 @@ class SessionControls(Struct, frozen=True, kw_only=True):
     perform: Callable[[ops.Op], Awaitable[Performed]]
     """Carries out an op as if a front end had submitted it."""
     prompt: Callable[[str, str], Awaitable[object]]
-    """Sends or queues a prompt; the second text is the part that the user typed, which may mention resources."""
+    """Sends or queues a prompt. The second text is the part of it that the user typed, which may mention resources."""
     prompt_later: Callable[[str], None]
-    """Sends a prompt after the session's current work, for a command that does not keep the session waiting."""
+    """Sends a prompt when the session has finished its current work. The command does not make the session wait."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
     is_busy: Callable[[], bool]
 
 
 class Reply(Struct, frozen=True):
-    """What a command says."""
+    """What a command answers."""
 
     output: str
     is_error: bool = False
@@ -124,7 +124,7 @@ class Reply(Struct, frozen=True):
 
 
 Answer = Reply | Awaitable[Reply]
-"""What a command says, or an awaitable for what it says later, while the session goes on."""
+"""What a command answers, or an awaitable for an answer that comes later, while the session continues."""
 
 
 def refusal(notice: ev.Notice) -> Reply:
@@ -138,7 +138,7 @@ def no_more(words: Sequence[str], usage: str) -> None:
 
 @contextmanager
 def reported() -> Generator[None]:
-    """Turn a `StorageError` into a command's answer. Only the session's own journal stops the session."""
+    """Turn a `StorageError` into the answer of a command. Only one of the session's own journal stops the session."""
     try:
         yield
     except StorageError as error:
@@ -146,7 +146,7 @@ def reported() -> Generator[None]:
 
 
 async def model(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
-    """Show or set the model. A name without a provider means the current provider and account."""
+    """Show or set the model. A name without a provider means one of the current provider and account."""
     now = parts.transcript.session.model
     if not invocation.words:
         shown = _model_line(now) if now is not None else "none"
@@ -252,7 +252,7 @@ def _level_words(level: str) -> str:
 
 
 async def compact(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Answer:
-    """Start a compaction. Its outcome is reported later, and the session goes on meanwhile."""
+    """Start a compaction. The session continues meanwhile, and the outcome is reported later."""
     done = await controls.perform(ops.Compact(focus=plain_text(invocation.rest)))
     return _compaction_reply(done) if done.task is None else _when_compacted(done, done.task)
 
@@ -433,7 +433,7 @@ _PARTLY_GONE = {
     "files": "",
     "both": "The model no longer sees what came after.",
 }
-"""Said when some files were left alone; those are listed, too."""
+"""Said when some files were left alone. These files are listed, too."""
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:

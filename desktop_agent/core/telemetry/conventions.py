@@ -1,8 +1,8 @@
 """Every name that is exported: spans, their attributes, metrics with their units and attributes.
 
-Those that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's semantic conventions, of the version that is
-named here (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). The others are ours.
-`docs/guide/telemetry.md` has the same tables; a test compares them.
+Names that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's semantic conventions, in the version that is
+named here (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). The other names are this
+application's. `docs/guide/telemetry.md` has the same tables; a test compares them.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SERVICE_NAME = "desktop-agent"
 SCOPE = "desktop_agent"
 
 OTHER = "_OTHER"
-"""Replaces the name of a tool that does not exist: the model made it up, and it could be anything."""
+"""Exported instead of the name of a tool that does not exist: the model made it up, so it could be anything."""
 
 OPERATION = "gen_ai.operation.name"
 CONVERSATION = "gen_ai.conversation.id"
@@ -44,7 +44,7 @@ OUTPUT_MESSAGES = "gen_ai.output.messages"
 CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
 CALL_RESULT = "gen_ai.tool.call.result"
 CONTENTS = frozenset({INPUT_MESSAGES, OUTPUT_MESSAGES, CALL_ARGUMENTS, CALL_RESULT})
-"""The attributes that hold contents: exported only if the user asked for them."""
+"""The attributes with contents, which are exported only if the user asked for them."""
 
 TURN = "desktop_agent.turn"
 END_REASON = "desktop_agent.turn.end_reason"

@@ -42,12 +42,12 @@ class Instruments:
                     self._records[name] = meter.create_gauge(name, unit, text).set
 
     def record(self, form: otel.MetricForm, labels: Labels, value: float = 1) -> None:
-        """Add to a counter, measure for a histogram, or set a gauge."""
+        """Add to a counter, record in a histogram, or set a gauge."""
         self._records[form.name](value, labels)
 
 
 def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None:
-    """End a span. `error` is a word for its kind, never a message."""
+    """End a span. `error` is a word for the kind of the error, never its message."""
     span.set_attributes(attributes)
     if error:
         span.set_attribute(otel.ERROR_TYPE, error)
@@ -58,14 +58,14 @@ def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None
 _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
     {"completed", "max_turns", "limit", "approval_required", "interrupted"}
 )
-"""The other ends are failures."""
+"""Ends of a turn that are not failures. All others are."""
 
 CALL_METHOD = "tools/call"
 START_METHOD = "initialize"
 LIST_METHOD = "tools/list"
 READ_METHOD = "resources/read"
 _BROKEN = ("recoverable", "fatal", "cancelled")
-"""The outcomes of an MCP server's calls that count as failures of the server."""
+"""Outcomes of calls to an MCP server that count as failures of the server."""
 _FREQUENT = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
 
 
@@ -76,7 +76,7 @@ class _OpenCall(Struct, frozen=True):
 
 
 class EventFold:
-    """The spans and metrics of one session, timed by its clock. What belongs to a turn is ended before the turn is."""
+    """The spans and metrics of one session, timed by its clock. Spans in a turn end before the turn's span."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class EventFold:
         facts: SessionFacts,
         health: Health,
     ) -> None:
-        """With `contents`, spans include what was said and done, masked and cut."""
+        """If there are `contents`, spans include what was said and done, masked and cut."""
         self._tracer = tracer
         self._record = instruments.record
         self._contents = contents
@@ -98,16 +98,16 @@ class EventFold:
         self._prompt = ""
         self._queued: set[PromptId] = set()
         self._requests: dict[str, tuple[Span, int]] = {}
-        """The requests under way, each with when it was sent."""
+        """The requests that are not answered yet, by id: the span of each, and when it was sent."""
         self._answered: tuple[Span, int] | None = None
-        """The answered request of the turn, and when it was answered: its span waits until the message is recorded."""
+        """The span of the turn's answered request, and when it was answered. It ends when the message is recorded."""
         self._calls: dict[CallId, _OpenCall] = {}
         self._batch = 0
-        """How many calls started since the last moment without an open call."""
+        """How many calls have started since there last was no open call."""
         self._denied: set[CallId] = set()
         self._approvals: dict[CallId, tuple[Span, str]] = {}
         self._summarised_ns: int | None = None
-        """When the summary was finished or failed."""
+        """When the summary was finished, or failed."""
 
     def apply(self, event: ev.Event) -> None:
         if not isinstance(event, _FREQUENT):
@@ -206,7 +206,7 @@ class EventFold:
     # -- turns, and what their prompts mention --
 
     def _count_fetched(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued) -> None:
-        """Count what a prompt fetched: when it is queued, and not again when it is sent."""
+        """Count what a prompt fetched. A queued prompt is counted when it is queued, and not again when it is sent."""
         if event.prompt_id not in self._queued and event.attachments:
             self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(event.attachments))
         if isinstance(event, ev.Queued):
@@ -307,7 +307,7 @@ class EventFold:
         self._batch += 1
 
     def _finish_call(self, event: ev.ToolCallFinished) -> None:
-        """Count a call. A call started by an earlier process has no span here."""
+        """Count a call, and end its span. If an earlier process started the call, it has no span here."""
         call = self._calls.pop(event.call_id, None)
         tool, result = call.tool if call is not None else otel.OTHER, event.result
         error = self._error_type(event)
@@ -394,7 +394,7 @@ def _kind(request: ApprovalRequest) -> str:
 
 
 class ServerWatch:
-    """The starts of MCP servers, which belong to the process: their states are no events of a session."""
+    """Records the starts of MCP servers. They belong to the process, because no session has events for them."""
 
     def __init__(self, tracer: Tracer, instruments: Instruments) -> None:
         self._tracer = tracer

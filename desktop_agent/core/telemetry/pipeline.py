@@ -1,9 +1,10 @@
 """The only way out of the process: the SDK's providers and exporters, with bounded queues that drop what does not fit.
 
 Spans and metrics go by HTTP to a receiver, or as lines of OTLP's JSON into a file
-(https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/). Nothing is made global: what other libraries trace
-with OpenTelemetry, with contents, does not come this way. What the SDK logs about our exports is kept out of the logs,
-because it is repeated with every export; what it logs about others' exports in the same process is logged as before.
+(https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/). Nothing is made global, so what other libraries
+trace with OpenTelemetry, with contents, does not come this way. What the SDK logs about these exports is kept out of
+the logs, because it is repeated with every export. What it logs about other exports in the same process is logged as
+before.
 """
 
 import asyncio
@@ -66,7 +67,7 @@ _LOGGERS = (
     "opentelemetry.sdk.trace",
     "urllib3.connectionpool",
 )
-"""The loggers of the exporters. Each is named, because a filter does not apply to the loggers below its own."""
+"""The loggers of the exporters. All are named, because a filter does not apply to the loggers below its own."""
 
 
 TIMEOUT_S = 5.0
@@ -114,7 +115,7 @@ class WatchedMetrics(MetricExporter):
 
 
 def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
-    """Return the exporters to the receiver at `address`: to `/v1/traces` and `/v1/metrics` below it.
+    """Return the exporters to the receiver at `address`. They send to `/v1/traces` and `/v1/metrics` below it.
 
     Raises `ValueError` for an address that is not on the web, and `ProviderError` for a proxy that cannot be used.
     """
@@ -154,9 +155,9 @@ def _watch(health: Health, export: Callable[[], bool]) -> bool:
 
 _PATIENCE_S = 5
 MOST_BYTES = 64 * 2**20
-"""How large one file may be. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
+"""How many bytes one file may have. Two full ones are kept, with `.1` and `.2` at the end of their names."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
-"""Bytes fields, which OTLP's JSON has in hexadecimal and protobuf's JSON in base64."""
+"""Fields with bytes that OTLP's JSON has in hexadecimal, unlike protobuf's JSON, which has them in base64."""
 
 
 class SpanLines(SpanExporter):
@@ -181,11 +182,11 @@ class MetricLines(MetricExporter):
         return True
 
     def shutdown(self, timeout_millis: float = 0, **kwargs: object) -> None:
-        """Do nothing: nothing is kept here."""
+        """Do nothing, because no messages are kept here."""
 
 
 def append_line(path: Path, message: Message) -> None:
-    """Append `message` whole, even while other processes append to the file. Raises `OSError`."""
+    """Append all of `message`, even while other processes append to the file. Raises `OSError`."""
     make_private_folder(path.parent)
     _make_room(path)
     fields = _with_hex_ids(MessageToDict(message, use_integers_for_enums=True))
@@ -199,7 +200,7 @@ def append_line(path: Path, message: Message) -> None:
 
 
 def _make_room(path: Path) -> None:
-    """Move a full file aside, only once even if several processes find it full."""
+    """Move a full file aside. If several processes find it full, only one of them moves it."""
     if not _is_full(path):
         return
     with FileLock(_beside(path, "lock"), timeout=_PATIENCE_S):
@@ -233,14 +234,14 @@ def _with_hex_ids(value: object) -> object:
 
 
 QUEUE = 2048
-"""How many spans wait at most; one more pushes the oldest out."""
+"""How many spans wait at most. One more drops the oldest."""
 BATCH = 256
 SPANS_EVERY_S = 5.0
 METRICS_EVERY_S = 30.0
 LAST_FLUSH_S = 1.0
-"""How long closing waits for a receiver that works."""
+"""How many seconds closing waits for a receiver that works."""
 FAILING_FLUSH_S = 0.2
-"""How long closing waits for a receiver that did not take the last export."""
+"""How many seconds closing waits for a receiver that did not take the last export."""
 
 
 class SdkPipeline:
@@ -289,7 +290,7 @@ class SdkPipeline:
             self._health.failed(f"It was ended by a defect: {type(error).__name__}")
 
     async def aclose(self) -> None:
-        """Send what is left and end, within `LAST_FLUSH_S`; what has not been sent by then is lost."""
+        """Send what is left, and end, within `LAST_FLUSH_S`. What has not been sent by then is lost."""
         with quiet(self._health):
             self._servers.close()
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -337,8 +338,8 @@ def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tu
 def _resource(environ: Mapping[str, str], instance_id: str) -> Resource:
     """Return what every export says about this process.
 
-    Only these two variables count, and no detector of the SDK: one of them exports the command line, including the
-    prompt.
+    Of the environment, only two variables count. The SDK's detectors are not used, because one of them exports the
+    command line, which includes the prompt.
     """
     given: dict[str, str] = {}
     for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):

@@ -38,7 +38,7 @@ _BETWEEN_WORDS = " \n\r\t\"'`"
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secrets of an environment, and the values in the headers for receivers: `name=value,name=value`."""
+    """Return the secrets in an environment: keys, and the values in receivers' headers (`name=value,name=value`)."""
     texts = (text for name, text in environ.items() if name.startswith("OTEL_") and is_secret_name(name))
     headers = (pair.partition("=")[2] for text in texts for pair in text.split(","))
     words = (word for value in headers for word in (unquote(value).strip(), *unquote(value).split()))
@@ -46,7 +46,7 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Contents:
-    """The part of texts that may be exported if the user asked for it: the beginning, without what looks like a secret.
+    """Cuts and masks the texts that the user asked to export: the beginning, without what looks like a secret.
 
     `secrets` are masked whatever they look like.
     """
@@ -57,9 +57,9 @@ class Contents:
         self._looked_at = MAX_BYTES + min(max(map(len, secrets), default=0) + _MARGIN, _MOST_MARGIN)
 
     def text(self, text: str) -> str:
-        """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked.
+        """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked. A cut is marked.
 
-        A last word that is cut is left out: perhaps only its end would identify it as a key.
+        If the cut is in a word, that word is left out, because perhaps only its end would identify it as a key.
         """
         masked = mask(text[: self._looked_at], self._secrets)
         is_whole = len(text) <= self._looked_at
@@ -101,7 +101,7 @@ def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
 class SessionFacts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     is_tool: Callable[[str], bool]
-    """Whether the session has a tool of this name. Others are names that a model made up."""
+    """Whether the session has a tool of this name. If not, a model made the name up."""
     clock: Clock
 
 
@@ -130,7 +130,7 @@ class Health:
         self.is_failing = False
 
     def unsaid(self) -> ev.Notice | None:
-        """Return what the user has to be told: the first failure, to whoever asks first."""
+        """Return what the user must be told: the first failure. Only the first caller gets it."""
         with self._lock:
             if not self._reason or self._is_said:
                 return None
@@ -149,7 +149,7 @@ _watched: ContextVar[Health | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def quiet(health: Health) -> Generator[None]:
-    """Report the SDK's warnings in this thread to `health` as failures instead of logging them."""
+    """Report the SDK's warnings in this thread to `health`, as failures. They are not logged."""
     token = _watched.set(health)
     try:
         yield
@@ -158,7 +158,7 @@ def quiet(health: Health) -> Generator[None]:
 
 
 def to_health(record: logging.LogRecord) -> bool:
-    """Filter a record: those logged within `quiet` go to its `Health`."""
+    """Filter a log record: if it was logged within `quiet`, it goes to that `Health` and not into the log."""
     health = _watched.get()
     if health is None:
         return True
@@ -174,7 +174,7 @@ logger = logging.getLogger(__name__)
 Listener = Callable[[ev.Event], None]
 ServerListener = Callable[[ServerStatus], None]
 SubscribeToServers = Callable[[ServerListener], Callable[[], None]]
-"""Calls a listener with every change of a server's status, until the returned function is called."""
+"""Calls a listener with every change of a server's status, until the function that it returns is called."""
 
 
 class EventFolding(Protocol):
@@ -191,7 +191,7 @@ class Pipeline(Protocol):
     def server_changed(self, status: ServerStatus) -> None: ...
 
     async def aclose(self) -> None:
-        """Send what can be sent without a noticeable wait, and end."""
+        """Send what can be sent without a noticeable wait, and end the pipeline."""
         ...
 
 
@@ -205,7 +205,7 @@ class SharedPipeline:
         self.wanted = wanted
         self.health = health
         self.pipeline: Pipeline | None = None
-        """None while it is being made, and if that failed: `health` says why."""
+        """None while the pipeline is being made, and if that failed; then `health` says why."""
         self.users = 0
         self.ready: asyncio.Task[None] | None = None
         self.unsubscribe: Callable[[], None] = lambda: None
@@ -221,7 +221,7 @@ class Telemetry:
         self._pipelines: dict[TelemetrySettings, SharedPipeline] = {}
 
     async def enter(self, wanted: TelemetrySettings) -> SharedPipeline | None:
-        """Return the pipeline for these settings, until `leave`; None if they name no receiver. Never raises."""
+        """Return the pipeline for these settings until `leave`, or None if they name no receiver. Never raises."""
         if not wanted.is_on:
             return None
         shared = self._pipelines.get(wanted)
@@ -263,7 +263,7 @@ class Telemetry:
 
 
 class SessionTelemetry:
-    """Listens to one session: `prepare` before turns, `aclose` once. While it is off, it imports nothing."""
+    """Exports what one session does: `prepare` before turns, `aclose` once. While it is off, it imports nothing."""
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ class SessionTelemetry:
         observe: Callable[[Listener | None], None],
         facts: SessionFacts,
     ) -> None:
-        """`settings` returns those in force now; `observe` sets who hears of every event from now on."""
+        """`settings` returns those in force now; `observe` sets the listener that gets every event from then on."""
         self._telemetry = telemetry
         self._settings = settings
         self._observe = observe
@@ -282,7 +282,7 @@ class SessionTelemetry:
         self._is_outdated = False
 
     async def prepare(self) -> None:
-        """Start, continue or stop as the settings say now. The first start takes as long as an import. Never raises."""
+        """Start, continue or stop, as the settings say. The first start takes as long as an import. Never raises."""
         wanted = self._settings()
         known = self._shared.wanted if self._shared is not None else TelemetrySettings()
         if known == wanted and not self._is_outdated:
@@ -298,7 +298,7 @@ class SessionTelemetry:
         return self._shared.health.unsaid() if self._shared is not None else None
 
     async def aclose(self) -> None:
-        """Stop listening, within a second, whatever the receiver does."""
+        """Stop listening, within a second, even if the receiver does not respond."""
         self._observe(None)
         fold, self._fold = self._fold, None
         shared, self._shared = self._shared, None
@@ -309,7 +309,7 @@ class SessionTelemetry:
         await self._telemetry.leave(shared)
 
     def _listen(self, event: ev.Event) -> None:
-        """Fold an event. A failure ends telemetry, never the turn."""
+        """Fold an event. If that fails, telemetry ends, and the turn continues."""
         if self._fold is None or self._shared is None:
             return
         if self._settings() != self._shared.wanted:  # switched off, or to another receiver: from the next turn on

@@ -1,8 +1,8 @@
 """Usage of tools and models by day, from the journals of all sessions.
 
-Each journal is folded line by line, without decoding the whole line. The fold can be stored and continued, as a journal
-only grows. What was copied from another session or imported from another program was not used here: it is not counted,
-just as it is not counted as spending.
+Each journal is folded line by line, without decoding the whole line. The fold can be stored and continued, because a
+journal only grows. What was copied from another session or imported from another program is not counted, because it was
+not used here; it does not count as spending either.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,22 +34,22 @@ from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
 _MAX_NAME = 200
-"""How long a tool's name may be, in characters: the model can make up the name that it calls."""
+"""How many characters of a tool's name are kept: the model can make up the name of the tool that it calls."""
 _MAX_ANSWER_S = 24 * 3600
-"""A longer time between two lines is not the wait for an answer: the machine was asleep."""
+"""A longer time between two lines is not counted as a wait for an answer, because the machine was asleep."""
 
 
 class JournalUsage(Struct, frozen=True, kw_only=True):
-    """The fold of a journal, up to where it was read."""
+    """What is counted of a journal up to where it was read, and what is needed to continue."""
 
     tools: tuple[ToolUse, ...] = ()
     models: tuple[ModelUse, ...] = ()
     running: dict[CallId, str] = field(default_factory=dict[CallId, str])
     """Calls that have not ended, with the names of their tools."""
     asked: tuple[str, str] = ("", "")
-    """The provider and model of the turn."""
+    """The provider and the model that the current turn asks."""
     waits_since: float | None = None
-    """Since when an answer is awaited, in seconds since 1970."""
+    """When the wait for the present answer began, in seconds since 1970."""
 
 
 class _Call(Struct, frozen=True):
@@ -62,7 +62,7 @@ class _Result(Struct, frozen=True):
 
 
 class _Line(Struct, frozen=True):
-    """The counted fields of a line; each kind of line has some of them."""
+    """Those fields of a line that are counted. Each kind of line has some of them."""
 
     model: ReportedModel | None = None
     call: _Call | None = None
@@ -78,7 +78,7 @@ _LINE = Decoder(learned(_Line))
 
 
 class UsageFold:
-    """The usage in the lines so far, continuing from `known`."""
+    """What the lines folded so far used, starting from `known`."""
 
     def __init__(self, known: JournalUsage | None) -> None:
         known = known or JournalUsage()
@@ -89,7 +89,7 @@ class UsageFold:
         self._waits_since = known.waits_since
 
     def take(self, line: bytes) -> None:
-        """Fold in a line; an unreadable one is skipped."""
+        """Fold in a line. An unreadable one is skipped."""
         if (head := head_of(line)) is None:
             return
         match head.kind:
@@ -187,7 +187,7 @@ class UsageReader:
     """Reads the usage of the sessions that the catalog of a data folder lists. Blocks; for one thread at a time."""
 
     def __init__(self, catalog: Catalog, sessions: Path, cache: Path) -> None:
-        """Touches no disk. `sessions` is the folder of journals, `cache` the one for data that can be rebuilt."""
+        """Does not access the disk. `sessions` is the folder of journals; data that can be rebuilt is in `cache`."""
         self._catalog = catalog
         self._sessions = sessions
         self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(learned(JournalUsage)))
@@ -199,7 +199,7 @@ class UsageReader:
     def read(
         self, *, progress: Progress = lambda done, total: None, is_stopped: Callable[[], bool] = not_stopped
     ) -> tuple[SessionFigures, ...]:
-        """Return what each session used, as far as it can be read before a stop. Raises `StorageError`."""
+        """Return what each session used, as far as it was read before a stop. Raises `StorageError`."""
         states = journal_states(self._sessions)
         known = self._cache.all()
         stale = [name for name, state in states.items() if name not in known or known[name].mark.state != state]
@@ -234,7 +234,7 @@ class UsageReader:
 def read_usage(
     path: Path, known: Noted[JournalUsage] | None, is_stopped: Callable[[], bool] = not_stopped
 ) -> Noted[JournalUsage] | None:
-    """Fold a journal, continuing from `known` if that is still valid. `None` if it cannot be read, or when stopped."""
+    """Fold a journal, from `known` on if that is still valid. `None` if it cannot be read, or when stopped."""
     yield_gil = Yielder()
 
     def is_over() -> bool:

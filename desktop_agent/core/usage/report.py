@@ -1,8 +1,8 @@
 """What all sessions used, added up by day, model, tool and folder, as a report and as flat records for programs.
 
-Durations keep their percentiles: each duration is rounded to two significant digits and counted, so that days and
-sessions can be added up, and a percentile of a sum is the rounded percentile of all durations. There are 90 different
-values per power of ten.
+Percentiles of durations can be computed for any sum of days and sessions, because each duration is rounded to two
+significant digits and counted. A percentile is then that of all durations, rounded. There are 90 different values per
+power of ten.
 """
 
 import csv
@@ -22,18 +22,18 @@ MICROSECONDS = 1_000_000
 
 
 class Durations(Struct):
-    """How long things took. `counts` says how often, by rounded duration in microseconds."""
+    """How long things took. `counts` says how often each rounded duration, in microseconds, occurred."""
 
     counts: dict[int, int] = field(default_factory=dict[int, int])
     total_s: float = 0.0
-    """Not rounded like `counts`: exact to a microsecond."""
+    """The exact sum, to a microsecond; durations are not rounded for it as they are in `counts`."""
 
     @property
     def count(self) -> int:
         return sum(self.counts.values())
 
     def percentile_s(self, percent: int) -> float | None:
-        """Return the nearest-rank duration that `percent` of all do not exceed, in seconds; None without any."""
+        """Return the duration, in seconds, that `percent` of all do not exceed (nearest rank); None without any."""
         rank = math.ceil(self.count * percent / 100)
         for micros in sorted(self.counts):
             rank -= self.counts[micros]
@@ -42,7 +42,7 @@ class Durations(Struct):
         return None
 
     def add(self, duration_s: float) -> None:
-        """Zero means that it was not measured."""
+        """Count a duration. Zero means that it was not measured, so it does not count."""
         if duration_s > 0:
             micros = rounded(round(duration_s * MICROSECONDS) or 1)
             self.counts[micros] = self.counts.get(micros, 0) + 1
@@ -68,17 +68,17 @@ class ToolUse(Struct, kw_only=True):
     failed: dict[str, int] = field(default_factory=dict[str, int])
     """How many calls failed, by the kind of error."""
     took: Durations = field(default_factory=Durations)
-    """How long the calls took, without the time they waited for the user."""
+    """How long the calls took, not counting the time they waited for the user."""
 
 
 class ModelUse(Struct, kw_only=True):
-    """What one model did on one day, besides what it used and cost."""
+    """What one model did on one day, apart from its tokens and their cost."""
 
     day: date
     provider: str
     model: str
     answered: Durations = field(default_factory=Durations)
-    """The time from when an answer was awaited until it arrived, with all tries."""
+    """How long answers took, from the request to the arrival, including all tries."""
     turns: int = 0
     ends: dict[str, int] = field(default_factory=dict[str, int])
     """The number of turns that ended, by reason."""
@@ -100,14 +100,14 @@ GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
 FAILED_ENDS = frozenset(
     {"tool_error", "fatal_tool_error", "provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""The turn endings that are errors; a limit or a stop is not one."""
+"""The ends of a turn that are errors. Reaching a limit or being stopped is not one."""
 
 Key = tuple[str, ...]
 """What a row is about: the day, the provider and the model, the tool, or the folder."""
 
 
 class Figures(Struct, kw_only=True):
-    """What was used. Figures that do not apply to a row are 0: a tool has no tokens, a model no calls."""
+    """What was used. Figures that a row cannot have are 0: a tool has no tokens, a model no calls."""
 
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -155,11 +155,11 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     days: dict[Key, Figures]
     """The days with any use, oldest first."""
     models: dict[Key, Figures]
-    """The models, most tokens first."""
+    """The models; the one with most tokens comes first."""
     tools: dict[Key, Figures]
-    """The tools, most time first."""
+    """The tools; the one that took most time comes first."""
     folders: dict[Key, Figures]
-    """The folders, most tokens first."""
+    """The folders; the one with most tokens comes first."""
 
     def rows(self, by: Grouping) -> dict[Key, Figures]:
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]
@@ -223,12 +223,12 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
-    """Return a record for each row; what is not known is null in JSON and empty in CSV, never 0."""
+    """Return a record for each row. What is unknown is null in JSON and empty in CSV, and never 0."""
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 
 
 def csv_text(rows: Iterable[JsonObject]) -> str:
-    """Return records as CSV with a header (RFC 4180); what a spreadsheet takes for a formula gets a `'`."""
+    """Return records as CSV with a header (RFC 4180). Before what a spreadsheet takes for a formula there is a `'`."""
     listed = list(rows)
     if not listed:
         return ""
