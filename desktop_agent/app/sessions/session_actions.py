@@ -1,6 +1,7 @@
 """What the window does with whole sessions: pin, archive, copy, export, import and delete."""
 
 import asyncio
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ from desktop_agent.ui.sessions.session_questions import DeleteQuestion, Imported
 
 _PATIENCE_MS = 500
 """An export that takes longer than this shows its progress."""
+
+
+_NOT_IN_NAMES = re.compile(r"[^\w .,+()&!'-]")
+_MOST_NAME_CHARS = 60
 
 
 class _CancelledError(Exception):
@@ -208,7 +213,12 @@ class SessionActions(Controller):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(forms))
         dialog.setDefaultSuffix("html")
-        dialog.selectFile(f"{session_id}.html")
+        known = self._listed.known().get(session_id)
+        if known is not None and Path(known.workspace).is_dir():
+            dialog.setDirectory(known.workspace)
+        title = _NOT_IN_NAMES.sub(" ", known.title if known is not None else "")
+        name = " ".join(title.split())[:_MOST_NAME_CHARS].strip(" .") or session_id
+        dialog.selectFile(f"{name}.html")
         dialog.filterSelected.connect(partial(_fit_suffix, dialog, forms))
         dialog.fileSelected.connect(partial(self._on_export_chosen, session_id, dialog, forms))
         dialog.open()

@@ -280,7 +280,7 @@ class ReviewContent(QWidget):
         call = _tr("turn {0} · {1}").format(made.turn, made.tool) if made is not None and made.tool else ""
         pane.show_file(file, call)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
-        pane.set_decisions(HunkDecisions(kept, undone, self._undo_obstacle(file)))
+        pane.set_decisions(HunkDecisions(kept, undone, self._undo_obstacle(file), file.is_by_user))
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))
@@ -343,7 +343,7 @@ class ReviewContent(QWidget):
                 self._decisions.undo_file(file, keys=keys, authors=authors)
             case "redo" if not file.is_git:
                 submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
-            case "keep" | "undecide" if keys:
+            case "keep" | "undecide" if keys and not file.is_by_user:
                 is_kept = all(key in self._reviewed.kept(file) for key in keys)
                 submit(MarkReviewed(path=file.path, hunks=keys, state="pending" if is_kept else "kept"))
             case _:

@@ -158,6 +158,7 @@ class SessionPanel(QWidget):
 
     def set_workspace(self, workspace: str | None) -> None:
         """Show the sessions of this folder (an absolute path) first, and all others as sessions of other folders."""
+        self._is_change_expected |= self._workspace is None  # the window begins, wherever the pointer is
         self._workspace = workspace
         self._update()
 

@@ -169,6 +169,7 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
         assert user.transcript.session.workspace == str(project)
         actions.export_session.trigger()
         saving = await user.see(QFileDialog, "exportDialog")
+        assert saving.selectedFiles() == [str(project / "Repair the build.html")]
         saving.fileSelected.emit(str(target))
         saving.reject()
         await user.until_true(target.exists, "the file is there")

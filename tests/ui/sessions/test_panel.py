@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 class Desk:
     """A session list, its parts, and what it said."""
 
-    def __init__(self, app: QApplication, qtbot: QtBot, make_session: "MakeSession") -> None:
+    def __init__(
+        self, app: QApplication, qtbot: QtBot, make_session: "MakeSession", workspace: str | None = HERE
+    ) -> None:
         self.panel = SessionPanel(Theme(app), now=lambda: NOW)
         qtbot.addWidget(self.panel)
         self.panel.resize(243, 300)
@@ -35,7 +37,7 @@ class Desk:
         self.renamed: list[tuple[str, str]] = []
         self.panel.session_chosen.connect(self.chosen.append)
         self.panel.rename_requested.connect(self._note_title)
-        self.panel.set_workspace(HERE)
+        self.panel.set_workspace(workspace)
         self.panel.set_sessions(
             [make_session("a", "Fix it", state="waiting"), make_session("b", "Explain it", ago=timedelta(days=1))]
         )
@@ -200,6 +202,16 @@ def test_rows_stay_where_they_are_while_the_pointer_is_over_them(desk: Desk, mak
     assert "is working" in str(index.data(Qt.ItemDataRole.AccessibleTextRole))
     point(desk, is_over=False)
     assert order(desk) == ["Other folders", "Explain it", "Another", "Fix it"]
+
+
+def test_the_sessions_of_the_folder_that_is_opened_first_stand_under_it_wherever_the_pointer_is(
+    qapp: QApplication, qtbot: QtBot, make_session: "MakeSession"
+) -> None:
+    desk = Desk(qapp, qtbot, make_session, workspace=None)
+    assert order(desk) == ["Other folders", "Fix it", "Explain it"]
+    point(desk, is_over=True)
+    desk.panel.set_workspace(HERE)
+    assert order(desk) == ["Fix it", "Explain it"]
 
 
 def test_what_the_user_asked_for_moves_rows_at_once(desk: Desk, make_session: "MakeSession") -> None:

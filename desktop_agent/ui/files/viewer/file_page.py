@@ -12,9 +12,8 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.files.viewer.viewer_content import FileContent, obstacle_words, read_content
+from desktop_agent.ui.files.viewer.viewer_content import FileContent, content_of, obstacle_words, read_content
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.media.picture_canvas import PictureCanvas, ScaleButtons
@@ -296,21 +295,23 @@ class FilePage(QWidget):
         except UnicodeEncodeError:
             self.bar.ask("failed", _tr("A character does not fit the encoding of this file."))
             return
-        self._saving_digest = await asyncio.to_thread(digest_of, content)
+        saved = await asyncio.to_thread(content_of, known.path, content)
+        self._saving_digest = saved.digest
         on_disk = await asyncio.to_thread(read_content, self.root, self.path)
         reason = ""
         if (is_current := on_disk.digest == known.digest) and on_disk.digest != self._saving_digest:
             reason = await self._store.save(self.root, known.path, known.digest, content)
         if not isValid(self) or self.text is not text:
             return
-        saved, self._saving_digest = self._saving_digest, None
+        self._saving_digest = None
         if not is_current:
             self.bar.close_bar()
             self._receive(on_disk)
         elif reason:
             self.bar.ask("failed", reason)
         else:
-            self.content = replace(self.content or known, digest=saved)
+            self.content = replace(self.content or known, digest=saved.digest)
+            text.show_facts(saved)
             self.bar.close_bar()
             if document.revision() == revision:
                 document.setModified(False)

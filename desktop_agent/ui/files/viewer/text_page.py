@@ -270,8 +270,9 @@ class TextPage(QWidget):
         )
         self.line_bar = LineBar(self.editor)
         self._where = make_label(role="secondary", object_name="viewerWhere")
-        facts = make_label(self._facts(), role="secondary", object_name="viewerFacts")
-        foot = hbox((self._where, 1), facts, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.M)
+        self._facts = make_label(role="secondary", object_name="viewerFacts")
+        self.show_facts(content)
+        foot = hbox((self._where, 1), self._facts, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.M)
         text = hbox(LineNumbers(theme, self.editor), (self.editor, 1))
         vbox(self.find_bar, self.line_bar, (text, 1), hairline(), foot, on=self)
         self.setFocusProxy(self.editor)
@@ -336,11 +337,11 @@ class TextPage(QWidget):
         super().hideEvent(event)
         self._colours.stop()
 
-    def _facts(self) -> str:
-        content = self._content
+    def show_facts(self, content: FileContent) -> None:
+        """Show what is to know of the file, as it was read or saved."""
         count = content.line_count
-        lines = plural("TextPage", count, "%n line", "%n lines")
+        lines = "" if content.obstacle else plural("TextPage", count, "%n line", "%n lines")
         facts = [content.encoding, content.endings, lines, size_words(content.size_bytes)]
         if not self.is_editable:
             facts.insert(0, self.tr("Too long to be edited here"))
-        return " · ".join(filter(None, facts))
+        self._facts.setText(" · ".join(filter(None, facts)))

@@ -25,12 +25,14 @@ class HunkDecisions(NamedTuple):
     kept: frozenset[HunkKey] = frozenset()
     undone: frozenset[HunkKey] = frozenset()
     obstacle: str = ""
+    is_own: bool = False
+    """Whether the user made all of the file's changes, which are kept without being decided."""
 
     def state(self, key: HunkKey) -> HunkState:
         """Return the state of a hunk. One that was undone counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
-        return "kept" if key in self.kept else "undecided"
+        return "kept" if self.is_own or key in self.kept else "undecided"
 
 
 def hunk_label(hunk: Hunk) -> str:

@@ -55,7 +55,7 @@ class HunkActions(QWidget):
 
     def show_hunk(self, row: int, key: HunkKey, place: str, state: HunkState, decisions: HunkDecisions) -> None:
         self.row, self.key = row, key
-        shown = (place, state, decisions.obstacle)
+        shown = (place, state, decisions.obstacle, decisions.is_own)
         if shown == self._shown:
             return
         self._shown = shown
@@ -67,6 +67,7 @@ class HunkActions(QWidget):
         self._keep.setToolTip(
             keys.hint(self.tr("Decide later") if self._is_kept else self.tr("Keep this change"), "keep")
         )
+        self._keep.setEnabled(not decisions.is_own)
         for button, words in (
             (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
             (self._redo, keys.hint(self.tr("Make this change again"), "redo")),

@@ -35,6 +35,7 @@ async def test_what_is_saved_is_what_was_typed_and_nothing_else(
     reader.press(Qt.Key.Key_S)
     await reader.until(lambda: reader.tabs == ["a.txt"])
     assert (tmp_path / "a.txt").read_bytes() == after
+    assert reader.says("viewerFacts").endswith(f" · {len(after)} bytes"), "what is on the disk now"
     reader.press(Qt.Key.Key_Z)
     assert reader.tabs == ["● a.txt"], "what was saved can be undone in the field"
     reader.press(Qt.Key.Key_S)

@@ -203,6 +203,21 @@ def test_an_edit_is_over_when_its_record_arrives(reviewed: ReviewPanel, session:
     assert not editor.isVisible()
 
 
+def test_the_users_own_file_is_kept_in_the_list_and_hunk_by_hunk(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    session.change(2, "", "notes.txt", "one\n", "two\n", author="person")
+    choose(reviewed, "This session")
+    reviewed.refresh()
+    rows = part(reviewed, QListView, "changeList")
+    rows.setCurrentIndex(rows.model().index(marks(reviewed).index("kept"), 0))
+    hunks = pane(reviewed).review.hunks
+    qtbot.waitUntil(lambda: pane(reviewed).shown_path == "notes.txt" and bool(hunks.keys))
+    assert {hunks.decisions.state(key) for key in hunks.keys} == {"kept"}
+    hunks.requested.emit("keep", hunks.keys)
+    assert not any(isinstance(op, MarkReviewed) for op in asked)
+
+
 def test_an_edit_that_was_not_written_says_why_and_can_be_saved_again(reviewed: ReviewPanel, session: Session) -> None:
     old = ev.Notice(level="error", code="not_written", title="Something older was not written.")
     session.transcript.apply(old)
