@@ -25,7 +25,7 @@ from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 
 _MOST_READ_BYTES = 32 * 2**20
-"""How large a file may be to be read. Of a larger one, only the size is shown."""
+"""The largest file that is read, in bytes. Of a larger one, only the size is shown."""
 
 
 class ContentPreviews(Controller):
@@ -64,7 +64,7 @@ class ContentPreviews(Controller):
         return ContentPreview(size, picture, is_too_large=is_too_large)
 
     def _read(self, content: MentionedContent, workspace: Path | None) -> tuple[bytes, int] | None:
-        """Return a content, empty if it is too large, and its size; None if it cannot be read. Blocks."""
+        """Return the bytes of a content (empty if there are too many) and its size; None if unreadable. Blocks."""
         try:
             if content.is_pasted:
                 data = PastedContents.of(self._bench.paths).read(content.name)
@@ -83,7 +83,7 @@ class ContentPreviews(Controller):
 
 
 LONGEST_SIDE = 2_000
-"""How long a picture's side may be, in pixels. Models look at no more, so larger pictures are scaled."""
+"""The longest side of a picture, in pixels. Models look at no more, so larger pictures are scaled down."""
 
 _MOST_BYTES = 3_900_000
 _QUALITY = 85
@@ -105,11 +105,11 @@ class Pasting(Controller):
         self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
-        """Keep a text and mention it; its name begins with `kind`."""
+        """Keep a text as a file whose name begins with `kind`, and mention the file."""
         self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
-        """Keep a content and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
+        """Keep a content as a file and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
             kind, data, suffix = content()
@@ -120,7 +120,7 @@ class Pasting(Controller):
 
 
 def _encoded(picture: QImage) -> tuple[bytes, str]:
-    """Return a picture as models take it, and the suffix of its format. Call it in a thread. Raises `UsageError`."""
+    """Return a picture in a format that models take, and its suffix. Call this in a thread. Raises `UsageError`."""
     if picture.isNull():
         raise UsageError("What was pasted is not a readable picture.", hint="Save it as a file, and drop that here.")
     if max(picture.width(), picture.height()) > LONGEST_SIDE:
@@ -145,7 +145,7 @@ T = TypeVar("T")
 
 
 class SpellChecking(Controller):
-    """Checks the spelling in the composer while the setting says so. Dictionaries are opened with the first word."""
+    """Checks the spelling in the composer while that is switched on. Dictionaries are opened for the first word."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
@@ -154,7 +154,7 @@ class SpellChecking(Controller):
         self._speller: Speller | None = None
         self._is_opened = False
         self._turn = asyncio.Lock()
-        """A speller must not be used by two threads at once."""
+        """Held while a thread uses the speller, which two threads must not use at once."""
         self._marks = SpellingMarks(self._panels.composer.edit, self._theme)
         self._marks.unknown_met.connect(in_background(self._launch, self._look_up))
         self._marks.suggestions_wanted.connect(in_background(self._launch, self._suggest))

@@ -1,4 +1,4 @@
-"""Ways to an account's models: sign-ins in the browser, the list of models as the test, and local servers."""
+"""Ways to an account's models: sign-ins in the browser, the list of models (which is the test), and local servers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 
 
 class WindowBrowser:
-    """Opens pages in the desktop's browser and shows their address: the browser may be hidden or missing."""
+    """Opens pages in the desktop's browser and shows their address, because the browser may be hidden or missing."""
 
     def __init__(self, show: Callable[[str, bool], None]) -> None:
         self._show = show
@@ -106,7 +106,7 @@ def _active_profile(bench: Workbench) -> str:
 
 
 async def keep_key(bench: Workbench, account: Account, key: str) -> str:
-    """Store a key in the keyring, or else for this run only; return why it is for this run only, if it is."""
+    """Store a key in the keyring. If that fails, keep it for this run only, and return why; otherwise return empty."""
     try:
         await in_daemon_thread(lambda: bench.keys.set(entry_of(account), key))
     except CredentialsError as error:

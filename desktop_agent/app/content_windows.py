@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
 
 _MAX_LOG_BYTES = 20_000_000
-"""How much of the end of a log is read: more than its window shows."""
+"""How much of the end of a log is read, in bytes. It is more than its window shows."""
 
 
 class ContentWindows(Controller):

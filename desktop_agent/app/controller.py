@@ -1,6 +1,6 @@
 """What the controllers of a window have in common, and how they work in the background.
 
-Errors of background work are shown; of questions asked with every keystroke only the latest is answered.
+Errors of background work are shown. Where a question is asked with every keystroke, only the latest is answered.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.theme import Theme
 
 Launch = Callable[[Coroutine[object, object, object]], None]
-"""Runs a coroutine in the background and shows its errors."""
+"""A function that runs a coroutine in the background and shows its errors."""
 
 P = ParamSpec("P")
 
@@ -31,7 +31,7 @@ def in_background(
 
 
 class WindowContext:
-    """What every controller of one window works with."""
+    """The objects that every controller of one window works with."""
 
     def __init__(self, panels: WindowPanels, theme: Theme, bench: Workbench) -> None:
         self.panels = panels
@@ -50,7 +50,7 @@ class Controller(QObject):
 
 
 class OneAtATime:
-    """Runs at most one piece of work at a time; the next one, or the user, cancels the previous one."""
+    """Runs at most one piece of work at a time. The next one cancels the one that runs, and so can the user."""
 
     def __init__(self, launch: Launch, fail: Callable[[AgentError], None]) -> None:
         self._launch = launch
@@ -66,7 +66,7 @@ class OneAtATime:
             self._task.cancel()
 
     def let_end(self) -> None:
-        """Let the running work finish: it can no longer be cancelled."""
+        """Let the running work finish. From now on it cannot be cancelled."""
         self._task = None
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
@@ -88,7 +88,7 @@ Q = TypeVar("Q")
 
 
 class LatestQuestion(Generic[Q]):
-    """Answers at most one question at a time, in the background; of those that wait, only the latest."""
+    """Answers questions in the background, one at a time. Of those asked meanwhile, it answers only the latest."""
 
     def __init__(self, answer: Callable[[Q], Awaitable[None]], launch: Launch) -> None:
         self._answer = answer
@@ -101,7 +101,7 @@ class LatestQuestion(Generic[Q]):
         return self._waiting is not None
 
     def ask(self, question: Q) -> None:
-        """Answer this next, in place of the question that waits."""
+        """Answer this question next, in place of the one that waits."""
         self._waiting = question
         if not self._is_answering:
             self._is_answering = True

@@ -1,4 +1,4 @@
-"""What the desktop says and shows over the session bus: accessibility settings to follow, and notifications.
+"""Talks to the desktop over the session bus: follows its accessibility settings, and shows notifications.
 
 Less movement and more contrast are wishes that every program should follow. The settings portal of freedesktop.org
 reports them on GNOME, KDE and others, also when they change:
@@ -25,7 +25,7 @@ from msgspec import Struct
 from desktop_agent.ui.theme import Wishes
 
 PATIENCE_S: Final = 5.0
-"""The timeout for one answer of a bus, and of a portal or a notification server."""
+"""The timeout, in seconds, for one answer of the bus, a portal or a notification server."""
 
 _PORTAL: Final = "org.freedesktop.portal.Desktop"
 _PORTAL_PATH: Final = "/org/freedesktop/portal/desktop"
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 async def _connect(
     stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
 ) -> DBusRouter:
-    """Connect to the session bus until `stack` closes. What is `heard` of the `wanted` signals goes to `signals`."""
+    """Connect to the session bus until `stack` closes, and ask for `wanted` signals. The `heard` go to `signals`."""
     connection = await open_dbus_connection()
     stack.push_async_callback(connection.close)
     router = await stack.enter_async_context(DBusRouter(connection))
@@ -54,7 +54,7 @@ async def _connect(
 async def _call(
     router: DBusRouter, address: DBusAddress, method: str, signature: str | None, body: tuple[object, ...]
 ) -> Message:
-    """Call a method and return the reply. Raises `ConnectionError` when that is an error."""
+    """Call a method and return the reply. Raises `ConnectionError` if the reply is an error."""
     reply = await router.send_and_get_reply(new_method_call(address, method, signature, body))
     if reply.header.message_type is not MessageType.method_return:
         raise ConnectionError(method)
@@ -62,7 +62,7 @@ async def _call(
 
 
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
-    """Pass on the desktop's wishes, now and whenever they change, until cancelled or without a portal."""
+    """Pass the desktop's wishes to `wished`, now and whenever they change. Ends if there is no portal."""
     heard = MatchRule(type="signal", interface=_SETTINGS, path=_PORTAL_PATH)
     wanted = MatchRule(type="signal", sender=_PORTAL, interface=_SETTINGS, path=_PORTAL_PATH, member="SettingChanged")
     told: asyncio.Queue[Message] = asyncio.Queue()
@@ -113,8 +113,8 @@ class Notification(Struct, frozen=True, kw_only=True):
 class DesktopNotifications:
     """Shows notifications, and says what the user does with them.
 
-    Connects when the first is shown, and waits without waking.
-    `acted` gets the key of a notification and `show` or `deny`.
+    It connects when the first one is shown; waiting takes no time of the processor. `acted` is called with the key of
+    a notification and `show` or `deny`.
     """
 
     def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
@@ -124,7 +124,7 @@ class DesktopNotifications:
         self._router: DBusRouter | None = None
         self._stack = AsyncExitStack()
         self._owner = ""
-        """The owner of the service's name on the bus: only its signals count."""
+        """The owner of the notification server's name on the bus. Only signals from this owner count."""
         self._shown: dict[NotificationKey, int] = {}
         self._can: frozenset[str] = frozenset()
 
@@ -190,7 +190,7 @@ class DesktopNotifications:
     async def _call(
         self, method: str, signature: str | None = None, body: tuple[object, ...] = ()
     ) -> tuple[object, ...]:
-        """Return the body of the answer. Raises `ConnectionError` when it is an error."""
+        """Call a method and return the body of the reply. Raises `ConnectionError` if the reply is an error."""
         assert self._router is not None
         reply = await _call(self._router, DBusAddress(PATH, bus_name=NAME, interface=NAME), method, signature, body)
         self._owner = str(reply.header.fields.get(HeaderFields.sender, ""))

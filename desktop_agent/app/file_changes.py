@@ -1,4 +1,4 @@
-"""Files of the open folder: shown in the viewer, and changed by the user in the viewer, the tree and by answers."""
+"""Files of the open folder: shows them in the viewer, and changes them there, in the tree, and with code of answers."""
 
 import asyncio
 import stat
@@ -33,7 +33,7 @@ _NOT_WRITTEN = ("not_written", "storage", "busy")
 
 
 class Written(NamedTuple):
-    """The outcome of a write: why it failed, or the ids of its recorded changes."""
+    """The outcome of a write: the reason why it failed, or the ids of its recorded changes."""
 
     problem: str
     changes: tuple[ChangeId, ...] = ()
@@ -183,7 +183,7 @@ class CodeApplying(Controller):
 
 
 def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
-    """Return the named paths, known files first; a name can be only the last parts of a path."""
+    """Return the paths that may be meant by `named`, known files first. A name may be the last parts of a path."""
     known: list[str] = []
     for path in named:
         if path in files:
@@ -229,7 +229,7 @@ class FileViewing(Controller):
         self._spawn = spawn = panels.spawner.spawn
         self._viewer: ViewerWindow | None = None
         self._handle: SessionHandle | None = None
-        """The session whose renamings are followed."""
+        """The session whose renamed files the viewer follows to their new paths."""
         navigator.shown.connect(self._on_shown)
         files.listed.connect(in_background(spawn, self._link))
         panels.files.file_actions.file_activated.connect(self.open_file)
@@ -238,7 +238,7 @@ class FileViewing(Controller):
         panels.review.file_open_requested.connect(self.open_file)
 
     def open_file(self, path: str, line: int = 0) -> None:
-        """Show a file, given by its path in the open folder or an absolute one, at `line` (from 1; 0: none)."""
+        """Show a file, given by its absolute path or its path in the open folder, at `line` (from 1; 0: none)."""
         root = self._navigator.workspace
         if root is None:
             return

@@ -18,13 +18,13 @@ _SHOWN = frozenset(
     .ttf .otf .woff .woff2
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Kinds that are shown or played. Desktops run scripts when they are opened: Debian opens `.py` with Python, Windows
-`.js` with its script host. Pages and SVG pictures contain scripts, older kinds of documents macros, archives
-anything."""
+"""The suffixes of files that applications only show or play. Others can run something when they are opened: Debian
+opens `.py` with Python, and Windows `.js` with its script host. Web pages and SVG pictures contain scripts, older kinds
+of documents contain macros, and archives anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file if its application only shows it, else its folder: nothing that the agent wrote may run."""
+    """Open a file if its application only shows it. Otherwise open its folder, as nothing the agent wrote may run."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 
@@ -34,7 +34,7 @@ async def open_in_editor(path: Path) -> None:
 
 
 def _is_settings_file(path: Path) -> bool:
-    """Whether an editor can show it. The agent can turn a project's file into a link to something executable."""
+    """Whether an editor can open it safely. The agent can turn a project's file into a link to something executable."""
     real = Path(os.path.realpath(path))
     return path.is_file() and real.suffix.lower() == path.suffix.lower() and not _is_executable(real)
 
@@ -58,7 +58,7 @@ def _is_executable(file: Path) -> bool:
 def _plain_folder(folder: Path) -> Path:
     """Return the folder, or the nearest one above that is not an application.
 
-    macOS runs folders by their names, and some by what is in them.
+    macOS runs a folder as an application because of its name, and some because of what is in them.
     """
     if sys.platform in ("darwin", "win32"):
         while (folder.suffix or (folder / "Contents").exists()) and folder != folder.parent:

@@ -21,15 +21,15 @@ from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
-"""Events that may change what waits."""
+"""The events that may change what waits for the user."""
 
 
 class Inbox(Controller):
     """Everything that waits for the user, in the sessions that are open and in those of the list.
 
     Signals:
-        came: something new waits, or ended (an `InboxItem`), wherever the user is looking.
-        changed: after what waits was looked through (the list of all `InboxItem`).
+        came: something new waits, or a turn ended, even if the user is looking at it; carries an `InboxItem`.
+        changed: what waits was looked through again; carries the list of all `InboxItem`s.
     """
 
     came = Signal(object)
@@ -43,7 +43,7 @@ class Inbox(Controller):
         self._listed = listed
         self._navigator = navigator
         self._handles: list[SessionHandle] = []
-        """The sessions that were opened, and the one that is only read."""
+        """The followed sessions: those that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None

@@ -51,7 +51,7 @@ class _Found(Struct, frozen=True):
 
 
 class SymbolFinding(QObject):
-    """Finds symbols for the composer, with one search at a time; the next question, or none, cancels it."""
+    """Finds symbols for the composer. A search is cancelled when the user types on or leaves the mention."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class SymbolFinding(QObject):
         clock: Clock,
         launch: Launch,
     ) -> None:
-        """`folder` returns the open folder; `environ` is the application's."""
+        """`folder` returns the open folder, if any; `environ` is the environment of the application."""
         super().__init__(mentions)
         self._mentions = mentions
         self._folder = folder
@@ -112,7 +112,7 @@ class SymbolFinding(QObject):
         return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
 
     async def _search(self, typed: TypedMention, name: str, workspace: Path, earlier: Sequence[FoundSymbol]) -> None:
-        """Show the symbols found, with the `earlier` ones until the search is complete."""
+        """Show symbols as they are found. Until the search is complete, also show the `earlier` ones."""
         found: list[FoundSymbol] = []
         begun = self._clock.monotonic()
         shown_at = begun - _SHOWN_EVERY_S
@@ -153,7 +153,7 @@ def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymb
 
 
 class MentionFinding(Controller):
-    """Finds completions for the composer, for its latest question only."""
+    """Finds completions for the composer. Only its latest question is answered."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class MentionFinding(Controller):
         )
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
-        """Return a server's completions for the typed part of a template, if it is one."""
+        """Return a server's completions, if what is typed is a part of one of its resource templates."""
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)
         if server is None or server.status.facts is None or not server.status.facts.has_completions:
@@ -256,7 +256,7 @@ class MentionFinding(Controller):
 
 
 def _below(workspace: Path, files: Sequence[str]) -> list[str]:
-    """Return the files' relative paths, folders with a slash. Blocks. Raises `WorkspaceError` for one outside."""
+    """Return the files' relative paths, folders with a slash. Blocks. Raises `WorkspaceError` if one is outside."""
     root = workspace.resolve()
     found: list[str] = []
     for file in files:

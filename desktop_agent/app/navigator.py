@@ -54,9 +54,9 @@ async def submit_and_wait(handle: SessionHandle, op: ops.Op, is_answer: Callable
 
 
 async def undo_since(handle: SessionHandle, turn: int) -> None:
-    """Undo the changes of `turn` and later ones; those that conflict with the user's work stay.
+    """Undo the changes of `turn` and of later turns. Changes that conflict with the user's work stay.
 
-    Raises `AgentError` when the session cannot do it now.
+    Raises `AgentError` if the session cannot undo now.
     """
     transcript = handle.transcript
     if transcript.turns.is_running:
@@ -78,7 +78,7 @@ EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "
 
 
 def model_after_change(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
-    """Return what `model` becomes when the settings change from `before` to `now`; the user's own choice stays."""
+    """Return what `model` becomes when the settings change from `before` to `now`. One that the user chose stays."""
     if model == before:
         return now
     if model.provider == now.provider and (model.base_url, model.account) == (before.base_url, before.account):
@@ -118,13 +118,14 @@ def _commit_everything(root: Path) -> None:
 
 
 class Navigator(Controller):
-    """Shows the folder, the demo or the session that is chosen, wherever in the window; one at a time.
+    """Shows the folder, the demo or the session that the user chooses anywhere in the window, one at a time.
 
-    What the user asks for begins in the background, and errors are in the banner; what is awaited raises them.
+    What the user asks for begins in the background, and its errors are shown in the banner. Methods that are awaited
+    raise them instead.
 
     Signals:
         workspace_changed: another folder is open (a `Path`).
-        session_opened: a session is about to be shown (its `SessionHandle`), perhaps not for the first time.
+        session_opened: a session (its `SessionHandle`) is about to be shown. It may have been shown before.
         shown: something else is shown than before.
     """
 
@@ -150,7 +151,7 @@ class Navigator(Controller):
         self._refresh_list = refresh_list
         self._viewing = Viewing(context, lost=self.go_to)
         self._followed: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
-        """The model of the settings when each conversation last followed it."""
+        """For each conversation, the model that the settings had when the conversation last took it over."""
         self._unsubscribe = self._bench.live.subscribe(self._on_settings_changed)
         self._welcome = Welcome(
             context,
@@ -160,9 +161,9 @@ class Navigator(Controller):
         )
         self._choosing = asyncio.Lock()
         self._choice = 0
-        """Counts choices: the latest is shown, whichever is ready first."""
+        """The number of the user's latest choice. Only that is shown, whichever choice is ready first."""
         self.chosen: SessionId = ""
-        """The session that the user chose last, which is shown or will be; empty for a conversation that begins."""
+        """The session that the user chose last, which is or will be shown; empty for a new conversation."""
         self.workspace: Path | None = None
         self._connect()
 
@@ -282,7 +283,7 @@ class Navigator(Controller):
         return self._choice
 
     async def _open(self, session_id: SessionId) -> tuple[SessionHandle, DraftKey]:
-        """Open a session, or view it; also return the key of its draft."""
+        """Open a session, or view it if another process has it open. Return its handle and the key of its draft."""
         ours, theirs = session_draft(session_id), viewing_draft(session_id)
         await self._drafts.fetch(theirs)
         try:
@@ -328,8 +329,8 @@ class Navigator(Controller):
     # -- the model of the settings --
 
     def _on_settings_changed(self) -> None:
-        """Follow the settings before a conversation begins. One that has begun keeps its model until *Try again*,
-        because a change could send it to another provider.
+        """Apply changed settings to a conversation that has not begun. One that has begun keeps its model until *Try
+        again*, because a change could send the conversation to another provider.
         """
         handle = self._panels.session.handle
         if handle is not None and not has_begun(handle.transcript):
@@ -371,7 +372,7 @@ class Navigator(Controller):
     # -- a prompt that is edited and sent again --
 
     async def _resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
-        """Continue before `turn` with another prompt, in a copy; the original conversation does not change."""
+        """Continue with another prompt from before `turn`, in a copy. The original conversation does not change."""
         try:
             if takes_files_back:
                 await undo_since(source, turn)

@@ -14,9 +14,9 @@ from desktop_agent.ui.inbox.inbox_items import InboxItem
 
 
 class TrayMessages(QObject):
-    """Shows notifications at a tray icon, which is there as long as a notification can be visible.
+    """Shows notifications at a tray icon, which exists only while a notification can be visible.
 
-    `acted` gets the key of a notification and `show`.
+    `acted` is called with the key of a notification and `show`.
     """
 
     def __init__(self, window: QWidget, acted: Callable[[NotificationKey, str], None]) -> None:
@@ -24,10 +24,10 @@ class TrayMessages(QObject):
         self._acted = acted
         self._icon: QSystemTrayIcon | None = None
         self._key: NotificationKey | None = None
-        """The key of the notification shown last: Qt does not say which one is clicked."""
+        """The key of the notification shown last, because Qt does not say which one is clicked."""
 
     def show(self, notification: Notification) -> bool:
-        """Show a notification. False when there is no tray."""
+        """Show a notification. Return False if there is no tray."""
         if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
             return False
         icon = QApplication.windowIcon()
@@ -53,7 +53,7 @@ class TrayMessages(QObject):
 
 
 class InboxNotifier(Controller):
-    """Shows a notification of the desktop, else at the tray, else only the number at the top of the window.
+    """Shows notifications on the desktop or else at the tray. If neither works, only the window's top shows the number.
 
     A notification says only what kind of thing waits and in which session, because others may see the screen. Calls
     cannot be allowed from there, because the user cannot see what they would allow; they can be denied.
@@ -107,7 +107,7 @@ class InboxNotifier(Controller):
         self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
 
     def _on_state(self, _state: Qt.ApplicationState) -> None:
-        """Withdraw the notifications of what has ended: the user is there."""
+        """Withdraw the notifications of ended turns if the window is in front, because the user is there now."""
         if self.is_in_front:
             self._tray.hide()
             self._take_back(key for key, item in self._told.items() if not item.waits)

@@ -64,7 +64,7 @@ class PaletteOpening(Controller):
         files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:
-        """Build, in small steps, what the first opening would otherwise wait for."""
+        """Build, in small steps, what would otherwise be built when the palette is first opened."""
         palette = self._palette or self._build()
         yield
         self._sources_now()  # the names of keys are kept
@@ -98,7 +98,7 @@ class PaletteOpening(Controller):
     # -- what there is to be found --
 
     def _sources_now(self) -> PaletteSources:
-        """Return what is known at once, and the rest as it was when the palette was last open."""
+        """Return the entries that are known without reading anything, and the others as they were last time."""
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
         with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)

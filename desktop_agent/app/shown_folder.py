@@ -1,4 +1,4 @@
-"""The open folder: its files, listed once for everything that searches them, and what the panels show of it."""
+"""The open folder: the list of its files, which all searches share, and what the panels show of the folder."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from desktop_agent.core.tools.files.listing import list_paths
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 
 _FRESH_S = 5.0
-"""How long a list of files counts as fresh. A stale list still answers while it is rebuilt."""
+"""How many seconds a list of files counts as fresh. A stale list is still used while a new one is made."""
 
 
 class FolderFiles(Controller):
     """Lists the files that git does not ignore on first use, and again once the list is stale.
 
     Signals:
-        listed: they were listed (the `FolderPaths`), and whether they are others than those that were known before.
+        listed: the files were listed; carries the `FolderPaths`, and whether they differ from those known before.
     """
 
     listed = Signal(object, bool)
@@ -41,7 +41,7 @@ class FolderFiles(Controller):
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     async def latest(self) -> FolderPaths | None:
-        """Return the files, at once if they are known; None without a folder, or if another was opened meanwhile."""
+        """Return the files, at once if they are known. None if no folder is open or another was opened meanwhile."""
         workspace = self._navigator.workspace
         if workspace is None:
             return None
@@ -55,7 +55,7 @@ class FolderFiles(Controller):
         self.known = None
 
     async def _list(self, workspace: Path, *, is_first: bool = False) -> None:
-        """List the files; a folder that cannot be listed has none. The first list is made once."""
+        """List the files; a folder that cannot be listed has none. With `is_first`, only if there is no list yet."""
         async with self._listing:
             if is_first and self.known is not None:
                 return

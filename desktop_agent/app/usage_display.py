@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _CORE = ("core.usage.journal_usage", "core.usage.report")
 _WIDGETS = ("ui.usage.usage_figures", "ui.usage.usage_report", "ui.usage.usage_plots", "ui.usage.usage_window")
-"""Modules with widgets, imported one after another, so that none takes a frame."""
+"""The modules with widgets. Each is imported in its own turn of the loop, so that no turn takes a frame."""
 
 
 class UsageDisplay(Controller):
-    """Opens the window, one at most, and reads the figures again each time."""
+    """Opens the window, of which there is at most one. Each time, the figures are read again."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
@@ -37,7 +37,7 @@ class UsageDisplay(Controller):
         self._stopped = threading.Event()
         self._sessions: tuple[SessionFigures, ...] = ()
         self._choice = 0
-        """Counts choices: the latest is shown, whichever is ready first."""
+        """The number of the user's latest choice. Only that is shown, whichever choice is ready first."""
 
     def open(self) -> None:
         self._launch(self._open())

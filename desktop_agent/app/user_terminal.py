@@ -1,4 +1,4 @@
-"""The user's terminal: one shell per folder, opened from the window and ended with it."""
+"""The user's terminal: one shell for each folder, which is opened from the window and ends with the window."""
 
 import asyncio
 import os
@@ -26,19 +26,19 @@ from desktop_agent.ui.wording.phrases import short_path
 
 _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.008
-"""Output within this time is processed together: a turn of the loop for each line would cost more."""
+"""Output that comes within this time is processed together, because a turn of the loop for each line costs more."""
 
 _SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
 _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
 
 
 class UserShell:
-    """Runs from `start` until it exits or `end` is called."""
+    """The user's shell in one folder. It runs from `start` until it exits or `end` is called."""
 
     def __init__(
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
     ) -> None:
-        """`changed` is called when the screen shows something else, or the shell has ended."""
+        """`changed` is called when the screen shows something else or the shell has ended."""
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
@@ -68,7 +68,7 @@ class UserShell:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a program uses the terminal, rather than the shell that waits for a command."""
+        """Whether a program uses the terminal. Otherwise the shell waits for a command."""
         if self._keyboard is None or self._child is None or self.exit_code is not None:
             return False
         return self._keyboard.foreground() not in (None, self._child.pid)

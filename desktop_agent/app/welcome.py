@@ -54,9 +54,9 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
-    """Test an account with the typed key, or with its credential if that is empty; keep both if they work.
+    """Test an account with the typed key or, if that is empty, with its credential. Keep account and key if they work.
 
-    Raises `AgentError` if it does not work; then nothing is kept.
+    Raises `AgentError` if they do not work; then neither is kept.
     """
     await _require_free(bench, account)
     models = await _models(bench, account, typed)
@@ -81,7 +81,7 @@ async def _require_free(bench: Workbench, account: Account) -> None:
 
 
 async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[ListedModel]:
-    """Return the models of an account. The hint for a refused key fits the field where it was typed."""
+    """Return the models of an account. If the key is refused, the hint is about the field where it was typed."""
     try:
         return await models_at(bench, account, typed)
     except ProviderError as error:

@@ -51,9 +51,9 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop `working` turns, and the programs in `busy` shells of the user.
+    """Ask whether to stop turns, of which `working` are running, and programs, which run in `busy` shells of the user.
 
-    Closing the question means no; so does asking while it is open.
+    Closing the question means no. So does calling this while the question is open.
     """
     open_box = window.findChild(QMessageBox, "quitDialog")
     if isinstance(open_box, QMessageBox) and open_box.isVisible():
@@ -96,7 +96,7 @@ class WindowController(Controller):
         bench: Workbench,
         begun: OwnSession | None,
     ) -> None:
-        """`begun` is the session that is shown already."""
+        """`begun` is the session that is shown already, if any."""
         context = WindowContext(panels, theme, bench)
         super().__init__(context)
         self._arguments = arguments
@@ -146,7 +146,7 @@ class WindowController(Controller):
         self._connect()
 
     async def start(self) -> None:
-        """Show what the command line asks for, else what was open last, else the welcome; then what is wrong."""
+        """Show what the command line asks for, else what was open last, else the welcome. Then show what is wrong."""
         try:
             self._searching.note_news()
             await self._listed.refresh()
@@ -177,7 +177,7 @@ class WindowController(Controller):
             self._launch(self._welcome_without_key())  # beside the start: a keyring may wait for the user
 
     async def _welcome_without_key(self) -> None:
-        """Open the welcome, unless the user opened a dialog while the keyring was answering."""
+        """Open the welcome if there is no key, unless the user opened a dialog while the keyring was answering."""
         if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
             self._navigator.welcome()
 
@@ -231,8 +231,8 @@ class WindowController(Controller):
     def _follow(self, handle: SessionHandle) -> None:
         handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
-        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
-        # been made is not known here yet: its first event lists it.
+        # The session may have been renamed or pinned after it was opened and before it was followed. The id of
+        # one that was just made is not known here yet: its first event lists it.
         if session_id := handle.transcript.session.session_id:
             self._launch(self._listed.refresh_session(session_id))
 

@@ -52,11 +52,11 @@ def apply_keys(actions: Actions, settings: Settings) -> None:
 
 
 class RuleJudges:
-    """Makes the judges of rules, one for each session that asks. The policy is imported with the first one."""
+    """Makes a judge of rules for each session that needs one. The policy is imported when the first is made."""
 
     def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
         self.is_sandbox_available = False
-        """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
+        """Whether commands can be confined on this machine. It is false until a search has found a sandbox."""
         self.shell: ShellKind = "bash"
         self.execution_in = execution_in
 

@@ -1,4 +1,4 @@
-"""Diffs and payloads for the window, read and computed off its thread, big ones in a process of their own."""
+"""Diffs and payloads for the window, read and computed off its thread. Big diffs are computed in another process."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class BlobDiffs:
-    """Compares the images of changes; see `ui.review.diff_source.DiffSource`. Hands out payloads, too."""
+    """Compares versions of changed files (see `ui.review.diff_source.DiffSource`), and returns stored payloads."""
 
     def __init__(self, blobs: Blobs, catalog: Catalog | None = None) -> None:
         self._blobs = blobs
@@ -74,7 +74,7 @@ class BlobDiffs:
         return await asyncio.to_thread(self._contents, images)
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return the contents, by path, that the agents of the folder's other sessions left."""
+        """Return, by path, the digests of the contents that agents in the folder's other sessions left there."""
         if self._catalog is None:
             return {}
         return await asyncio.to_thread(self._catalog.left_by_agents, folder, without=session_id)
@@ -88,7 +88,7 @@ class BlobDiffs:
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return who made how much of the file's difference from the commit, or of these hunks of it."""
+        """Return each owner's share of the difference between the file and the commit, or of these hunks of it."""
         return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks, by_others)
 
     def _shares(
@@ -112,7 +112,7 @@ class BlobDiffs:
         return await self._comparer.diff(change, before, after)
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """Return how a write by the user would change a file; neither version need be stored."""
+        """Return how a write by the user would change a file. Neither version needs to be stored."""
         kind = "created" if before is None else "modified"
         change = FileChange(id="written", path=path, kind=kind, author="person", before=None, after=None)
         return await self._comparer.diff(change, before, after)

@@ -1,4 +1,4 @@
-"""What git finds different in a folder, for the review: found by child processes, read in threads.
+"""The differences that git finds in a folder, for the review. Child processes find them; threads read the files.
 
 Files on disk are compared with the last commit, or with the commit where a branch diverged from what is checked out.
 Contents that git has are read as a checkout would write them: with the line endings of this folder.
@@ -73,7 +73,7 @@ class GitReview:
         return await asyncio.to_thread(_contents, Path(folder), change)
 
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
-        """Return the file as git has it, beside the version on disk that was compared."""
+        """Return git's version of the file, together with the version on disk that it was compared with."""
         return await asyncio.to_thread(_committed, Path(folder), change)
 
     async def _base(self, repository: Repository, branch: str) -> str:
@@ -154,7 +154,7 @@ def _found(path: str, kind: ChangeKind, before: FileImage | None, after: FileIma
 
 
 def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
-    """Return how a file that is committed but not in the index differs; None if it does not."""
+    """Return how a file that is committed but not in the index differs on disk; None if it does not."""
     change = _found(entry.origin, "modified", _image_in_git(entry), _image_on_disk(root, entry.origin))
     try:
         before, after = _contents(root, change)
@@ -186,7 +186,7 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
-    """Return the image of the file; for a file too large to read, one that only identifies its current state."""
+    """Return the image of the file. If the file is too large to read, the image only identifies its current state."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None  # a folder above is a symlink now: the file has another path
     try:

@@ -17,11 +17,11 @@ from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 
 _HERE = "here"
-"""Draft rules are judged in the folder that they are made in."""
+"""The repository given to draft rules and calls, so that draft rules count as made in the folder they are judged in."""
 
 
 class RuleJudge(Struct, frozen=True):
-    """Judges under the mode and the rules of one session."""
+    """Judges draft rules under the mode and the present rules of one session."""
 
     transcript: Transcript
     is_sandbox_available: bool

@@ -1,6 +1,6 @@
 """Saves drafts: each conversation has its own, and a crash costs at most half a second of typing.
 
-Sent prompts are kept in the same way until the journal has them: the session may still be opening, or be busy.
+Sent prompts are kept in the same way until they are in the journal, because the session may be busy or still opening.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class DraftAutosave(Controller):
         self._key: DraftKey = ""
         self._written: dict[DraftKey, SavedDraft] = {}
         self._slots: dict[DraftKey, DraftKey] = {}
-        """The key under which a conversation's draft is kept: another window may show the same conversation."""
+        """By conversation, the key under which its draft is stored. Another window may show the same conversation."""
         self._unsaved: set[DraftKey] = set()
         self._along = ""
         """The text that moves to the conversation shown next."""
@@ -51,7 +51,7 @@ class DraftAutosave(Controller):
     def enter(self, key: DraftKey) -> None:
         """Show the draft of this conversation.
 
-        A text that was written before any conversation was shown moves here, and so does the one of `bring_along`.
+        A text that was written before any conversation was shown moves into it, and so does the text of `bring_along`.
         """
         along, self._along = self._along, ""
         if key == self._key:
@@ -69,7 +69,7 @@ class DraftAutosave(Controller):
         self._save_soon()
 
     def bring_along(self, text: str) -> None:
-        """Move this text to the conversation shown next, if the field still ends with it then."""
+        """Move this text to the conversation that is shown next, if the field still ends with the text then."""
         self._along = text
 
     def _taken_out(self, text: str) -> str:
@@ -79,7 +79,7 @@ class DraftAutosave(Controller):
         return text
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
-        """Append the draft of `source` to that of another conversation. Both must be fetched."""
+        """Append the draft `source` to the draft `key`. Both must have been fetched."""
         found, own = self._written.pop(source, SavedDraft()), self._written.get(key, SavedDraft())
         if not found.is_empty:
             text = "\n\n".join(part for part in (own.text, found.text) if part)
@@ -88,7 +88,7 @@ class DraftAutosave(Controller):
             self._save_soon()
 
     def move(self, key: DraftKey) -> None:
-        """Move the draft to another conversation: the one that was begun became a session."""
+        """Move the draft to another key, because the conversation that was begun has become a session."""
         draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
@@ -96,7 +96,7 @@ class DraftAutosave(Controller):
         self._save_soon()
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
-        """Keep the sent prompts that are not in the journal yet, in place of those kept before."""
+        """Keep these sent prompts, which are not in the journal yet, in place of those kept before."""
         draft = self._written.get(key, SavedDraft())
         if draft.sent == tuple(prompts):
             return
@@ -108,7 +108,7 @@ class DraftAutosave(Controller):
             self._save_soon()  # the journal has it: kept, it would be in the conversation and in the field after a kill
 
     def give_back(self, key: DraftKey) -> None:
-        """Return prompts that the session did not accept to the draft."""
+        """Put the kept prompts, which the session did not accept, back into the draft."""
         draft = self._written.get(key, SavedDraft())
         if not draft.sent:
             return

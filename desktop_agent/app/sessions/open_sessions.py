@@ -27,13 +27,13 @@ from desktop_agent.core.transcript import JournalPage, Transcript, replay
 from desktop_agent.ui.window.session_handle import DraftSession, OwnSession, SessionHandle
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
-"""How much of a journal may be loaded besides what is in view or was added since the session was opened."""
+"""How many bytes of a journal may be loaded besides what is in view and what was added since it was opened."""
 
 _log = logging.getLogger(__name__)
 
 
 class PageLoader:
-    """Loads pages for one handle, one at a time, always the most wanted one next."""
+    """Loads pages for one handle, one at a time. The most wanted page is always loaded next."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PageLoader:
         read: Callable[[JournalPage], Awaitable[Transcript]],
         find: Callable[[Sequence[JournalPage], str], Awaitable[list[int]]],
     ) -> None:
-        """`read` folds a page; `find` returns which pages may have a text."""
+        """`read` returns the transcript of a page; `find` returns the numbers of the pages that may contain a text."""
         self._handle = handle
         self._read = read
         self._find = find
@@ -66,7 +66,7 @@ class PageLoader:
             self._task = asyncio.create_task(self._serve(), name="load pages")
 
     def search(self, text: str) -> None:
-        """Find out which pages may have this text; an earlier search is cancelled."""
+        """Find out which pages may contain this text. An earlier search is cancelled."""
         if self._search is not None:
             self._search.cancel()
         pages = self._handle.transcript.pages
@@ -123,7 +123,7 @@ class PageLoader:
 
 
 FILING_WAIT_S = 10.0
-"""How long quitting waits for a session that was renamed or pinned while it was being opened."""
+"""How many seconds quitting waits for a session that was renamed or pinned while it was being opened."""
 
 
 class LiveSession(Struct, frozen=True):
@@ -136,12 +136,12 @@ class LiveSession(Struct, frozen=True):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether it can be closed without interrupting anything that is not in the transcript yet."""
+        """Whether the session can be closed without interrupting anything, even what is not in the transcript yet."""
         return self.session.is_at_rest and not self.handle.has_sent
 
 
 class OpeningSession(Struct, frozen=True):
-    """A session of which only the end is there yet, and the task that reads the rest."""
+    """A session of which only the end has been read so far, and the task that reads the rest."""
 
     handle: OwnSession
     task: asyncio.Task[None]
@@ -151,14 +151,14 @@ class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
     def __init__(self, bench: Workbench, drafts: DraftAutosave, begun: OwnSession | None = None) -> None:
-        """`drafts` keeps what is sent to a session before it can accept it; `begun` is shown already, but not open."""
+        """`drafts` keeps prompts that a session cannot accept yet. `begun` is a session shown already but not open."""
         self._bench = bench
         self._drafts = drafts
         self._live: dict[SessionId, LiveSession] = {}
         self._begun = begun
         self._opening: dict[SessionId, OpeningSession] = {}
         self._locks: dict[SessionId, asyncio.Lock] = {}
-        """Held while a session is opened or filed: both write its journal."""
+        """A lock for each session, held while it is opened, renamed, pinned or archived, which writes its journal."""
 
     @property
     def handles(self) -> list[OwnSession]:
@@ -188,7 +188,7 @@ class LiveSessions:
             return await self._open(session_id)
 
     async def file(self, session_id: SessionId, filing: Filing) -> bool:
-        """Rename, pin or archive a session, even while it is being opened; False for an open one, which does it itself.
+        """Rename, pin or archive a session, even while it is opened. False if it does so itself because it is open.
 
         Raises `AgentError` when that is not possible.
         """
@@ -224,7 +224,7 @@ class LiveSessions:
         return live is not None and live.session.transcript.turns.is_running
 
     async def close(self, session_id: SessionId) -> None:
-        """Close a session if it is open or being opened; ops that wait for it are dropped."""
+        """Close a session if it is open or being opened. The ops that wait for it are dropped."""
         opening = self._opening.get(session_id)
         if opening is not None:
             opening.handle.drop_waiting()
@@ -277,7 +277,7 @@ class LiveSessions:
             del self._opening[handle.session_id]
 
     async def _open_rest(self, handle: OwnSession) -> None:
-        """Open the rest. Raises `AgentError` when that fails; prompts have been given back by then."""
+        """Open the rest of a session. If that fails, give its prompts back and raise `AgentError`."""
         session_id = handle.session_id
         try:
             opened = await self._bench.open_session(session_id, sink=handle.receive)
@@ -313,16 +313,16 @@ def _op_of(filing: Filing) -> ops.Op:
 
 
 def _filings(asked: Iterable[ops.Op]) -> list[Filing]:
-    """Return the filings among these ops, which are kept even if the session cannot be opened."""
+    """Return the ops that rename, pin or archive, as events. They take effect even if the session cannot be opened."""
     events = [event_of(op) for op in asked if isinstance(op, FilingOp)]
     return [event for event in events if isinstance(event, Filing)]
 
 
 class Viewing(Controller):
-    """At most one session that is only read."""
+    """Follows a session that is only read, at most one at a time."""
 
     def __init__(self, context: WindowContext, lost: Callable[[SessionId], None]) -> None:
-        """`lost` is called when the journal was replaced: the session should be reopened."""
+        """`lost` is called when the journal was replaced, so that the session should be reopened."""
         super().__init__(context)
         self._lost = lost
         self._handle: SessionHandle | None = None
@@ -345,7 +345,7 @@ class Viewing(Controller):
         return handle is self._handle
 
     def leave(self) -> None:
-        """Stop following; nothing is delivered from now on."""
+        """Stop following the session. No event of it is delivered from now on."""
         for task in self._tasks:
             task.cancel()
         self._handle = None

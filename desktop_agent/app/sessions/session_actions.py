@@ -53,7 +53,7 @@ class _ExportProgress(QObject):
         self._written.connect(self._show, Qt.ConnectionType.QueuedConnection)
 
     def tell(self, written: int) -> None:
-        """Called in the thread that writes."""
+        """Show how much is written; raise `_CancelledError` if the user cancelled. Called in the thread that writes."""
         if self._is_cancelled.is_set():
             raise _CancelledError
         self._written.emit(written)

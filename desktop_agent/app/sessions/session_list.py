@@ -26,7 +26,7 @@ LISTED_EVENTS = frozenset(
         "approval_resolved",
     }
 )
-"""Events after which the list shows their session differently."""
+"""The events after which the list shows their session differently."""
 
 
 _MOST_RECENT = 8
@@ -34,7 +34,7 @@ _MOST_RECENT = 8
 
 
 class SessionListUpdater(Controller):
-    """Keeps the panel up to date. There may be thousands of sessions: an event reads only its own.
+    """Keeps the panel up to date. An event makes it read only the event's session, because there may be thousands.
 
     Signals:
         listed: the list was shown again (all `SessionSummary`s).
@@ -47,7 +47,7 @@ class SessionListUpdater(Controller):
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._reading = asyncio.Lock()
-        """One reading after another: a later result must not be replaced by an earlier one."""
+        """Held while sessions are read, so that an earlier result never replaces a later one."""
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
         return self._summaries
@@ -67,7 +67,7 @@ class SessionListUpdater(Controller):
         self._show()
 
     def _is_shown(self, summary: SessionSummary) -> bool:
-        """Whether it is a conversation, or open; sessions of manual calls would fill the list."""
+        """Whether the list shows a session: if it is a conversation or open. Sessions of manual calls would fill it."""
         is_open = any(handle.transcript.session.session_id == summary.id for handle in self._live.handles)
         return summary.is_listed or summary.is_archived or is_open
 

@@ -1,4 +1,4 @@
-"""What the window does with sessions beside showing them: it searches them, and closes those that were left."""
+"""What the window does with sessions besides showing them: it searches them, and closes those that were left."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from desktop_agent.ui.runtime.garbage import return_memory
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
-"""How many left sessions stay open, so that returning to one takes no time."""
+"""How many sessions that the user has left stay open, so that returning to one takes no time."""
 
 
 class IdleSessionCloser(Controller):
@@ -65,13 +65,13 @@ class IdleSessionCloser(Controller):
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
     def _age(self, handle: SessionHandle) -> int:
-        """Return the sort key by time of choice; sessions never chosen come first."""
+        """Return the key for sorting sessions by when they were chosen. Those never chosen come first."""
         session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
 
 QUIET_S = 3.0
-"""The delay after a turn: another one often follows, and users do not search for what they just saw."""
+"""How many seconds after a turn it is indexed: another often follows, and nobody searches for what they just saw."""
 
 
 class Searching(Controller):

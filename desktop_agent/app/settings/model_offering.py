@@ -28,9 +28,9 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 def accounts_offered(
     loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
 ) -> Iterator[Account]:
-    """Yield the accounts that may be chosen, the present model's first; nothing if the file is broken.
+    """Yield the accounts that may be chosen, that of the present model first; nothing if the accounts file is broken.
 
-    Two vendors with one address and key are one to the user: the second is offered only where it is used already.
+    Two vendors with the same address and key are one to the user, so the second is offered only if it is used already.
     """
     if loaded.problems:
         return
@@ -65,7 +65,7 @@ _Key = tuple[str, str]
 
 
 class ModelLists:
-    """The models of each account in the catalogue, and the state of their refreshes."""
+    """The models of each account in the catalogue, and the progress and problems of refreshing them."""
 
     def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
         self._catalogue = catalogue
@@ -140,7 +140,7 @@ logger = logging.getLogger(__name__)
 
 
 async def refresh_old_list(bench: Workbench) -> None:
-    """Refresh the list if it is older than a day; a failure is only logged.
+    """Refresh the list of the account in use if it is older than a day. A failure is only logged.
 
     An address that was never asked for its models is not asked here: a key would be sent before the user did anything.
     """
@@ -189,7 +189,7 @@ class ModelOffering(Controller):
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
-        """Choose the model as `/model` does: with the same account, the other settings stay."""
+        """Choose the model as `/model` does. If the account is the same as before, its other settings stay."""
         now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL
@@ -203,7 +203,7 @@ class ModelOffering(Controller):
         self._launch(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
 
     async def _offer(self) -> None:
-        """Show what is known at once, and the rest when the keyring answers: it may ask the user first."""
+        """Show what is known now, and the rest when the keyring answers, because it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         self._accounts = tuple(accounts_offered(loaded, self._session.transcript.session.model, self._reached))
         await self._lists.read(self._accounts)
@@ -224,7 +224,7 @@ class ModelOffering(Controller):
             self._on_shown(now)  # a list may have come that has a name for it
 
     def _is_connected(self, account: Account) -> bool | None:
-        """Whether an account can be asked; `None` while only the keyring knows."""
+        """Whether an account's models can be used; `None` while only the keyring knows that."""
         return True if self._needs_no_keyring(account) else self._has_key.get(entry_of(account))
 
     def _needs_no_keyring(self, account: Account) -> bool:

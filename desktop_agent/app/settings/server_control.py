@@ -39,7 +39,7 @@ class ServerTools:
         self._launch = launch
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
-        """What each server listed, by server, and how that is shown."""
+        """By server, the tools that it listed and the data by which they are shown."""
         self._wanted: dict[str, Connection] = {}
         self._is_looking = False
 
@@ -96,7 +96,7 @@ class ServerControl(Controller):
         self._tools = ServerTools(launch, self.refresh)
         self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
         self._progress: dict[str, SignInProgress] = {}
-        """Sign-ins that are under way, by server."""
+        """The sign-ins in progress, by server."""
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsure: set[str] = set()
         """Servers that failed the test with which they were added."""
@@ -156,7 +156,7 @@ class ServerControl(Controller):
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
-        """Return the connection that sessions use, or the last one if more is known about it. Starts nothing."""
+        """Return the connection that sessions use, or the one before if that tells more. Starts no server."""
         lease = self._bench.shared_tools.servers.lease(definition, self._workspace)
         lease.give_back()
         last, current = self._connections.get(definition.name), lease.connection

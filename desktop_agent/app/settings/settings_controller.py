@@ -1,4 +1,4 @@
-"""The settings while the window is open: changes take effect in it, files are followed, projects are asked about."""
+"""The settings while the window is open: applies changes, follows the files, and asks about those of projects."""
 
 import asyncio
 import logging
@@ -20,9 +20,9 @@ from desktop_agent.core.settings.workspace_settings import Answer, ProjectPropos
 from desktop_agent.ui.widgets.banner import few_lines
 
 _LOOK_EVERY_MS = 30_000
-"""How often to look for changes without a notification, such as a project's first file; rarely, to save power."""
+"""How often to look for changes that are not notified, such as a project's first file. Seldom, to save power."""
 _SETTLED_MS = 1_000
-"""A file that is empty or missing for less than this is being saved."""
+"""A file that is empty or missing for less than this is taken to be just being saved."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class SettingsController(Controller):
         self._reported: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
-        """The proposal that the user sees and answers; the file may have changed since."""
+        """The project's proposal that the user sees and answers. The file may have changed since."""
         self._is_looking = False
         self._timer = QTimer(self, interval=_LOOK_EVERY_MS, timerType=Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._look_at_files)
@@ -143,7 +143,7 @@ class SettingsController(Controller):
             self._setup.show_project(self._project)
 
     def _problems(self) -> tuple[str, ...]:
-        """What is wrong with the settings file, except for faults, which have their own banner."""
+        """Return the problems of the settings file, except for faults, which have their own banner."""
         faults = self._bench.live.faults
         return tuple(str(problem) for problem in self._bench.live.problems if problem not in faults)
 
@@ -169,7 +169,7 @@ class SettingsController(Controller):
             self._spawner.spawn(open_in_editor(self._faults[0].path))
 
     def _on_go_on(self) -> None:
-        """Accept what can be read of the files in the banner, and of no others: the user saw only those."""
+        """Use what can be read of the files named in the banner. No others, because the user saw only those."""
         shown = {fault.path for fault in self._faults}
         if self._bench.rules.file.path in shown:
             self._bench.rules.go_on()
@@ -187,7 +187,7 @@ class SettingsController(Controller):
     # --- the project ----------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Ask about the project's file if it needs an answer, once per content."""
+        """Ask about the project's file if it needs an answer. Ask only once about the same content."""
         if (project := self._project) is None:
             return
         proposal = project.proposal

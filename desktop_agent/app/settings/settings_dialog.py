@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class AccountActions(Controller):
-    """Manages accounts and shows results in an open dialog, never blocking: a keyring may ask the user first."""
+    """Manages accounts and shows results in an open dialog. Never blocks, because a keyring may ask the user first."""
 
     def __init__(self, context: WindowContext, fail: Callable[[AgentError], None]) -> None:
         super().__init__(context)
@@ -38,7 +38,7 @@ class AccountActions(Controller):
         self._sign_in_work = OneAtATime(self._launch, self._show_sign_in_failure)
         self.dialog: SettingsDialog | None = None
         self.sign_in = in_background(self._sign_in_work.begin, self._sign_in)
-        """Sign in by a way and under a name, and use the account for new conversations if they use its provider."""
+        """Sign in with an account, and use the account for new conversations if they use its provider."""
         self.check_sign_in = in_background(self._sign_in_work.begin, self._check_sign_in)
 
     # --- accounts -------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class AccountActions(Controller):
         await self.refresh()
 
     async def check_key(self, account: Account, typed: str) -> None:
-        """Test the typed key, or the one in use if it is empty."""
+        """Test the typed key of an account, or its key in use if the typed one is empty."""
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
@@ -187,7 +187,7 @@ class AccountActions(Controller):
 
 
 class Setup(Controller):
-    """Shows the settings dialog and carries out what it asks for. Results that come after it closed are dropped."""
+    """Shows the settings dialog and carries out its requests. Results that arrive after it closed are dropped."""
 
     project_answered = Signal(str)  # trusted or ignored
     rule_revoked = Signal(str)  # a rule's id
@@ -201,7 +201,7 @@ class Setup(Controller):
         self._made_ahead: SettingsDialog | None = None
         self._saving = asyncio.Lock()
         self._asked = bench.live.current.model.provider
-        """The provider in use; while the demo is chosen, the one before it."""
+        """The provider in use, or while the demo is chosen, the provider used before."""
         self._accounts = accounts = AccountActions(context, self._show_failure)
         self._servers = ServerControl(context, fail=self._show_failure)
         self._refresh_accounts = in_background(launch, accounts.refresh)
@@ -230,7 +230,7 @@ class Setup(Controller):
     # --- the dialog -----------------------------------------------------------------------------------------------
 
     def make_ahead(self) -> Iterator[None]:
-        """Make a dialog in small steps, for the first time that the settings are opened."""
+        """Make the dialog in small steps, to be shown when the settings are first opened."""
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
@@ -244,7 +244,7 @@ class Setup(Controller):
             self._made_ahead = None
 
     def open(self) -> "SettingsDialog":
-        """Show the dialog and, until it is closed, the results of what it asks for."""
+        """Show the dialog and, until it is closed, the results of its requests."""
         dialog = self._dialog
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()

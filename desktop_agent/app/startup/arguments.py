@@ -10,11 +10,11 @@ from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 
 NEWEST = ""
-"""`--resume` without an id: the last session of the folder, or of all."""
+"""The value of `--resume` without an id, which means the last session of the folder, or of all folders."""
 
 
 class WindowArguments(Struct, frozen=True, kw_only=True):
-    """What the window was started with; None for what was not given."""
+    """The arguments that the window was started with; None for those that were not given."""
 
     workspace: Path | None = None
     resume: str | None = None

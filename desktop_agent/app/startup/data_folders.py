@@ -27,11 +27,11 @@ _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _QUIET: Final = ("httpx2", "httpcore2", "asyncio")
-"""At `DEBUG`, some of these loggers write request headers."""
+"""The loggers kept at `WARNING`, because at `DEBUG` some of them write request headers."""
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that fails silently: a full disk is reported where it matters, not once for each line here."""
+    """A log that fails silently, because a full disk is reported where it matters and not for each line of a log."""
 
     def _open(self) -> TextIOWrapper:
         make_private_file(Path(self.baseFilename))
@@ -42,10 +42,10 @@ class _LogFile(RotatingFileHandler):
 
 
 class WindowLog:
-    """Logs to a file in `folder`, rotated at 1 MB, from construction to `close`. Both block briefly."""
+    """Logs to a file in `folder`, rotated at 1 MB, from its construction to `close`. Both of these block briefly."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
-        """`environ` has the keys, which are masked in every line."""
+        """`environ` is the environment, whose API keys are masked in every line."""
         self._handler = _open(folder)
         self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
         levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)

@@ -1,4 +1,4 @@
-"""What the user clicks, writes and sends before the core that carries it out is loaded."""
+"""Keeps what the user clicks, writes and sends before the core is loaded, which carries it out."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,12 @@ def _tr(text: str) -> str:
 class EarlyActions(QObject):
     """Keeps what the user clicks before the core is loaded, and repeats it in order once there is a controller.
 
-    Of several choices of what to show, only the last one counts. A message sent before anything was shown stays in the
-    field, the banner says so, and it is sent when a conversation is there; a message to a session that is being opened
-    waits there. A message that the user changes is a draft again. Nor is it sent if the user chose to show something
-    else, because it is unclear which conversation it is for: it moves to the chosen one, as drafts do.
+    Of several choices of what to show, only the last one counts.
+
+    A message sent before anything was shown stays in the field, and the banner says so; it is sent once a conversation
+    is shown. If the user changes it, it becomes a draft again. If the user chose to show something else, it is unclear
+    which conversation the message is for: it is not sent, but moves to the chosen one, as drafts do. A message to a
+    session that is being opened waits in that session.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
@@ -27,15 +29,15 @@ class EarlyActions(QObject):
         self._composer = panels.composer
         self._session = panels.session
         self._kept: list[tuple[SignalInstance, tuple[object, ...], bool]] = []
-        """Signals with their arguments, and whether they ask for something else to be shown."""
+        """The kept signals with their arguments, and whether each asks for something else to be shown."""
         self._listening: list[tuple[SignalInstance, Callable[..., None]]] = []
         self._message = ""
-        """The text in the field as it was sent; empty when nothing waits."""
+        """The sent message that waits in the field; empty if none does."""
         self._written = ""
-        """The text in the field before a conversation was there."""
+        """The text that was in the field before a conversation was shown."""
         self._is_something_chosen = False
         self._bring_along: Callable[[str], None] | None = None
-        """Moves a text at the end of the field to the conversation shown next, once one can be shown."""
+        """Moves a text at the end of the field to the conversation shown next; None until one can be shown."""
         self._waits = AgentError(
             _tr("Your message is not sent yet: the window is still loading."),
             hint=_tr("It is sent automatically once loading is done, unless you change it."),
@@ -74,7 +76,7 @@ class EarlyActions(QObject):
         self._written = self._composer.text() if self._message or self._session.handle is None else ""
 
     def watch_choices(self, bring_along: Callable[[str], None]) -> None:
-        """Notice choices while the controller shows the first thing: they, too, keep a message from being sent.
+        """Notice choices while the controller shows the first thing, because these keep a message from being sent, too.
 
         `bring_along` moves a text at the end of the field to the conversation shown next.
         """
@@ -83,7 +85,7 @@ class EarlyActions(QObject):
             signal.connect(self._note_choice)
 
     def repeat(self, shown: SignalInstance) -> None:
-        """Repeat everything that was kept. `shown` is emitted when something else is shown."""
+        """Emit again every signal that was kept. `shown` is emitted when something else is shown."""
         for signal in self._choices:
             signal.disconnect(self._note_choice)
         kept, self._kept = self._kept, []
@@ -107,7 +109,7 @@ class EarlyActions(QObject):
         self._listening.append((signal, slot))
 
     def _note_choice(self, *_arguments: object) -> None:
-        """Note that the user chose something to show: no message is sent automatically any more."""
+        """Note that the user chose something to show, so that no message is sent automatically any more."""
         self._is_something_chosen = True
         if self._bring_along is not None:
             self._bring_along(self._written)
@@ -117,8 +119,8 @@ class EarlyActions(QObject):
     # -- the message --
 
     def _send(self, shown: SignalInstance) -> None:
-        """Send the message to the conversation shown now, unless the user chose something else. `shown` reports the
-        next one.
+        """Send the message to the conversation shown now, unless the user chose something else. `shown` is emitted when
+        something else is shown.
         """
         if not self._message:
             return
@@ -155,7 +157,7 @@ class EarlyActions(QObject):
             self._banner.withdraw(self._said)
 
     def _on_shown(self) -> None:
-        """Repeat the note in the banner, which showing the conversation has cleared."""
+        """Show the note in the banner again, because it was cleared when the conversation was shown."""
         if self._message:
             self._say(self._left)
 

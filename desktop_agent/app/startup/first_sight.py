@@ -41,7 +41,7 @@ def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | N
 
 
 class FirstSight(Struct, frozen=True):
-    """All sessions, and the end of the one to go on with if it can be read and written to."""
+    """All sessions, and the end of the session to go on with, if that can be read and written to."""
 
     summaries: list[SessionSummary]
     session_id: SessionId | None = None
@@ -49,9 +49,9 @@ class FirstSight(Struct, frozen=True):
 
 
 async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OwnSession | None:
-    """Show what was read, and return the session that can be written to already.
+    """Show what was read, and return the shown session, to which the user can write already; None if there is none.
 
-    What cannot be read, or is open elsewhere, is left to the controller, which says why.
+    A session that cannot be read or is open elsewhere is left to the controller, which says why.
     """
     if found is None:
         return None
@@ -72,7 +72,7 @@ async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> Ow
 
 
 def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
-    """Read what is shown first, in a thread; None when that is not possible."""
+    """Read what is shown first; None if that is not possible. Blocks, so call this in a thread."""
     try:
         return _read(paths, arguments)
     except AgentError:

@@ -18,7 +18,7 @@ _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def changelog_path() -> Path:
-    """Return the changelog: inside the package when installed from a wheel, at the top of a checkout."""
+    """Return the path of the changelog, which is inside an installed package, or at the top of a checkout."""
     shipped = resource_path("CHANGELOG.md")
     return shipped if shipped.is_file() else PACKAGE_FOLDER.parent / "CHANGELOG.md"
 
@@ -61,7 +61,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
 
 
 _MOST_LINES = 60
-"""How many lines are shown: laying out more would take noticeable time, and nobody reads it at a start."""
+"""How many lines are shown at most. Laying out more takes noticeable time, and nobody reads that much at a start."""
 
 
 class News(Controller):
@@ -72,7 +72,7 @@ class News(Controller):
         self._panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
-        """Announce an update once; at the first start there is nothing to announce."""
+        """Announce an update, once. At the first start there is nothing to announce."""
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)

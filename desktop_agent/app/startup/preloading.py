@@ -25,7 +25,7 @@ CORE_USED_SOON: Final = (
     "desktop_agent.core.models.vendors",
     "desktop_agent.core.settings.live_settings",
 )
-"""Modules of the core that the first message needs."""
+"""The modules of the core that the first message needs."""
 
 WIDGETS_USED_SOON: Final = (
     "desktop_agent.ui.widgets.exact_field",
@@ -60,7 +60,7 @@ WIDGETS_USED_SOON: Final = (
 """Modules with the widgets that users open next, each after those that it imports."""
 
 LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
-"""Modules that the first request and the first question need besides."""
+"""The other modules that the first request to a model and the first question to the user need."""
 
 
 def load_core(
@@ -68,7 +68,8 @@ def load_core(
 ) -> Workbench:
     """Build and return the core, and import what shows the session that is opened next.
 
-    `environ` has the keys; `tell` gets the reason for waiting for a keyring, and an empty text when the wait is over.
+    `environ` has the API keys. `tell` is called with the reason for waiting for a keyring, and with an empty text when
+    the wait is over.
     """
     # They show the entries and the changes of that session, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):

@@ -37,12 +37,12 @@ class Serving(QObject):
     """Fills the main window with its panels, and serves it in `run`."""
 
     _keyring_waited = Signal(str)
-    """Why the keyring is being waited for; empty when the wait is over. Emitted on another thread."""
+    """Carries the reason for waiting for the keyring; empty when the wait is over. Emitted on another thread."""
 
     def __init__(
         self, window: MainWindow, theme: Theme, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str]
     ) -> None:
-        """`environ` has the keys."""
+        """`environ` has the API keys."""
         super().__init__(window)
         self._window = window
         self._theme = theme
@@ -55,7 +55,7 @@ class Serving(QObject):
         self._keyring_wait: AgentError | None = None
 
     async def run(self, ready: Callable[[], object]) -> None:
-        """Serve until the user quits; then end everything that was started. `ready` is called when the core works."""
+        """Serve until the user quits, then end everything that was started. `ready` is called when the core works."""
         # Beside the first painting of the panels, which takes about as long.
         reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
         early = EarlyActions(self.panels)

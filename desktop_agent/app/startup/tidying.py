@@ -20,7 +20,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0
-"""How long after the window's start: by then the user sees what they wanted, and the first answer is on its way."""
+"""The delay after the window's start. By then the user sees what they wanted, and the first answer is coming."""
 _INTERVAL: Final = timedelta(days=1)
 _STAMP_NAME: Final = "storage-collected"
 _BREATH_S: Final = 0.002
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
-    """Do what `desktop-agent storage collect` does, after a delay, unless a process has done it within a day.
+    """Do what `desktop-agent storage collect` does, after a delay, unless any process has done it in the last day.
 
     After a failure it is retried the next day.
     """

@@ -70,7 +70,7 @@ class Window(QObject):
         return 0
 
     def request_quit(self) -> None:
-        """Quit as if the user had closed the window: with a question if an agent is working."""
+        """Quit as if the user had closed the window, which asks the user first if an agent is working."""
         if self._serving is not None:
             self._serving.request_quit()
 
@@ -115,7 +115,7 @@ def _build_frame(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
 
 
 def _require_display() -> None:
-    """Raise `UsageError` when there is no display: Qt itself would abort the process."""
+    """Raise `UsageError` if there is no display, because Qt itself would abort the process."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
         return
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
