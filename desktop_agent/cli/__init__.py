@@ -31,16 +31,16 @@ COMMANDS = (
 )
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
-"""The window's options that take a value."""
+"""Those of the window's options that take a value."""
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Ctrl+C, the usual request to end, and the closing of the terminal."""
+"""Signals that end the process: Ctrl+C, the usual request to end, and the closing of the terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Without `argv` this is the process's own entry point: keys are removed from the environment first
+    Without `argv` this is the process's own entry point, so keys are removed from the environment first
     (`core.system.environment`).
     """
     environ: Mapping[str, str] = os.environ
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
-    """Carry out a command; in a process of its own, a signal ends it silently, from the first import on."""
+    """Carry out a command. If the process is its own, a signal ends it silently, even during the first imports."""
     try:
         with _ending_by_signals() if is_own_process else nullcontext():
             from desktop_agent.cli.dispatch import run_command
@@ -73,9 +73,9 @@ def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_pro
 
 @contextmanager
 def _ending_by_signals() -> Generator[None]:
-    """In a process of our own, make the ending signals raise `KeyboardInterrupt` in the body.
+    """Let the ending signals raise `KeyboardInterrupt` in the block. Only for a process of our own.
 
-    After the body they are ignored: all work is done, and the interpreter would only complain on its way out.
+    After the block the signals are ignored: all work is done, and the interpreter would only complain while it ends.
     """
     heeded = heeded_signals()
     for number in heeded:
@@ -88,13 +88,13 @@ def _ending_by_signals() -> Generator[None]:
 
 
 def heeded_signals() -> list[signal.Signals]:
-    """Return the ending signals that are not ignored; `nohup` and a script's background jobs ignore them."""
+    """Return the ending signals that are not ignored. `nohup` and shells ignore some for jobs in the background."""
     known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _open_standard_streams() -> None:
-    """Open the null device for missing standard streams: the next file would get their number and output."""
+    """Open the null device for missing standard streams. The next opened file would otherwise take their place."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

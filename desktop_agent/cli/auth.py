@@ -30,7 +30,7 @@ _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
 
 
 def show_status(args: argparse.Namespace, console: Console) -> None:
-    """Say of each account where its key comes from, never the key, and what it is for."""
+    """Print for each account where its key comes from, though never the key, and what the account is for."""
     _, loaded = _accounts()
     store, live = SystemKeyStore(tell=console.say), _settings()
     accounts = [
@@ -104,7 +104,7 @@ def delete_key(args: argparse.Namespace, console: Console) -> None:
 
 
 def _accounts() -> tuple[AccountsFile, LoadedAccounts]:
-    """Raises `UnsafeSettingsError` when not all accounts can be read."""
+    """Return all accounts. Raises `UnsafeSettingsError` when some cannot be read."""
     file = AccountsFile(AppPaths.from_environment().config / ACCOUNTS_NAME)
     loaded = file.load()
     if loaded.problems:
@@ -135,7 +135,7 @@ def _server_document(server: LocalServer | None) -> JsonObject | None:
 
 
 def _account_for_key(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
-    """Return the account that gets a key, changed as the options say. Raises `UsageError` for an unusable one."""
+    """Return the account that gets a key, changed as the options say. Raises `UsageError` if it cannot be used."""
     _require_offered(args.provider)
     name = named(args.account or "")
     known = loaded.find(args.provider, name) or replace(usual_account(args.provider), name=name)

@@ -1,4 +1,4 @@
-"""`desktop-agent changes list` and `changes diff`: what a session changed, narrowed down by the options."""
+"""`desktop-agent changes list` and `changes diff`: what a session changed, or those changes that the options select."""
 
 import argparse
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ class ChangedSession(NamedTuple):
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """Read the session whose id is `name`, or begins or ends with it. Raises `SessionNotFoundError`."""
+        """Read the session of which `name` is the id, or its beginning or end. Raises `SessionNotFoundError`."""
         catalog = Catalog.of(AppPaths.from_environment())
         session_id = catalog.find(name)
         events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
@@ -42,13 +42,13 @@ class ChangedSession(NamedTuple):
 
 
 class NumberedHunk(Struct, frozen=True):
-    """One part of a file to decide about: some lines, or everything that its key names."""
+    """One part of a file that can be selected: some lines, or whatever its key stands for."""
 
     number: int
-    """The position in the file, from 1. `--hunk` takes it as well as the key."""
+    """The position of the part in the file, from 1. `--hunk` takes this number as well as the key."""
     key: HunkKey
     old_start: int
-    """A line, from 1."""
+    """A line number, from 1."""
     old_count: int
     new_start: int
     new_count: int
@@ -66,7 +66,7 @@ def selection_of(args: argparse.Namespace) -> ChangeSelection:
 
 
 def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeRecord]:
-    """Return the changes that `wanted` covers, by any author. A path covers all of a renamed file."""
+    """Return the changes that `wanted` covers, whoever made them. A path covers all changes of a renamed file."""
     everywhere = replace(wanted, path=None)
     records = [record for record in transcript.changes.values() if _is_within(everywhere, record)]
     if wanted.path is None:
@@ -82,12 +82,12 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
-    """Return the net changes of the agent, which can be printed as a patch, undone and redone; not the user's."""
+    """Return the net changes of the agent, without the user's. They can be printed as a patch, undone and redone."""
     return net_changes(record for record in records if record.change.is_by_agent)
 
 
 def revertible(transcript: Transcript, wanted: ChangeSelection) -> ChangeSelection:
-    """Return the selection for an undo or redo of `wanted`: where a file was renamed, both halves of the rename."""
+    """Return the selection for an undo or redo of `wanted`. Where a file was renamed, it has both halves of that."""
     if wanted.path is None:
         return wanted
     rows = agents_rows(matching(transcript, wanted))
@@ -99,7 +99,7 @@ def revertible(transcript: Transcript, wanted: ChangeSelection) -> ChangeSelecti
 def with_hunks(
     transcript: Transcript, wanted: ChangeSelection, names: Sequence[str], contents: Contents
 ) -> ChangeSelection:
-    """Return `wanted` narrowed down to hunks of its file, named by number or key. Raises `UsageError`."""
+    """Return `wanted`, reduced to the hunks of its file with these numbers or keys. Raises `UsageError`."""
     if wanted.path is None:
         raise UsageError("A hunk needs its file.", hint="Name it with --file P.")
     rows = [row for row in agents_rows(matching(transcript, wanted)) if row.path == wanted.path]
@@ -113,7 +113,7 @@ def with_hunks(
 
 
 def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list[NumberedHunk]:
-    """Return the hunks of a file, numbered: those with lines in their order, then its line endings, then its mode."""
+    """Return the numbered hunks of a file: first those with lines, in order, then its line endings, then its mode."""
     last = next((r for r in reversed(row.records) if r.change.path == row.path), row.records[-1])
     there = recorded_of(last.change, transcript.changes.values())
     diff = reviewed_diff([record.change for record in row.records], there, contents)

@@ -1,4 +1,4 @@
-"""`desktop-agent changes undo` and `changes redo`: changes taken back and applied again, without a turn."""
+"""`desktop-agent changes undo` and `changes redo`: undo changes and apply them again, outside a turn."""
 
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ from desktop_agent.library.turns import RevertOp, ServedSession
 
 
 async def revert(session_id: SessionId, op: RevertOp, options: SessionOptions) -> tuple[FileOutcome, ...]:
-    """Open the session, undo or redo, and close it again. Raises `AgentError` when it could not be carried out."""
+    """Open the session, undo or redo, and close the session. Raises `AgentError` when `op` could not be carried out."""
     bench = Workbench.from_environment()
     served = ServedSession(bench.blobs, lambda _: None)
     opened = await bench.opener.open(session_id, served.hear, options, is_attended=False)
@@ -113,7 +113,7 @@ def _preview(
 
 
 def _redoes_steps(args: argparse.Namespace) -> bool:
-    """Whether the options select undos instead of changes. Raises `UsageError` when they select both."""
+    """Whether the options select undos to take back, instead of changes. Raises `UsageError` when they select both."""
     is_narrowed = bool(args.turn or args.since or args.call or args.file or args.hunk)
     named = [name for name in ("all", "steps", "step") if getattr(args, name)]
     if named and is_narrowed:
@@ -125,9 +125,7 @@ def _redoes_steps(args: argparse.Namespace) -> bool:
 
 
 def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoSteps:
-    """Return the op that takes back the undos that the options name. Raises `UsageError` for one that does
-    not exist.
-    """
+    """Return the op that takes back the undos that the options name. Raises `UsageError` if there is no such undo."""
     numbers = tuple(args.step)
     unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:

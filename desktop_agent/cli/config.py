@@ -42,7 +42,7 @@ class SettingsWarnings:
         self._printed: set[str] = set()
 
     def __call__(self) -> None:
-        """Print the new problems except faults, which the command that refuses to run prints as errors."""
+        """Print the new problems, but not faults: the command that refuses to run prints these as errors."""
         faults = self._live.faults
         problems = [str(problem) for problem in self._live.problems if problem not in faults]
         for problem in problems:
@@ -52,7 +52,7 @@ class SettingsWarnings:
 
 
 def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
-    """Say that a project has settings of its own that the user has not trusted, and what to do. Blocks."""
+    """Print that a project has settings that the user has not trusted yet, and what to do about them. Blocks."""
     settings.look()
     proposal = settings.proposal
     if proposal is not None and settings.is_waiting:
@@ -106,7 +106,7 @@ def show_setting(args: argparse.Namespace, console: Console) -> None:
 
 
 def _loaded(args: argparse.Namespace, console: Console) -> LoadedSettings:
-    """Return the settings in force in the folder. Raises `UnsafeSettingsError`. Warnings are printed."""
+    """Return the settings in force in the folder, and print warnings. Raises `UnsafeSettingsError`."""
     settings = _settings(real_path(args.workspace or current_folder()), console)
     warn_of_project(settings, console)
     if settings.faults:

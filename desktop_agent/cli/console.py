@@ -20,7 +20,8 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 class OutputError(AgentError):
-    """Standard output or error cannot be written: the disk behind it is full, or (`is_closed`) its reader has gone.
+    """Standard output or error cannot be written: the disk that it goes to is full, or (`is_closed`) its reader has
+    gone.
 
     When the reader has gone, a command ends silently, as programs in a pipe do.
     """
@@ -32,7 +33,7 @@ class OutputError(AgentError):
 
 
 class Console(Struct, frozen=True):
-    """Where a command writes, only one JSON document if `is_json`. Methods writing a result raise `OutputError`."""
+    """Where a command writes; just one JSON document if `is_json`. Methods that write a result raise `OutputError`."""
 
     is_json: bool = False
     out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
@@ -52,7 +53,7 @@ class Console(Struct, frozen=True):
         self._write(self.out.buffer.write, content)
 
     def say(self, text: str) -> None:
-        """Tell the user something besides the result. Errors of standard error are ignored."""
+        """Tell the user something that is not part of the result. Errors of standard error are ignored."""
         with suppress(OutputError):
             self.report(text)
 
@@ -81,33 +82,33 @@ class Console(Struct, frozen=True):
 
 
 def _json(document: JsonObject, indent: int | None = None) -> str:
-    """Return `document` as JSON, escaping characters that could control the terminal."""
+    """Return `document` as JSON in which characters that could control the terminal are escaped."""
     return escaped_in_json(json.dumps(document, ensure_ascii=False, indent=indent))
 
 
 def _standard_output() -> TextIOWrapper:
-    """Return standard output, escaping what its encoding lacks, such as a file name that is not UTF-8."""
+    """Return standard output, set to escape what its encoding lacks, such as in file names that are not UTF-8."""
     out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(errors="backslashreplace")
     return out
 
 
 def _silence(stream: TextIO) -> None:
-    """Discard further output: what is still buffered would fail again, with an error message, at exit."""
+    """Discard further output. Without this, what is buffered would fail again at exit, with an error message."""
     with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class TerminalLine:
-    """One terminal line, overwritten in place; shows nothing without a terminal or on one that cannot erase."""
+    """One terminal line that is overwritten in place. Shows nothing if there is no terminal, or it cannot erase."""
 
     def __init__(self, terminal: TextIO, term: str) -> None:
-        """`term` is the variable TERM or empty."""
+        """`term` is the value of the variable TERM, or empty."""
         self._terminal = terminal
         self.is_shown = terminal.isatty() and term not in ("", "dumb")
 
     def write(self, line: str) -> None:
-        """Write `line` in place of the one before; an empty line makes room for other output."""
+        """Write `line` over the previous one. An empty line makes room for other output."""
         if self.is_shown:
             with suppress(OSError, ValueError):  # a terminal that has gone
                 self._terminal.write(f"\r\x1b[K{line}")
@@ -115,9 +116,9 @@ class TerminalLine:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Return `rows` in aligned columns, two spaces apart; the columns in `right` are right-aligned.
+    """Return `rows` as aligned columns, two spaces apart. The columns in `right` are right-aligned.
 
-    A cell is shown `on_one_line`: no name can forge a row or shift a column.
+    A cell is shown `on_one_line`, so that no name can forge a row or shift a column.
     """
     if not rows:
         return ""

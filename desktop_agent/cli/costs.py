@@ -22,7 +22,7 @@ T = TypeVar("T")
 _Column = tuple[str, Callable[[Figures], str]]
 _SpendingColumn = tuple[str, Callable[[Figures | Spending], str]]
 _MOST_NAME = 48
-"""Characters, to leave room for the figures: nothing limits what a provider calls its models."""
+"""How many characters of a model's name are shown. Providers may use any number, and the figures need room."""
 
 
 def _cost(usage: Usage) -> str:

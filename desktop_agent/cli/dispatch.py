@@ -58,7 +58,7 @@ _FUNCTIONS = {
     "config reset": "config.reset_setting",
     "config trust": "config.trust",
 }
-"""What carries out a command, where it is not `main` of the module with the command's name."""
+"""The functions of those commands that are not carried out by `main` in the module with the command's name."""
 
 _Function = Callable[[argparse.Namespace, Console], int | None]
 """A command: it returns an exit code, or None for 0."""
@@ -67,7 +67,7 @@ _Function = Callable[[argparse.Namespace, Console], int | None]
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Parse `argv`, carry the command out, and return the exit code.
 
-    `environ` still has the API keys, which may be gone from `os.environ`; commands find it in `args.environ`.
+    `environ` still has the API keys, which may have been removed from `os.environ`. Commands find it in `args.environ`.
     """
     words, args_behind = _split(argv)
     args = build_parser(words[0]).parse_args(words)
@@ -87,9 +87,9 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """Return our own arguments, and the command line of another program, which follows the `--` of `mcp add`.
+    """Return this program's arguments, and the command line of another program behind the `--` of `mcp add`.
 
-    `argparse` takes no options between a positional argument and a `--`.
+    They are separated here because `argparse` takes no options between a positional argument and a `--`.
     """
     if list(argv[:2]) != ["mcp", "add"] or "--" not in argv:
         return argv, []
@@ -98,9 +98,9 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 
 def _imported(named: str) -> _Function:
-    """Import the function of a command, and switch the garbage collector on if the entry point switched it off.
+    """Import the function of a command. If the entry point switched the garbage collector off, switch it on again.
 
-    Imported modules are frozen, as they stay until the end.
+    The imported modules are frozen first, because they stay in memory until the end.
     """
     module, _, name = named.rpartition(".")
     imported = importlib.import_module(f"desktop_agent.cli.{module}")

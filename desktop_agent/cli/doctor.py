@@ -1,4 +1,4 @@
-"""`desktop-agent doctor`: whether everything needed works here, and what to do if not."""
+"""`desktop-agent doctor`: checks whether everything that is needed works here, and says what to do if not."""
 
 import argparse
 import asyncio
@@ -42,7 +42,7 @@ State = Literal["ok", "warning", "problem"]
 
 
 class Check(Struct, frozen=True):
-    """The result of one check. `problem`: the application cannot work; `warning`: a part of it cannot."""
+    """The result of one check. `problem`: the application cannot work. `warning`: some part of it cannot."""
 
     name: str
     state: State
@@ -187,7 +187,7 @@ def limits_check() -> Check:
 
 
 def environment_check(environ: Mapping[str, str], passed: Sequence[str]) -> Check:
-    """Say which variables are kept from commands; their values appear nowhere."""
+    """Check which variables are kept from commands. Their values are never shown."""
     kept_back = kept_back_from(environ, passed)
     if not kept_back:
         return Check("environment", "ok", "No variable looks like a credential; commands get all.")
@@ -241,7 +241,7 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
 
 
 def request_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
-    """Say where requests go, and which addresses are not encrypted."""
+    """Check where requests go, and which of these addresses are not encrypted."""
     chosen, checks = live.current.model, list[Check]()
     account = accounts.find(chosen.provider, named(chosen.account)) if known_vendor(chosen.provider) else None
     if account is not None:
@@ -254,7 +254,7 @@ def request_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mappin
 
 
 def local_server_checks(accounts: LoadedAccounts, live: LiveSettings, environ: Mapping[str, str]) -> list[Check]:
-    """Say which model servers run on this machine. A missing one is a warning only for the chosen provider."""
+    """Check which model servers run on this machine. A missing one is a warning only if its provider is chosen."""
     chosen = live.current.model
     places = local_places(accounts.added, environ, {chosen.provider: chosen.base_url})
     found = asyncio.run(look_for_servers(places))  # noqa: TID251 - entry point

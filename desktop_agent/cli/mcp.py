@@ -1,4 +1,4 @@
-"""`desktop-agent mcp`: which servers are defined, known and logged; and defining, switching and removing them."""
+"""`desktop-agent mcp`: shows which servers are defined, known and logged; defines, switches and removes them."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ _SECTION = LIST.partition(".")[0]
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
-    """Return the server of that name. Raises `UsageError` when there is none. Blocks."""
+    """Return the server with this name. Raises `UsageError` when there is none. Blocks."""
     settings = settings_in(paths, workspace)
     definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:
@@ -81,7 +81,7 @@ def list_servers(args: argparse.Namespace, console: Console) -> None:
 
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
-    """Problems with a whole file or its list of servers, which hide all its servers."""
+    """Return the problems with a whole file, or with its list of servers, because of which its servers are missing."""
     proposal = settings.proposal
     unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
     problems = (*settings.loaded.problems, *unanswered)
@@ -89,7 +89,7 @@ def _unread_files(settings: WorkspaceSettings) -> list[str]:
 
 
 def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
-    """Return the servers of a project's file that the user has neither trusted nor ignored in its current form."""
+    """Return the servers of a project's file, if the user has neither trusted nor ignored its present content."""
     proposal = settings.proposal
     if proposal is None or settings.answer is not None:
         return []
@@ -97,7 +97,7 @@ def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:
-    """Return the state that is known without starting the server."""
+    """Return what is known of the server's state without starting it."""
     if not server.is_enabled:
         return "disabled"
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
@@ -144,7 +144,7 @@ def _settings_file() -> Path:
 
 
 def remove(args: argparse.Namespace, console: Console) -> None:
-    """Remove a server, then its stored secrets: a locked keyring must not prevent the removal."""
+    """Remove a server, and only then its stored secrets, so that a locked keyring cannot prevent the removal."""
     name, definition = args.name, remove_definition(_settings_file(), args.name)
     if definition is not None:
         try:
@@ -165,7 +165,7 @@ async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
 
 
 def _client_secret(args: argparse.Namespace) -> str:
-    """Ask for the secret without showing it, or read all of a pipe, since a private key has several lines."""
+    """Ask for the secret without showing it. From a pipe read everything, because a private key has several lines."""
     if not args.client_secret:
         return ""
     secret = (getpass.getpass("Client secret: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
@@ -209,7 +209,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
 
 
 def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:
-    """Return the server's sandbox table: the usual one, extended by the options."""
+    """Return the server's sandbox table: `usual`, extended by the options."""
     is_confined = usual is not None if args.sandbox is None else bool(args.sandbox)
     added: dict[str, list[str]] = {key: getattr(args, key) for key in ("folders", "read_folders", "hosts")}
     if not is_confined:

@@ -1,4 +1,4 @@
-"""`desktop-agent mcp test`: starts one server, asks for its tools, says what they cost, and ends it."""
+"""`desktop-agent mcp test`: starts one server, asks for its tools, prints what they cost, and ends the server."""
 
 import argparse
 import asyncio
@@ -107,7 +107,7 @@ class ServerReport:
 
 
 def _change_lines(changes: list[ToolChange], of: int) -> list[str]:
-    """List tools that changed since the user allowed them; empty for a server without any allowed tool."""
+    """Return lines about tools that changed since the user allowed them; empty if the server has none allowed."""
     changed = [change for change in changes if change.kind == "changed"]
     lines: list[str] = []
     if changed:

@@ -16,11 +16,11 @@ SANDBOXES = ("restricted", "strict", "none")
 
 
 Commands = Callable[..., argparse.ArgumentParser]
-"""Adds a command or an action: the `add_parser` of what `add_subparsers` returns."""
+"""Adds a command or an action. It is the `add_parser` of what `add_subparsers` returns."""
 
 
 def command(commands: Commands, name: str, summary: str, example: str, *positionals: str) -> argparse.ArgumentParser:
-    """Add a command with what all of them take; `positionals` are named as its usage shows them: NAME, NAME[/TOOL]."""
+    """Add a command with what all commands take; `positionals` are named as in its usage: NAME, NAME[/TOOL]."""
     parser = commands(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
@@ -31,7 +31,7 @@ def command(commands: Commands, name: str, summary: str, example: str, *position
 
 
 def group(commands: Commands, name: str, summary: str) -> Commands:
-    """Add a command with actions, and return what adds those."""
+    """Add a command that has actions, and return the function that adds an action."""
     actions = commands(name, help=summary).add_subparsers(dest="action", required=True, metavar="ACTION")
     return actions.add_parser
 
@@ -43,7 +43,7 @@ def session_command(commands: Commands, name: str, summary: str, example: str) -
 
 
 def add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
-    """Add an option that can be switched on and off; without it the settings decide."""
+    """Add an option that can be switched on and off. If it is missing, the settings decide."""
     parser.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=summary)
 
 
@@ -88,7 +88,7 @@ def above_zero(text: str) -> float:
 
 
 def moment(text: str) -> datetime:
-    """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
+    """Return the moment that `text` means here: `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago)."""
     if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
         return datetime.now().astimezone() - timedelta(days=int(days))
     try:
@@ -98,7 +98,7 @@ def moment(text: str) -> datetime:
 
 
 def end_of(text: str) -> datetime:
-    """Return the end of what `text` means: the end of the day when it names a day."""
+    """Return the end of what `text` means. If it names a day, this is the end of that day."""
     meant = moment(text)
     return meant + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else meant
 
@@ -436,7 +436,7 @@ _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "serve": _add_serve,
     "doctor": _add_doctor,
 }
-"""The function that adds each command, in the order of the help."""
+"""For each command, in the order of the help, the function that adds it."""
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:

@@ -47,10 +47,10 @@ _EVERY_S = 1.0
 
 
 class ProgressLine:
-    """Follows the events of a run. Shows nothing where standard error is no terminal, or one without control codes."""
+    """Shows the progress of a run in one line; nothing if standard error is no terminal, or has no control codes."""
 
     def __init__(self, terminal: TextIO, term: str, now: Callable[[], float]) -> None:
-        """`term` is the variable TERM or empty; `now` a monotonic clock in seconds."""
+        """`term` is the value of the variable TERM, or empty; `now` is a monotonic clock in seconds."""
         self._line = TerminalLine(terminal, term)
         self._now = now
         self._begun = now()
@@ -72,7 +72,7 @@ class ProgressLine:
             self.clear()
 
     def clear(self) -> None:
-        """Clear the line for other output; the next event brings it back."""
+        """Clear the line to make room for other output. The next event brings it back."""
         self._line.write("")
 
     def note(self, event: ev.Event) -> None:
@@ -115,9 +115,9 @@ class ProgressLine:
 
 
 class RunListener:
-    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose.
+    """Shows what happens while it happens: with --stream as JSON lines, with --verbose in words.
 
-    Raises `OutputError` when its reader has gone.
+    Raises `OutputError` when the reader of its output has gone.
     """
 
     def __init__(self, args: argparse.Namespace, console: Console) -> None:
@@ -127,7 +127,7 @@ class RunListener:
         is_wanted = not (self._is_stream or self._is_verbose)
         self.progress = ProgressLine(console.err, args.environ.get("TERM", "") if is_wanted else "", time.monotonic)
         self.has_lost_reader = False
-        """Whether the program that read the output has gone; the run was stopped because of it."""
+        """Whether the program that read the output has gone, so that the run was stopped."""
 
     def __call__(self, event: ev.Event) -> None:
         try:
@@ -137,7 +137,7 @@ class RunListener:
             raise
 
     def on_rejected(self, line: int, reason: str) -> None:
-        """Report an invalid line to the program that writes ops; ops that it sent before go on."""
+        """Report an invalid line to the program that writes ops. Ops that it sent before are still carried out."""
         if self._is_stream:
             self._console.line({"type": "op_rejected", "line": line, "reason": reason})
         else:
@@ -171,7 +171,7 @@ class RunListener:
 
 
 def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
-    """Return what to run, and fill in `args` from the settings what the command line leaves out.
+    """Return what to run. Values that the command line leaves out are set in `args`, from the settings.
 
     Raises `UsageError`.
     """
@@ -184,7 +184,7 @@ def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
 
 
 def environ_of(args: argparse.Namespace) -> Mapping[str, str]:
-    """Return the environment for settings and keys. Raises `UsageError` for a missing settings file."""
+    """Return the environment for settings and keys. Raises `UsageError` if the settings file is missing."""
     environ: Mapping[str, str] = args.environ
     if args.config is None:
         return environ
@@ -201,7 +201,7 @@ def run_logs(args: argparse.Namespace) -> RunLogs:
 
 
 def approver_of(args: argparse.Namespace, workspace: Path, blobs: Blobs) -> ApprovalCommand | None:
-    """Return the program that answers approval requests, if the options name one. Close it at the end."""
+    """Return the program that answers approval requests, if the options name one. The caller must close it."""
     if args.approval_command is None:
         return None
     return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock(), blobs)
@@ -225,7 +225,7 @@ def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
 
 
 def _check_tools(source: str, names: Sequence[str], bench: Workbench) -> None:
-    """Raise `UsageError` for a name that no tool has: the run would fail at each call, or block nothing."""
+    """Raise `UsageError` for a name that no tool has, because the run would fail at each call, or block nothing."""
     known = [tool.name for tool in bench.tools]
     for name in names:
         if name not in known:
@@ -289,7 +289,7 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _included(names: Sequence[str], prompts: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that come with the first prompt. Raises `UsageError` for one that cannot be read."""
+    """Return the files that are attached to the first prompt. Raises `UsageError` for one that cannot be read."""
     if names and all(map(is_command, prompts)):
         raise UsageError("--include goes with a prompt, and a slash command is none.")
     for name in names:
@@ -326,7 +326,7 @@ def _model(args: argparse.Namespace) -> NamedModel:
 
 
 def _check_stream(args: argparse.Namespace) -> None:
-    """Raise `UsageError` for options that conflict with streamed ops."""
+    """Raise `UsageError` for options that conflict with ops as a stream."""
     if args.prompt or args.prompt_file is not None or args.stdin:
         raise UsageError(
             "With --input-format stream, prompts come from standard input.",
@@ -347,9 +347,9 @@ def _check_stream(args: argparse.Namespace) -> None:
 async def say_what_confines(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, say: Callable[[str], None]
 ) -> str | None:
-    """Return the name of the sandbox that confines commands, and say what it falls short of, if anything.
+    """Return the name of the sandbox that confines commands, and report in which respect it falls short, if in any.
 
-    None where nothing confines them: there is no sandbox here, or none is wanted, or no prompt asks for a command.
+    None if nothing confines them: there is no sandbox here, none is wanted, or no prompt needs one.
     """
     mode = args.sandbox or bench.settings.execution.sandbox
     if mode == "none" or (options.prompts and all(is_command(prompt) for prompt in options.prompts)):
@@ -415,7 +415,7 @@ def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
 async def _carry_out(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> tuple[RunResult, str | None]:
-    """Return the result, and what confined commands."""
+    """Run, and return the result and the name of what confined commands."""
     approver = approver_of(args, options.workspace, bench.blobs)
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:

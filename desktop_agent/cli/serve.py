@@ -1,4 +1,4 @@
-"""`desktop-agent serve`: sessions over HTTP, until a signal ends it."""
+"""`desktop-agent serve`: serves sessions over HTTP until a signal ends it."""
 
 import argparse
 import asyncio

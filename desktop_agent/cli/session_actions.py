@@ -140,7 +140,7 @@ async def _delete(bench: Workbench, console: Console, session_id: SessionId, *, 
 
 
 async def _is_confirmed(bench: Workbench, console: Console, session_id: SessionId) -> bool:
-    """Ask on the terminal. Raises `UsageError` where no user can answer."""
+    """Ask the user on the terminal. Raises `UsageError` where no user can answer."""
     if not sys.stdin.isatty():
         raise UsageError("Deleting a session has to be confirmed.", hint="Confirm it with --yes.")
     summary = await asyncio.to_thread(bench.catalog.summary, session_id)

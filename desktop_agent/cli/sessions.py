@@ -37,7 +37,7 @@ from desktop_agent.core.undo.refusals import describe_outcome
 
 
 def list_sessions(args: argparse.Namespace, console: Console) -> None:
-    """List the sessions of one folder, or of all; archived sessions and calls by hand only when asked for."""
+    """List the sessions of one folder, or of all. Archived ones and manual tool calls are listed only on request."""
     known = Catalog.of(AppPaths.from_environment()).summaries()
     summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
@@ -172,8 +172,8 @@ def verify_stored(args: argparse.Namespace, console: Console) -> int:
 def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:
     """Verify these sessions, repair them if asked to, print the outcome, and return the exit code.
 
-    It is 0 when nothing is wrong, or nothing any more, and 1 otherwise. A session that is deleted meanwhile is left
-    out; if it is the only one, this raises `SessionNotFoundError`.
+    The exit code is 0 when nothing is wrong, or nothing is wrong any more, and otherwise 1. A session that is deleted
+    meanwhile is left out. If it is the only one, this raises `SessionNotFoundError`.
     """
     documents: list[JsonObject] = []
     texts: list[str] = []

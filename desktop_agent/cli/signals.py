@@ -1,4 +1,4 @@
-"""Runs work until a signal asks for its end. Commands that run nothing need neither this nor asyncio."""
+"""Runs work until a signal asks it to end. Commands that only read need neither this nor asyncio."""
 
 import asyncio
 import signal
@@ -21,13 +21,13 @@ class Interruptible(Protocol[T_co]):
 
 
 async def run_to_end(work: Interruptible[T_co]) -> T_co:
-    """Run `work` and return its result; signals that ask for the end interrupt it."""
+    """Run `work` and return its result. Signals that ask the process to end interrupt the work."""
     with _calling(work.interrupt):
         return await work.run()
 
 
 async def run_cancellable(work: Coroutine[object, object, T]) -> T:
-    """Run `work` and return its result. Signals that ask for the end cancel it; then raises `KeyboardInterrupt`."""
+    """Run `work` and return its result. If a signal asks for the end, cancel it and raise `KeyboardInterrupt`."""
     task = asyncio.ensure_future(work)
     with _calling(lambda: task.cancelling() or task.cancel()):
         try:
@@ -38,7 +38,7 @@ async def run_cancellable(work: Coroutine[object, object, T]) -> T:
 
 @contextmanager
 def _calling(interrupt: Callable[[], object]) -> Generator[None]:
-    """Call `interrupt` for each signal that asks for the end while the body runs."""
+    """Call `interrupt` for each signal that asks the process to end while the block runs."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in heeded_signals()}
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead

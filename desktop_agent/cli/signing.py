@@ -1,4 +1,4 @@
-"""Signing in and out: `desktop-agent auth` with providers, `desktop-agent mcp` with servers at an address."""
+"""Signing in and out: `desktop-agent auth` for providers, `desktop-agent mcp` for servers at an address."""
 
 import argparse
 import asyncio
@@ -56,7 +56,7 @@ class Signing:
         self._environ = environ
 
     async def sign_in(self, provider: str, name: str | None) -> None:
-        """Sign in as the provider offers it; `name` is the account's name, None the usual one."""
+        """Sign in as the provider offers it. `name` is the name of the account; None means the usual one."""
         browser = TerminalBrowser(self._console, self._environ)
         match provider:
             case "openai":
@@ -85,7 +85,7 @@ class Signing:
         self._console.result(document, f"{account.full_label} is signed out on this machine.{_what_remains(account)}")
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
-        """Return the account that is meant. Raises `UsageError` when it is not signed in or ambiguous."""
+        """Return the account that is meant. Raises `UsageError` when it is not signed in, or several could be meant."""
         vendor_of(provider)
         found = [
             account
@@ -137,7 +137,7 @@ class TerminalBrowser:
         self._environ = environ
 
     async def open(self, address: str) -> bool:
-        """Open the user's browser, unless it would run in this terminal."""
+        """Open the address in the user's browser, unless that would run in this terminal."""
         if not self._has_windows():
             return False
         self._console.say(f"If no browser opens, open this address on this machine:\n{address}\n{_WAITING}")

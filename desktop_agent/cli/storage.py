@@ -1,4 +1,4 @@
-"""`desktop-agent storage`: the disk space that sessions take, and the removal of what none of them needs."""
+"""`desktop-agent storage`: shows the disk space that sessions take, and removes what none of them needs."""
 
 import argparse
 

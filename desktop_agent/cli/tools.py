@@ -1,4 +1,4 @@
-"""`desktop-agent tools`: which tools the model has, what each takes, and one call of a tool, without a model."""
+"""`desktop-agent tools`: shows which tools the model has and what each takes, and calls one without a model."""
 
 import argparse
 import asyncio
@@ -79,7 +79,7 @@ def call_tool(args: argparse.Namespace, console: Console) -> int:
 
 
 def _arguments(text: str) -> JsonObject:
-    """Parse the JSON object in `text`, or in standard input for `-`, as strictly as a model's arguments."""
+    """Parse the JSON object in `text`, or for `-` in standard input, as strictly as arguments from a model."""
     from desktop_agent.core.providers.strict_json import read_object
 
     try:

@@ -35,10 +35,10 @@ _LONGEST_SHOWN = 300
 
 
 class ApprovalCommand:
-    """Answers each request by running the program once. An `Approver`. `aclose` ends what still runs."""
+    """Answers each request by running the program once. An `Approver`. `aclose` ends the programs that still run."""
 
     def __init__(self, command: str, folder: Path, environ: Mapping[str, str], clock: Clock, blobs: Blobs) -> None:
-        """`command` is split as a POSIX shell would, and run without one; it gets no credentials from `environ`.
+        """`command` is split as a POSIX shell would, and run without a shell. Of `environ`, it gets no credentials.
 
         Raises `UsageError` when there is nothing to run.
         """
@@ -91,7 +91,7 @@ class ApprovalCommand:
 
 
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
-    """Return the decision that an answer gives; anything unclear is not a yes."""
+    """Return the decision that an answer gives. An unclear answer is not a yes."""
     try:
         fields = convert(json.loads(answer, object_pairs_hook=_without_duplicates), learned(_Answer))
     except (ValueError, RecursionError) as error:
@@ -113,16 +113,16 @@ def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
 class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decision: Literal["allow", "deny", "edit"]
     message: str = ""
-    """The reason for the model, with a denial."""
+    """If the answer denies: the reason, for the model."""
     command: str = ""
-    """The command to run instead, with an edit."""
+    """If the answer edits: the command to run instead."""
     scope: ApprovalScope = "once"
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    """The fields of a server's form, with an allow."""
+    """If the answer allows: the fields of a server's form."""
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a JSON object. Raises `ValueError` for one with a duplicate key: that is no clear yes."""
+    """Return a JSON object. Raises `ValueError` for a duplicate key, because that is not a clear yes."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field is in it twice")

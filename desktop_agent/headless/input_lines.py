@@ -1,4 +1,4 @@
-"""The lines that another program sends while it runs, and the ops in them, a JSON object a line."""
+"""The lines that another program sends while it runs, and the ops in them: each line is a JSON object."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
-    """Yield the lines without their ends, until the input ends; `None` in place of one that is too long."""
+    """Yield the lines without their ends, until the input ends. A line that is too long is yielded as `None`."""
     line, is_too_long = bytearray(), False
     async for chunk in _chunks_of(descriptor):
         *ended, rest = chunk.split(b"\n")
@@ -31,9 +31,9 @@ async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
 
 
 async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
-    """Yield the input as it arrives, read in a daemon thread: nothing can wake a blocked read.
+    """Yield the input as it arrives. A daemon thread reads it, because nothing can interrupt a blocked read.
 
-    It reads the descriptor, because the interpreter cannot end while a thread waits in a buffered reader.
+    The thread reads the descriptor itself: the interpreter cannot end while a thread waits in a buffered reader.
     """
     loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
 
@@ -56,7 +56,7 @@ def _read(descriptor: int) -> bytes:
 
 
 async def ops_of(descriptor: int, reject: Callable[[int, str], None]) -> AsyncGenerator[ops.Op]:
-    """Yield ops until the input ends. Invalid lines go to `reject` with their line number."""
+    """Yield ops until the input ends. `reject` is called with the number of each invalid line and the reason."""
     number = 0
     async for line in lines_of(descriptor):
         number += 1

@@ -42,30 +42,30 @@ EXIT_CODES: dict[StopReason, int] = {
 }
 
 _LONGEST_REASON = 300
-"""The most characters shown of the reason why a call failed. `tools` has all of it."""
+"""How many characters of the reason for a failed call are shown. `tools` has the whole reason."""
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
     session_id: SessionId
-    """The session; empty after a command that left none behind."""
+    """The id of the session; empty after a command that left no session behind."""
     stopped_reason: StopReason
     final_response: str
     turns_used: int = 0
-    """How many requests to the model it took."""
+    """How many requests to the model the run took."""
     edited_files: tuple[str, ...] = ()
     tools: tuple[JsonObject, ...] = ()
     turn_summaries: tuple[JsonObject, ...] = ()
     usage: Usage
     problems: tuple[str, ...] = ()
-    """Errors in words: what happened and what to do, then a line of details, each once."""
+    """The errors, without duplicates. Each says what happened and what to do, with its details on a second line."""
     is_command: bool = False
-    """Whether this is the output of a slash command, for which no model was asked."""
+    """Whether this is the output of a slash command, so that no model was asked."""
     limit: str = ""
-    """Which limit ended it, by the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
+    """The limit that ended the run, as the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
-    """What the undo at the end did; None without one."""
+    """What the undo at the end of the run did; None if there was none."""
     output: object = UNSET
-    """The JSON value that the final answer is, where the caller gave a schema; `UNSET` without one."""
+    """The final answer as a JSON value, if the caller gave a schema; otherwise `UNSET`."""
 
     @property
     def exit_code(self) -> int:
@@ -158,12 +158,12 @@ def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> 
 
 
 def describe(problem: Notice | AgentError) -> str:
-    """Return a problem in words, with its details on a separate line: text output cannot fold them."""
+    """Return a problem in words. Its details are on a line of their own, because text output cannot fold them."""
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 
 def _describe_end(end: TurnEnded, tools: Sequence[ToolEntry], session_id: SessionId) -> tuple[str, ...]:
-    """Say why the run ended early, where no notice does."""
+    """Return why the run ended early, if no notice says so."""
     if end.reason == "max_turns":
         count = number_of(end.requests, "request")
         made = f"The run is not done: it has made {count} to the model, as many as it may."
@@ -204,7 +204,7 @@ def _describe_unanswered(entry: ToolEntry) -> str:
 
 
 def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
-    """One tool call as the audit log and `run --json` tell it."""
+    """Return one tool call in the form that the audit log and `run --json` have."""
     result = entry.result
     return {
         "turn": entry.turn,
@@ -264,7 +264,7 @@ class RunLogs:
         self._debug = debug
 
     def check(self) -> None:
-        """Make sure that every log can be written, before anything runs. Raises `UsageError` naming one that cannot."""
+        """Make sure, before anything runs, that every log can be written. Raises `UsageError`, which names the log."""
         for path in filter(None, (self._audit, self._changes, self._debug)):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -273,9 +273,9 @@ class RunLogs:
                 raise UsageError(f"The log {path} cannot be written: {error.strerror}.") from error
 
     def note(self, event: ev.Event, transcript: Transcript) -> None:
-        """Write what `event` means for each log; `transcript` already includes it.
+        """Write to each log what `event` means for it. `transcript` must already include the event.
 
-        Raises `StorageError` naming a log that cannot be written any more.
+        Raises `StorageError`, which names a log that cannot be written any more.
         """
         match event:
             case ev.ToolCallFinished(call_id=call_id):

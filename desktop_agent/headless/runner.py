@@ -1,9 +1,9 @@
-"""Runs prompts to their end without a user, or a session that another program talks with.
+"""Runs prompts to their end without a user, or a session that another program controls.
 
 A run is a front end like the window: it submits ops and folds events. Its caller can pass an approver; without one, an
 approval request is aborted and ends the run. With `run --input-format stream` another program is the front end: ops
-come in and events go out until the input ends, and it answers approval requests itself. A request made after its input
-has ended gets no answer, and the run ends like one without a user.
+come in and events go out until the input ends, and that program answers approval requests. A request made after its
+input has ended gets no answer, so the run ends like one without a user.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """What to run, and how."""
 
     prompts: tuple[str, ...]
-    """A turn each, in order; the first that does not complete ends the run.
+    """The prompts, each of which is one turn, in order. The first turn that does not complete ends the run.
 
-    One that begins with `/` is a slash command; with `//`, a prompt that begins with one slash.
+    A prompt that begins with `/` is a slash command. One that begins with `//` is a prompt that begins with one slash.
     """
     workspace: Path
     resume: SessionId | None = None
@@ -52,11 +52,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     session: SessionOptions = SessionOptions()
     """The options to open the session with. In a resumed session, None keeps the current value."""
     include: tuple[str, ...] = ()
-    """Files that come with the first prompt, by their absolute paths."""
+    """The absolute paths of files that are attached to the first prompt."""
     undo_last_turn: bool = False
-    """Whether to take the run's own changes back at its end: to see what it would do."""
+    """Whether to undo the run's own changes at its end, for users who only want to see what it would do."""
     output: OutputSchema | None = None
-    """What the final answer must be. The model is asked again, `OutputSchema.corrections` times, if it is not."""
+    """The form of the final answer. If it is wrong, the model is asked again, `OutputSchema.corrections` times."""
 
 
 def unattended(request: ApprovalRequest) -> Decision:
@@ -64,7 +64,7 @@ def unattended(request: ApprovalRequest) -> Decision:
 
 
 class _Run:
-    """The common part of both kinds of run: a session, whose events go to the logs and to a listener."""
+    """What both kinds of run have in common: a session whose events go to the logs and to a listener."""
 
     def __init__(
         self, workbench: Workbench, options: RunOptions, logs: RunLogs, listener: Callable[[ev.Event], None] | None
@@ -74,11 +74,11 @@ class _Run:
         self._logs = logs
         self._listener = listener
         self._transcript = Transcript()
-        """A fold of our own, because the session's own transcript does not see that the disk failed."""
+        """A fold that also sees when the disk failed, which the session's own transcript does not."""
         self._session: Session | None = None
         self._is_interrupted = False
         self._delivery_error: AgentError | None = None
-        """Why an event could not be logged or passed on; the run was stopped because of it."""
+        """Why an event could not be logged or passed on. The run was stopped for this reason."""
 
     def interrupt(self) -> None:
         self._is_interrupted = True
@@ -111,7 +111,7 @@ class _Run:
             self.interrupt()
 
     def _follow(self, event: ev.Event) -> None:
-        """Handle `event` for the run itself, before logs and listener: the run must end even if they fail."""
+        """Handle `event` for the run itself, before logs and listener do: the run must end even if they fail."""
         raise NotImplementedError
 
     def _with_delivery_error(self, result: RunResult) -> RunResult:
@@ -130,9 +130,9 @@ class HeadlessRun(_Run):
         listener: Callable[[ev.Event], None] | None = None,
         approve: Approver | None = None,
     ) -> None:
-        """`listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run.
+        """`listener` gets every event, including live ones, as it happens. If it raises `AgentError`, the run stops.
 
-        `approve` answers approval requests; without it, and where it aborts one, the run ends.
+        `approve` answers approval requests. The run ends if there is none, or if it aborts a request.
         """
         super().__init__(workbench, options, logs or RunLogs(), listener)
         self._questions = OpenQuestions(approve or unattended, self._submit)
@@ -198,7 +198,7 @@ class HeadlessRun(_Run):
         return await self._ended
 
     async def _correct_output(self, ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
-        """Ask the model again while its answer is invalid; return what is still wrong with it."""
+        """Ask the model again while its answer is invalid. Return what is still wrong with the answer."""
         output, last = self._options.output, ended[-1]
         if output is None or not isinstance(last, ev.TurnEnded):
             return ""
@@ -222,7 +222,7 @@ class HeadlessRun(_Run):
         return replace(result, output=output.value_in(self._transcript, self._transcript.turn))
 
     async def _drop_empty(self) -> None:
-        """Remove a session that only ran slash commands: it is not a conversation."""
+        """Remove the session if it ran only slash commands, because it is not a conversation then."""
         assert self._session is not None
         if not self._has_content:
             with suppress(AgentError):  # then it stays, and does no harm
@@ -286,7 +286,7 @@ class StreamedRun(_Run):
     ) -> None:
         """`asked` are the ops of the program; `options` has no prompts.
 
-        `listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run.
+        `listener` gets every event, including live ones, as it happens. If it raises `AgentError`, the run stops.
         """
         super().__init__(workbench, options, logs, listener)
         self._asked = asked
@@ -298,9 +298,9 @@ class StreamedRun(_Run):
         self._submit(ops.Shutdown())
 
     async def run(self) -> RunResult:
-        """Serve the program until its input has ended and what it asked for is done.
+        """Serve the program until its input has ended and everything that it asked for is done.
 
-        Raises `AgentError` when the session cannot be opened, `UsageError` when nothing was asked for.
+        Raises `AgentError` when the session cannot be opened, and `UsageError` when nothing was asked for.
         """
         session = await self._open(is_attended=True)
         before = self._transcript.turns.usage

@@ -1,7 +1,7 @@
 """Runs one tool call without a model: for scripts, and to show that a tool does what it says.
 
-The call takes the way of every call: a scripted model makes it, as its only message in a session of its own. So the
-policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
+The call is handled like every call, because a scripted model makes it, as its only message in a session of its own. So
+the policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
 _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
-"""The model of the session: none of a vendor, whose requests would be booked as paid ones."""
+"""The model of the session. It has no vendor, because requests to a vendor's model would be booked as paid."""
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """Which call, where, and under which policy; None means the value of the settings."""
+    """Which call to make, in which folder and under which policy. None leaves a value to the settings."""
 
     tool: str
     arguments: JsonObject
@@ -46,7 +46,7 @@ class CallReport(Struct, frozen=True, kw_only=True):
     """0 completed, 1 failed, 2 invalid arguments or unknown tool, 3 an approval was needed, 130 interrupted."""
     changes: tuple[FileChange, ...] = ()
     session_id: SessionId = ""
-    """The session that has the call on record; empty for one refused before a session was opened."""
+    """The session that recorded the call; empty if the call was refused before a session was opened."""
 
     @classmethod
     def of_invalid(cls, tool: str, error: ToolError) -> "CallReport":
@@ -99,7 +99,7 @@ class SingleCall:
         self._run.interrupt()
 
     async def run(self) -> CallReport:
-        """Run the call to its end. Raises `AgentError` when no session can be opened for it."""
+        """Run the call to its end. Raises `AgentError` when no session can be opened for the call."""
         ended = await self._run.run()
         missing = "\n".join(("The call ended without a result.", *ended.problems))
         result = self._result or ToolResult(content=missing, is_error=True)

@@ -1,8 +1,8 @@
 """The application behind the guard: every endpoint, the page for phones, and one shape for all errors.
 
-The OpenAPI document is generated from the declared endpoints and the Structs of the vocabulary. The page is five files,
-the same for everybody, without any of the user's data; its security policy lets it run only its own script and style,
-and talk only to this server.
+The OpenAPI document is generated from the declared endpoints and the Structs of the vocabulary. The page consists of
+five files, which are the same for everybody and contain none of the user's data. Its security policy lets it run only
+its own script and style, and talk only to this server.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _HEADERS = {
 
 
 def _as_in_javascript(pattern: str) -> str:
-    """Return a pattern of characters as a browser reads it: those beyond `\\uffff` have another form."""
+    """Return a pattern of characters in JavaScript's form, which differs for those beyond `\\uffff`."""
     return re.sub(r"\\U([0-9a-f]{8})", lambda code: f"\\u{{{int(code[1], 16):x}}}", pattern)
 
 
@@ -64,7 +64,7 @@ _FILLED_IN = {
         "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
     }
 }
-"""Values to fill into a file, so that the page shows hidden characters by the same tables as the window."""
+"""Values to fill into files of the page, so that it shows hidden characters by the same tables as the window."""
 
 
 def page_routes() -> list[Route]:
@@ -199,7 +199,7 @@ def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
 
 
 def _route(path: str, endpoints: Sequence[Endpoint]) -> Route:
-    """Return one route for all methods of a path, so that the refusal of another method names them all."""
+    """Return one route for all methods of a path, so that the answer to any other method can name them all."""
     by_method = {one.method: one for one in endpoints}
 
     async def answer(request: Request) -> Response:

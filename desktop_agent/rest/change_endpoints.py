@@ -146,7 +146,7 @@ class ChangeEndpoints:
 
 
 def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
-    """Return the pending question with this id. Raises `RequestError` if it is not pending."""
+    """Return the question with this id, which must be pending. Otherwise raises `RequestError`."""
     for request in opened.session.transcript.pending_approvals:
         if request.call_id == call_id:
             return request

@@ -1,8 +1,9 @@
 """Refuses requests for a wrong host, from another site's page, without the token, or beyond the limits.
 
-Nobody without the token can take a place from someone who has it: public pages are answered at once, whatever else
-comes with the request, and everything else is refused. The head of a request must arrive in time, and the number of
-connections without the token is limited: uvicorn only limits how long a connection idles between two requests.
+Clients without the token cannot keep one with the token from being served: public pages are answered at once, whatever
+else comes with the request, and everything else is refused. The head of a request must arrive in time, and the number
+of connections without the token is limited, because uvicorn limits only how long a connection idles between two
+requests.
 """
 
 import asyncio
@@ -31,28 +32,28 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
 
     body_bytes: int = 8 * 2**20
     head_bytes: int = 16 * 2**10
-    """How large the request line and all headers together may be."""
+    """How many bytes the request line and all headers together may have."""
     head_s: float = 10.0
-    """How long a head may take, from the connection or the first byte of its next request to the end of the headers."""
+    """How many seconds a head may take. They count from the connection, or from the first byte of its next request."""
     body_s: float = 20.0
-    """How long the whole body may take."""
+    """How many seconds the whole body may take."""
     waiting: int = 256
-    """The most connections at once that have not shown the token.
+    """How many connections may be open that have not shown the token.
 
     One more ends the oldest connection of the host that has most.
     """
     requests: int = 200
-    """The most requests with the token at once, including event streams."""
+    """How many requests with the token may run at once, including event streams."""
     streams: int = 100
-    """The most event streams at once, so that there is room for other requests, such as an answer or an interrupt."""
+    """How many of these may be event streams, so that there is room for others, such as an answer or an interrupt."""
     tick_s: float = 15.0
-    """The longest silence of an event stream: then a comment shows that it is still alive."""
+    """After how many seconds of silence an event stream sends a comment, to show that it is still alive."""
     closing_s: int = 10
-    """How long unfinished answers can take when the server ends."""
+    """How many seconds unfinished answers may take when the server ends."""
 
 
 _MOST_ACCEPTED_AT_ONCE: Final = 64
-"""The most connections accepted at once: asyncio's 2,000 before it closes any are more than a process can open."""
+"""How many connections are accepted at once. asyncio would accept 2,000, more than a process can open."""
 
 _MOST_PEEKED_BYTES: Final = 16 * 2**10
 
@@ -60,13 +61,13 @@ Peer = tuple[str, int]
 
 
 class GuardedSocket(socket.socket):
-    """A listening socket that tracks the connections that have not shown the token.
+    """A listening socket that keeps track of connections that have not shown the token.
 
-    Connections count from when they are accepted, so those with an unfinished TLS handshake are included.
+    A connection counts from when it is accepted, so one with an unfinished TLS handshake is included.
     """
 
     def __init__(self, listening: socket.socket, most_waiting: int, token: str) -> None:
-        """Replace a listening socket, which must not be used any more."""
+        """Replace the socket `listening`, which nothing else may use any more."""
         super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
         self._most_waiting = most_waiting
         self._token = token.encode()
@@ -76,7 +77,7 @@ class GuardedSocket(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept the next connection.
 
-        Raises `BlockingIOError` if there is none, and after many in one go, so that other work gets done.
+        Raises `BlockingIOError` if there is none. It also does so after many in a row, so that other work gets done.
         """
         self._taken += 1
         if self._taken > _MOST_ACCEPTED_AT_ONCE:
@@ -117,7 +118,7 @@ class GuardedSocket(socket.socket):
             return
 
     def _shows_token(self, connection: socket.socket) -> bool:
-        """Whether the token is in unread data that has arrived: in a rush, connections are accepted first."""
+        """Whether data that arrived, but is still unread, has the token. In a rush, connections are accepted first."""
         try:
             return self._token in connection.recv(_MOST_PEEKED_BYTES, socket.MSG_PEEK)
         except BlockingIOError:
@@ -128,7 +129,7 @@ def protocol_with_head_timeout(head_s: float) -> type[H11Protocol]:
     """Return the protocol that ends connections whose request line and headers take longer than `head_s`."""
 
     class HeadTimeoutProtocol(H11Protocol):
-        """uvicorn's HTTP/1.1 protocol with that time limit."""
+        """uvicorn's HTTP/1.1 protocol, which ends such connections."""
 
         def __init__(
             self,
@@ -174,16 +175,18 @@ _DRAIN_S: Final = 1.0
 class ServerIdentity(Struct, frozen=True, kw_only=True):
     scheme: str
     names: frozenset[str]
-    """The names and addresses that it answers to, without a port."""
+    """The names and addresses, without a port, to which the server answers."""
     port: int
     token: str
     public: frozenset[str]
-    """The paths that need no token, since they hold none of the user's data."""
+    """The paths that need no token, because they give away none of the user's data."""
     is_any_address: bool = False
-    """Whether it answers to every numeric IP address: a name that another site's owner made up is never one."""
+    """Whether the server answers to every numeric IP address, which no other site's name can look like."""
 
     def is_own_host(self, value: str) -> bool:
-        """Whether a `Host` header names this server. Another site's name that resolves to this server does not."""
+        """Whether a `Host` header names this server. Another site's name does not, even if it resolves to
+        this server.
+        """
         try:
             parts = urlsplit(f"//{value}")
             name, port = parts.hostname, parts.port
@@ -196,12 +199,12 @@ class ServerIdentity(Struct, frozen=True, kw_only=True):
 
 
 class RequestGuard:
-    """Refuses requests before anything else sees them. An ASGI application around another one."""
+    """Refuses requests before anything else sees them. An ASGI application that wraps another one."""
 
     def __init__(
         self, app: ASGIApp, identity: ServerIdentity, limits: ServerLimits, admit: Callable[[Peer | None], None]
     ) -> None:
-        """`admit` is given the peer of each connection that has shown the token."""
+        """`admit` is called with the peer of each connection that has shown the token."""
         self._app = app
         self._admit = admit
         self._identity = identity
@@ -227,7 +230,7 @@ class RequestGuard:
 
     @contextmanager
     def _counted(self) -> Generator[None]:
-        """Count a permitted request while it is carried out. Raises `RequestError` for one too many."""
+        """Count a permitted request while it is carried out. Raises `RequestError` if there are too many."""
         if self._running >= self._limits.requests:
             hint = "Try again when some of them have ended."
             raise refusal(429, "too_many_requests", "Too many requests are under way.", hint=hint)
@@ -238,7 +241,7 @@ class RequestGuard:
             self._running -= 1
 
     def _check(self, scope: Scope) -> Literal["public", "owner"]:
-        """Return who sent the request. Raises `RequestError` for anyone who may not."""
+        """Return who sent the request. Raises `RequestError` if the sender is not permitted."""
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
         if head_bytes > self._limits.head_bytes:
@@ -261,7 +264,7 @@ class RequestGuard:
         return "owner"
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
-        """Read on for a moment: closing a connection with unread data can lose the answer."""
+        """Read the rest of the request for a moment: closing with unread data can lose the answer."""
         left = _MOST_DRAINED_BYTES
         try:
             async with asyncio.timeout(min(_DRAIN_S, self._limits.body_s)):
@@ -279,7 +282,7 @@ class RequestGuard:
         return error
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Return the whole body. Raises `RequestError` for one that is too long or comes too slowly."""
+        """Return the whole body. Raises `RequestError` if it is too long or arrives too slowly."""
         too_long = refusal(413, "too_large", f"A body has {self._limits.body_bytes} bytes at most.")
         if any(int(value) > self._limits.body_bytes for value in _values(scope, b"content-length") if value.isdigit()):
             raise too_long

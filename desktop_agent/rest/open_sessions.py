@@ -1,9 +1,9 @@
 """The sessions that the server has open: each is opened once, serves every client, and ends with the server.
 
-Its events wait for each client, so that no client holds up the session or another client. A stream leads one client
-through journal and live events, from any event on, without gaps or duplicates: first the recorded events from the
-journal, then those that the open session reports as they happen. A client that reads too slowly gets the rest from the
-journal again. For a session that is not open here, only the journal is followed.
+The events of a session wait for each client separately, so that no client holds up the session or another client. A
+stream gives one client the events of the journal and then live ones, from any event on, without gaps or duplicates:
+first the recorded events from the journal, then those that the open session reports as they happen. A client that reads
+too slowly gets the rest from the journal again. For a session that is not open here, only the journal is followed.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.turns import ServedSession, closed_error
 
 MOST_WAITING: Final = 1_000
-"""How many events wait for a client that reads slowly. After that it reads the journal, which has them all."""
+"""How many events wait for a client that reads slowly. If there are more, it reads them from the journal instead."""
 
 
 class EventQueue(asyncio.Queue[ev.Event | None]):
-    """The events that wait for one client; None after the last."""
+    """The events that wait for one client. None comes after the last one."""
 
     is_behind = True
-    """Whether the journal must be read: at first, and after events were dropped. The reader resets it."""
+    """Whether the journal must be read, at first and after events were dropped. The reader sets this to False."""
 
     def add(self, event: ev.Event | None) -> None:
         if self.qsize() >= MOST_WAITING:
@@ -58,13 +58,13 @@ class OpenSession(ServedSession):
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench.blobs, self._on_session_end)
         self.last_seq = 0
-        """The number of the last event heard; everything up to it is in the journal. 0 before the first."""
+        """The number of the last event reported; the journal has everything up to it. 0 before the first."""
         self._queues: set[EventQueue] = set()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the session has ended completely."""
+        """Done when the session has ended completely. Its result or error is the session's."""
 
     def hand(self, op: ops.Op) -> int:
-        """Hand over an op, and return the number of the last event before."""
+        """Submit an op, and return the number of the last event before it."""
         after = self.session.transcript.session.last_seq
         self.session.submit(op)
         return after
@@ -97,7 +97,7 @@ class OpenSession(ServedSession):
 
 
 async def _end(opened: OpenSession) -> None:
-    """Close a session, even if that fails: it logs its own error."""
+    """Close a session. Errors are ignored here, because the session logs its own."""
     with suppress(Exception):
         await opened.aclose(keeps_questions=True)
 
@@ -116,7 +116,7 @@ class OpenSessions:
         """The streams that are being sent."""
 
     def find(self, session_id: SessionId) -> OpenSession | None:
-        """Return a session that is open here, not one that has just ended."""
+        """Return the session if it is open here. One that has just ended is not."""
         opened = self._open.get(session_id)
         return None if opened is None or opened.over.done() else opened
 
@@ -125,7 +125,7 @@ class OpenSessions:
         return tuple(self._open.values())
 
     async def wait_for_change(self, seconds: float) -> None:
-        """Return when a session was opened, the server ends, or the time is over."""
+        """Return when a session was opened, when the server ends, or after that many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -139,7 +139,7 @@ class OpenSessions:
         return opened
 
     async def get(self, session_id: SessionId) -> OpenSession:
-        """Return a session, opening it if necessary. Raises what `SessionOpener.open` raises."""
+        """Return a session, which is opened if it is not. Raises what `SessionOpener.open` raises."""
         await asyncio.to_thread(self._bench.catalog.journal_path, session_id)  # there must be one
         async with self._locks[session_id]:
             if (known := self.find(session_id)) is not None:
@@ -189,16 +189,16 @@ class OpenSessions:
 
 
 POLL_S: Final = 0.5
-"""How old the shown state of a session can be while another process writes it."""
+"""How many seconds old the shown state of a session may be while another process writes it."""
 
 
 class EventStream(StreamingResponse):
-    """A stream of events that ends in order when its client goes away."""
+    """A stream of events. When its client goes away, it ends in order."""
 
     def __init__(
         self, sessions: OpenSessions, session_id: SessionId, journal: Path, *, after: int, until: str, tick_s: float
     ) -> None:
-        """`after` is the last event that the client has, or 0. The stream ends with an event of the type `until`."""
+        """`after` is the last event that the client has, or 0. An event of the type `until` ends the stream."""
         self._sessions = sessions
         self._id = session_id
         self._journal = journal
@@ -218,7 +218,7 @@ class EventStream(StreamingResponse):
             self._sessions.streams.discard(self)
 
     async def _stream_blocks(self) -> AsyncGenerator[bytes]:
-        """Yield the stream, a block for each event, until the server ends or the session cannot be read any more."""
+        """Yield the stream as one block per event, until the server ends or the session cannot be read any more."""
         yield b": events\n\n"
         try:
             async for event in self._events():
@@ -230,7 +230,7 @@ class EventStream(StreamingResponse):
             yield f"event: error\ndata: {failure}\n\n".encode()
 
     async def _events(self) -> AsyncGenerator[ev.Event | None]:
-        """Yield the events, and None from time to time as a sign of life."""
+        """Yield the events, and now and then None as a sign of life."""
         while not self._sessions.is_closing:
             opened = self._sessions.find(self._id)
             source = self._journal_events() if opened is None else self._live_events(opened)
@@ -258,7 +258,7 @@ class EventStream(StreamingResponse):
                     yield event
 
     async def _journal_events(self) -> AsyncGenerator[ev.Event | None]:
-        """Follow the journal until the session is opened here; another process may be writing it."""
+        """Follow the journal, which another process may be writing, until the session is opened here."""
         follower = await self._follower()
         silent_s = 0.0
         while self._sessions.find(self._id) is None and not self._sessions.is_closing:
@@ -272,7 +272,7 @@ class EventStream(StreamingResponse):
             silent_s += POLL_S
 
     async def _follower(self) -> Follower:
-        """Return a follower that starts near the client's position; `_mark_sent` filters the rest."""
+        """Return a follower that starts shortly before what the client lacks; `_mark_sent` leaves out the rest."""
         with reading(self._journal):
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
         return Follower(self._journal, self._sessions.blobs, start)
@@ -280,7 +280,7 @@ class EventStream(StreamingResponse):
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
         """Return the events of the journal that the client lacks, up to `last`, the latest that the session reported.
 
-        A record that is written but not yet reported can still be rolled back, when the disk fails.
+        A record behind `last` may still be taken back if the disk fails, because the session has not reported it yet.
         """
         found = await asyncio.to_thread(follower.read)
         return (event for event in found if not (last and event.seq > last) and self._mark_sent(event))
@@ -294,7 +294,7 @@ class EventStream(StreamingResponse):
 
 
 def block_of(event: ev.Event) -> bytes:
-    """Return an event as one block of the stream. Recorded events have their number as id; live events have no id."""
+    """Return an event as one block of the stream. The id of a recorded event is its number; live events have none."""
     data = json.dumps(encode_event(event), separators=(",", ":"))
     if isinstance(event, ev.DurableEvent) and event.seq > 0:
         return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()

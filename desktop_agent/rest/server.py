@@ -37,12 +37,12 @@ _TOKEN_BYTES: Final = 32
 class ServeOptions(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 0
-    """The port to listen on; 0: any that is free."""
+    """The port to listen on; 0 for any that is free."""
     certificate: Path | None = None
-    """The certificate for TLS, in PEM; with its `key`."""
+    """The certificate for TLS, in PEM format, to which `key` belongs."""
     key: Path | None = None
     folder: Path
-    """The workspace of a session that names no folder."""
+    """The workspace of sessions for which the client names no folder."""
     limits: ServerLimits = ServerLimits()
 
 
@@ -50,7 +50,7 @@ class RestServer:
     """One server. Call `listen`, then `run` once."""
 
     def __init__(self, bench: Workbench, options: ServeOptions) -> None:
-        """Raises `UsageError` for an address that is not this machine's own (loopback) when there is no TLS."""
+        """Raises `UsageError` if there is no TLS and the address is not one of this machine only (loopback)."""
         self._options = options
         self._tls = options.certificate is not None
         if not self._tls and not _is_loopback(options.host):
@@ -80,7 +80,7 @@ class RestServer:
         return self.url + OPENAPI_PATH
 
     def listen(self) -> None:
-        """Bind the address; connections wait until the server runs. Raises `UsageError` when that fails."""
+        """Bind the address. Connections wait until the server runs. Raises `UsageError` when binding fails."""
         listening = _bound(self._options.host, self._options.port)
         self._socket = GuardedSocket(listening, self._options.limits.waiting, self.token)
         config = self._config()
@@ -96,7 +96,7 @@ class RestServer:
         self._server = _Server(config)
 
     async def run(self) -> None:
-        """Serve until it is interrupted. Then streams end, sessions are closed, and nothing is left running."""
+        """Serve until this is interrupted. Then streams end, sessions are closed, and nothing is left running."""
         assert self._socket is not None, "it listens first"
         assert self._server is not None
         try:
@@ -147,7 +147,7 @@ class RestServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to the command, and sleeps while there are no requests."""
+    """uvicorn's server, except that it leaves signals to the command, and sleeps while there are no requests."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -158,7 +158,7 @@ class _Server(uvicorn.Server):
         self._ended.set()
 
     async def main_loop(self) -> None:
-        """Wait for the end. uvicorn wakes ten times a second to update a header that is left out here."""
+        """Wait for the end. uvicorn's own loop wakes ten times a second to update a header, which is left out here."""
         await self._ended.wait()
 
     @contextmanager
@@ -181,7 +181,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _reachable(host: str) -> str:
-    """Return `host`, or, where it stands for all addresses, one of this machine's that others can open."""
+    """Return `host`. If it stands for all addresses, return one of this machine's that other machines can open."""
     try:
         if not ip_address(host).is_unspecified:
             return host

@@ -131,7 +131,7 @@ class SessionEndpoints:
         )
 
     async def _view(self, session_id: SessionId) -> SessionView:
-        """Return a session as it is now. Raises `SessionNotFoundError`."""
+        """Return the present state of a session. Raises `SessionNotFoundError`."""
         summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
         if summary is None:
             raise SessionNotFoundError(f"There is no session {session_id} that can be read.")
@@ -150,16 +150,16 @@ class SessionEndpoints:
         )
 
     def _last_seq(self, session_id: SessionId) -> int:
-        """Return the number of the last event that can be read. Blocks."""
+        """Return the number of the last event in the journal that can be read. Blocks."""
         journal = self._bench.catalog.journal_path(session_id)
         found = read_last_records(journal, self._bench.blobs, count=8, max_bytes=2**16, yield_gil=lambda: None)
         return max((record.event.seq for record in found if record.event is not None), default=0)
 
 
 async def requested_folder(named: str | None, folder: Path) -> Path:
-    """Return the folder that a client names, or the usual one.
+    """Return the folder that a client names, or else `folder`.
 
-    Raises `RequestError` for one that is not absolute, and `WorkspaceError` for one that cannot be a workspace.
+    Raises `RequestError` if it is not absolute, and `WorkspaceError` if it cannot be a workspace.
     """
     if named is None:
         return folder

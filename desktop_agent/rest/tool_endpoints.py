@@ -1,4 +1,4 @@
-"""Tools, listed and called without a model, each call in its own session; and the background commands of open ones."""
+"""Tools, listed and called without a model, each call in its own session. Background commands of open sessions."""
 
 import asyncio
 from pathlib import Path
@@ -114,7 +114,7 @@ def _job(opened: OpenSession, job_id: str) -> Job:
 
 
 def _answer_to(report: CallReport) -> CallAnswer:
-    """Return the answer for a finished call. Raises `RequestError` for one that was not carried out."""
+    """Return the answer for a finished call. Raises `RequestError` if the call was not carried out."""
     result = report.result
     if report.exit_code == 3 or result.error_type == "permission":
         code = "approval_required" if report.exit_code == 3 else "denied"

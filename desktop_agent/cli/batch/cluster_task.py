@@ -1,7 +1,7 @@
-"""The one fixed function that a cluster's workers run; they find it by its name, so that no code travels.
+"""The one fixed function that a cluster's workers run. They find it by its name, so that no code is sent.
 
-A process of its own runs the task, as on this machine: it can be stopped, and a failure in it does not harm the
-cluster's worker. Keys are those of the environment in which that worker was started, or of the keyring there.
+The task runs in a process of its own, as on this machine, so it can be stopped, and its failure does not harm the
+cluster's worker. Keys come from the environment in which that worker was started, or from the keyring there.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _LOOK_S = 0.5
 
 
 async def run_task(text: str) -> str:
-    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. Stopped when the call is cancelled."""
+    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. Stop if the call is cancelled."""
     call = convert(json.loads(text), learned(RemoteCall))
     if call.version != __version__:
         words = f"desktop-agent is {__version__} on {get_worker().address}, and {call.version} where it was started."
@@ -42,9 +42,9 @@ async def run_task(text: str) -> str:
 
 
 async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
-    """Run the task while its call is wanted.
+    """Run the task, and stop it when nobody wants its call any more.
 
-    Dask does not stop a running function: it only forgets it when its client cancels it or has gone.
+    Dask itself does not stop a running function. When the client cancels it, or has gone, Dask only forgets it.
     """
     running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
     tasks = get_worker().state.tasks

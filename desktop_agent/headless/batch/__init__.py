@@ -1,1 +1,1 @@
-"""Many runs: one task a line, each in a copy of its folder, each with exactly one result."""
+"""Many runs: each line is a task, which runs in a copy of its folder and has exactly one result."""

@@ -1,4 +1,4 @@
-"""Workers on a Dask cluster: each task is a call of one fixed function there, and only the task travels.
+"""Workers on a Dask cluster. Each task is a call of one fixed function there, so that only the task is sent.
 
 This is the one module that knows Dask, an optional dependency. Dask trusts all who hold a certificate of the cluster:
 each of them may run programs on the workers. So nothing goes to the scheduler unencrypted over a network.
@@ -28,17 +28,17 @@ _DASKS_OWN = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …TLS__CLIENT__CERT and …
 
 
 class TlsFiles(Struct, frozen=True, kw_only=True):
-    """Files in PEM format. None means the file in Dask's own configuration."""
+    """Files in PEM format. None stands for the file that Dask's own configuration names."""
 
     ca: Path | None = None
     """The authority that signed the certificates of the scheduler and the workers."""
     cert: Path | None = None
     key: Path | None = None
-    """The private key of `cert`; both can be in one file."""
+    """The private key of `cert`. One file can hold both."""
 
 
 def check_address(address: str) -> None:
-    """Raise `UsageError` for an address over which others could read or change what is sent."""
+    """Raise `UsageError` for an address to which others could read or change what is sent."""
     hint = "Start the scheduler with TLS, and name it as tls://host:8786."
     try:
         parts = urlsplit(address)
@@ -55,7 +55,7 @@ def check_address(address: str) -> None:
 
 
 def usable_files(named: TlsFiles, configured: Mapping[str, str | None]) -> TlsFiles:
-    """Return the files to use: those that are named, else those of Dask's configuration (`ca`, `cert`, `key`). Blocks.
+    """Return the files to use: the `named` ones, or else those of Dask's configuration (`ca`, `cert`, `key`). Blocks.
 
     Raises `UsageError` when one is missing, or is not what it should be.
     """
@@ -82,7 +82,7 @@ def _no_password() -> str:
 
 
 RemoteTask = Callable[[str], Awaitable[str]]
-"""A coroutine function that workers have, from a `RemoteCall` to a `RemoteReply`, both as JSON."""
+"""A coroutine function that the workers have. It takes a `RemoteCall` and returns a `RemoteReply`, both as JSON."""
 
 _CONNECT_S = 20
 _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where the workers run."
@@ -90,9 +90,9 @@ _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where t
 
 class RemoteCall(Struct, frozen=True, kw_only=True):
     version: str
-    """Our version: a worker refuses a task from another version."""
+    """The version of this application. A worker refuses a task from another version."""
     key: str
-    """The name of the call, by which the worker sees that it was cancelled."""
+    """The key of the call in Dask, by which the worker notices that the call was cancelled."""
     task: BatchTask
     max_cost: float | None
 
@@ -116,7 +116,7 @@ def require_dask() -> None:
 
 
 class ClusterWorkers:
-    """The workers of a running cluster. Tasks wait at its scheduler until one is free."""
+    """The workers of a running cluster. Tasks wait at its scheduler until a worker is free."""
 
     def __init__(self, client: Any, address: str, function: RemoteTask) -> None:
         """`client` is a `distributed.Client`, whose types are incomplete."""
@@ -126,7 +126,7 @@ class ClusterWorkers:
 
     @classmethod
     async def connect(cls, address: str, tls: TlsFiles, environ: Mapping[str, str], function: RemoteTask) -> Self:
-        """Connect to a scheduler. Raises `UsageError` for options that can never work, and `AgentError` if it fails."""
+        """Connect to a scheduler. Raises `UsageError` for options that can never work, or `AgentError` if it fails."""
         check_address(address)
         security = await asyncio.to_thread(_security, address, tls, environ)
         from distributed import Client as DaskClient
@@ -150,7 +150,7 @@ class ClusterWorkers:
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
         """Run a task on a worker. Raises `WorkerLostError`, and `AgentError` when no task of the batch can be run.
 
-        Cancelling ends the task there within a second, and so does the end of this process.
+        If this is cancelled, or this process ends, the task on the worker ends within a second.
         """
         key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before: no result of another call is taken for it
         call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
@@ -167,7 +167,7 @@ class ClusterWorkers:
         return TaskOutcome.read(json.dumps(reply.outcome))
 
     async def aclose(self) -> None:
-        """Leave the cluster, which goes on; our unfinished tasks on it are stopped."""
+        """Leave the cluster, which continues. The unfinished tasks of this batch on it are stopped."""
         await self._client.close()
 
     async def _answer(self, future: Any) -> str:

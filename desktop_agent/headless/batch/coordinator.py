@@ -1,4 +1,4 @@
-"""Hands the tasks of a batch to workers, and writes down each result once, before anything else hears it.
+"""Hands the tasks of a batch to workers, and writes each result down once, before anything else learns of it.
 
 The results file gets one line for each task; an interrupted batch continues from it.
 """
@@ -20,26 +20,26 @@ from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLos
 
 
 class Results:
-    """The results so far, and where further ones are written."""
+    """The results so far, and how further ones are written."""
 
     def __init__(self, write: Callable[[str], None], done: Iterable[TaskOutcome] = ()) -> None:
-        """`write` gets each line without its end."""
+        """`write` is called with each line, without its end."""
         self._write = write
         self.done = {outcome.id: outcome for outcome in done}
-        """The results by task id."""
+        """The results, by the id of the task."""
 
     def add(self, outcome: TaskOutcome) -> None:
-        """Write a result down; it counts when this returns. Blocks. Raises `AgentError` when it cannot be written."""
+        """Write a result down; then it counts. Blocks. Raises `AgentError` when it cannot be written."""
         self._write(outcome.line())
         self.done[outcome.id] = outcome
 
 
 @contextmanager
 def results_in(path: Path) -> Generator[Results]:
-    """Lock a file, which one batch at a time may write, and read its results. Blocks.
+    """Lock the file, because only one batch at a time may write it, and read its results. Blocks.
 
-    A last line that a kill cut off is removed: it was no result. Raises `UsageError` when another batch writes the
-    file, or it holds something other than results.
+    A last line that was cut off when the process was killed is removed: it was not a result. Raises `UsageError` when
+    another batch writes the file, or it holds something other than results.
     """
     if path.exists() and not path.is_file():  # a device or pipe may have no end to read to
         raise UsageError(f"The results {path} cannot be read: it is no regular file.")
@@ -95,16 +95,16 @@ def _append(path: Path, line: str) -> None:
 class BatchOptions(Struct, frozen=True, kw_only=True):
     workers: int
     retries: int = 1
-    """How often a task is tried again when its worker died or its provider failed."""
+    """How often a task is tried again when its worker dies or its provider fails."""
     max_cost_usd: float | None = None
-    """What all tasks together can cost, including those of earlier batches in the same file; None for no limit."""
+    """What all tasks together may cost, including those of earlier batches with the same file; None for no limit."""
 
 
 class BatchSummary(Struct, frozen=True, kw_only=True):
     tasks: int
     done: int
     skipped: int
-    """How many of those done already had a result."""
+    """How many of the results had been written before this batch."""
     failed: int
     cost_usd: float | None
     stopped: str = ""
@@ -140,7 +140,7 @@ class Batch:
         self._pulling: list[asyncio.Task[None]] = []
 
     def interrupt(self) -> None:
-        """Stop what runs. It gets no result, so the next batch runs it again."""
+        """Stop the tasks that are running. They get no result, so the next batch runs them again."""
         self._stopped = "interrupted"
         for pulling in self._pulling:
             pulling.cancel()

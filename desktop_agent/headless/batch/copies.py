@@ -87,8 +87,8 @@ def _copy_folder(source: Path, target: Path) -> None:
 def _take_repository_along(source: Path, target: Path) -> None:
     """Give the copy of a worktree or submodule a repository of its own.
 
-    The original's repository lies elsewhere and `.git` only names it, so a commit in the copy would be one in the
-    original. The layout: https://git-scm.com/docs/gitrepository-layout
+    The repository of the original lies elsewhere and its `.git` only names it, so a commit in the copy would be one in
+    the original. The layout: https://git-scm.com/docs/gitrepository-layout
     """
     link = target / ".git"
     named = link.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()

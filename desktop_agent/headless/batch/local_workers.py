@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that run one task after another, and are restarted when they die."""
+"""Workers on this machine: processes that run one task after another, and are started again when they die."""
 
 import asyncio
 import json
@@ -17,12 +17,12 @@ _LAST_WORDS_BYTES = 2_000
 
 
 class LocalWorkers:
-    """A pool of processes. The guard of its `ProcessRunner` ends those that a killed coordinator leaves behind."""
+    """A pool of processes. If the coordinator is killed, the guard of its `ProcessRunner` ends them."""
 
     def __init__(self, module: str, environ: Mapping[str, str], clock: Clock) -> None:
-        """Each process runs `module`: it reads tasks and writes outcomes, a JSON object a line.
+        """Each process runs `module`, which reads tasks and writes outcomes, each a line with a JSON object.
 
-        `environ` includes the keys, like the environment of a run started by hand.
+        `environ` includes the keys, like the environment of a run that is started by hand.
         """
         self._module = module
         self._environ = environ
@@ -30,7 +30,7 @@ class LocalWorkers:
         self._idle: list[_Worker] = []
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task in an idle process. Raises `WorkerLostError`; cancelling ends the process."""
+        """Run a task in an idle process. Raises `WorkerLostError`. Cancelling this ends the process."""
         worker = self._idle.pop() if self._idle else await self._start()
         try:
             outcome = await worker.run(task, max_cost_usd)

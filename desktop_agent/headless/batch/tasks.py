@@ -1,4 +1,4 @@
-"""The tasks of a batch, one JSON object a line, their outcomes, one line each, and the interface of the workers."""
+"""The tasks of a batch and their outcomes, each a line with a JSON object, and the interface of the workers."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -18,16 +18,16 @@ FIELDS = ("id", "workspace", "prompt", "options")
 class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     workspace: str
-    """A folder, or the address of a git repository. Relative folders are relative to the file of the tasks."""
+    """A folder, or the address of a git repository. A relative folder is relative to the file with the tasks."""
     prompt: str
     options: JsonObject = field(default_factory=dict[str, object])
     """Options of `run` by their long names: `{"provider": "demo", "max-turns": 3, "dry-run": true}`."""
 
 
 def read_tasks(path: Path, check: Callable[[BatchTask], object]) -> tuple[BatchTask, ...]:
-    """Return the tasks of a file; `check` raises `UsageError` for options that `run` would not take. Blocks.
+    """Return the tasks of a file. `check` raises `UsageError` for options that `run` would not accept. Blocks.
 
-    Raises `UsageError` that names the line.
+    Raises `UsageError`, which names the line.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # not at the line ends of Unicode: JSON may have them
@@ -75,7 +75,7 @@ def _with_place(task: BatchTask, folder: Path) -> BatchTask:
 
 
 class TaskOutcome(Struct, frozen=True, kw_only=True):
-    """One result. `session_id` is None when there was no run, because the worker died or there was no folder."""
+    """One result. `session_id` is None if nothing ran, because the worker died or there was no folder."""
 
     id: str
     exit_code: int
@@ -84,7 +84,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     final_response: str = ""
     session_id: str | None = None
     patch: str = ""
-    """What the run changed, as `git apply` takes it. The folder itself is as it was."""
+    """What the run changed, as a patch for `git apply`. The original folder is unchanged."""
     usage: JsonObject = field(default_factory=dict[str, object])
     cost: float | None = None
     """The cost in US dollars; None where a price is not known."""
@@ -92,7 +92,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     output: object = None
     duration_s: float = 0.0
     attempts: int = 1
-    """How often it was tried: a worker that dies, or a provider that fails, is tried again."""
+    """How often the task was tried. It is tried again if its worker dies or its provider fails."""
 
     @property
     def is_worth_a_retry(self) -> bool:
@@ -103,7 +103,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, line: str | bytes) -> "TaskOutcome":
-        """Return the outcome that a line describes; unknown fields are ignored. Raises `ValueError`."""
+        """Return the outcome that a line describes, ignoring unknown fields. Raises `ValueError`."""
         try:
             return convert(json.loads(line), learned(cls))
         except ValidationError as error:
@@ -115,14 +115,14 @@ def failed(task_id: str, reason: str, problem: str, *, exit_code: int = 1, attem
 
 
 class WorkerLostError(Exception):
-    """The worker of a task has gone without reporting an outcome. The task can be tried again."""
+    """The worker of a task is gone and has reported no outcome. The task can be tried again."""
 
 
 class Workers(Protocol):
     """A pool of workers. It runs as many tasks at once as the coordinator gives it."""
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task to its end, at a cost of at most `max_cost_usd`. Cancelling stops it.
+        """Run a task to its end, at a cost of at most `max_cost_usd`. Cancelling this stops the task.
 
         Raises `WorkerLostError`, and `AgentError` when no task can be run any more.
         """
