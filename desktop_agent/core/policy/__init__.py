@@ -1,1 +1,1 @@
-"""What is allowed: the workspace boundary, the approval policy, and the reasons that the user reads."""
+"""Decides what is allowed: the workspace boundary, the approval policy, and the reasons that the user reads."""

@@ -1,7 +1,7 @@
 """The workspace boundary: which paths a tool may touch, with symlinks resolved.
 
 Every path a model names goes through `Boundary` before anything is opened. It fails closed: an unresolvable path counts
-as outside. Other folders that the user allowed can be read; edit tools write in the workspace only, because only there
+as outside. Other folders that the user allowed can be read. Edit tools write in the workspace only, because only there
 is every change recorded.
 """
 
@@ -17,7 +17,7 @@ from desktop_agent.core.base.paths import real_path, unquoted_name
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
-"""Folders that no edit tool writes to: a broken `.git` is not a file change that the user can review."""
+"""Folders to which no edit tool writes, because the user cannot review a broken `.git` as a change of a file."""
 
 _HOME = re.compile(r"~[^/]*(?=/|$)")
 _VARIABLE = re.compile(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
@@ -31,7 +31,7 @@ _HANDLES = Path("/proc/self/fd")
 
 class ResolvedPath(Struct, frozen=True):
     absolute: Path
-    """The parents are resolved, a symlink in the last place is kept."""
+    """All symlinks are resolved, except for one in the last place."""
     relative: str
     """The path as displayed and recorded: relative to the workspace, with `/`, or absolute if it is outside."""
 
@@ -90,7 +90,7 @@ class Boundary:
         return resolved
 
     def follow(self, resolved: ResolvedPath) -> ResolvedPath:
-        """Return the target of a symlink in the last place; edits go there, so that the link stays a link."""
+        """Return the target of a symlink in the last place. Edits write to that, so that the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
@@ -117,9 +117,9 @@ class Boundary:
         return parent / joined.name
 
     def _misread(self, text: str) -> str:
-        """Return what to write in place of a path for a shell, for Windows or a browser; empty if it is none.
+        """Return what to write instead, if this is a path for a shell, for Windows or for a browser; otherwise empty.
 
-        Taken as it stands, it would name a file that nobody meant, such as one in a folder `~`.
+        Taken literally, such a path would name a file that nobody meant, such as one in a folder `~`.
         """
         if found := _HOME.match(text):
             meant = Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111  # `~nobody` stays as it is
@@ -145,7 +145,7 @@ class Boundary:
             )
 
     def _below_root(self, path: Path) -> tuple[str, ...]:
-        """Return the parts below the workspace, also when the path names the workspace in another case."""
+        """Return the parts below the workspace, even if the path names the workspace in different letter case."""
         return path.parts[len(self.root.parts) :]
 
     def _relative(self, absolute: Path) -> str:
@@ -158,7 +158,7 @@ class Boundary:
 
 
 def _lies_in(path: Path, folder: Path) -> bool:
-    """Whether a resolved path is `folder` or inside it; case is ignored on a file system that ignores it."""
+    """Whether a resolved path is `folder` or inside it. Case is ignored if the file system ignores it."""
     if path.is_relative_to(folder):
         return True
     head = Path(*path.parts[: len(folder.parts)])

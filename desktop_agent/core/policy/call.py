@@ -15,7 +15,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     folder: str = ""
     """Where the command would run, absolute."""
     details: tuple[str, ...] = ()
-    """What else decides what runs: the same command with another environment is another command."""
+    """What else decides what runs, because the same command with another environment is a different command."""
     paths: tuple[str, ...] = ()
     """The files that a reading or editing tool touches, relative to the workspace, with symlinks followed."""
     disguised: tuple[tuple[str, str], ...] = ()
@@ -23,9 +23,9 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     source: ToolSource = "workspace"
     server: str = ""
     tool_change: Literal["", "changed", "unknown"] = ""
-    """How the server's tool differs from what the user allowed, as in `ToolChange.kind`; empty when it does not."""
+    """How the server's tool differs from what the user allowed, as in `ToolChange.kind`; empty if it does not."""
     asks: str = ""
-    """Why the tool itself requires a confirmation; empty for all others."""
+    """Why the tool itself requires a confirmation; empty if it does not."""
     wants_unconfined: bool = False
     justification: str = ""
     repository: str = ""
@@ -40,13 +40,13 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     now: datetime
     sandbox: SandboxMode = "restricted"
     is_sandbox_available: bool = False
-    """Whether the kernel really confines commands here. Never assumed."""
+    """Whether the kernel really confines commands on this machine, which is never assumed."""
     rules: tuple[Rule, ...] = ()
     blocked_commands: tuple[str, ...] = ()
     workspace: str = ""
-    """The folder, absolute; empty when unknown, and then no path is inside."""
+    """The absolute path of the workspace; empty if unknown, and then no path counts as inside."""
     shell: Literal["bash", "sh", ""] = "bash"
-    """The shell that runs commands; empty if it is not one that the policy can parse for."""
+    """The shell that runs commands; empty if the policy cannot parse its language."""
     writable_folders: tuple[str, ...] = ()
     """Folders outside the workspace that the sandbox lets commands write to, absolute."""
 

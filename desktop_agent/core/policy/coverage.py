@@ -1,16 +1,16 @@
-"""How far the words of a rule reach: narrowly if it frees a command from the sandbox, widely if it asks or forbids.
+"""Which commands the words of a rule apply to: few if it frees commands from the sandbox, many if it asks or forbids.
 
-`covers`: what a rule for commands outside the sandbox covers beyond the words that it begins with. Programs that are
-not listed here get nothing. The others get the listed options, and words that can only name what the program works on
-in the folder. Options that name a program, a file to send or another host are in no list, so they need a rule for the
-exact line.
+`covers` tells whether a rule for commands outside the sandbox covers words beyond its own. For programs that are not
+listed here, it covers none. For the others, it covers the listed options, and words that can only name what the program
+works on in the folder. Options that name a program, a file to send or another host are in no list, so they need a rule
+for the exact line.
 
-`mention`: whether a later word of a line names a program, because many programs start what their words say: `prlimit rm
-x`, `git -c alias.z='!rm x' z`, `tar --to-command=rm`, `ld.so /bin/rm`. No table has all of them. So a program counts as
-named wherever its name stands: as a word, behind `=`, `!` or another sign, at the end of a path, attached to a short
-option, in a text that another program could read as a script, or written with quotes, escapes, wildcards, braces or
-variables that could expand to it. Only the line's own comments do not count. Pure, and linear in the length of the
-line.
+`mention` tells whether a later word of a line names a program, because many programs start what their words say:
+`prlimit rm x`, `git -c alias.z='!rm x' z`, `tar --to-command=rm`, `ld.so /bin/rm`. No table has all of these. So a
+program counts as named wherever its name is found: as a word, behind `=`, `!` or another sign, at the end of a path,
+attached to a short option, in a text that another program could read as a script, or written with quotes, escapes,
+wildcards, braces or variables that could expand to it. Only comments of the line itself do not count. Everything here
+is pure, and linear in the length of the line.
 """
 
 import re
@@ -28,20 +28,20 @@ from desktop_agent.core.policy.shell_words import Word
 _BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
 _PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
 _PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
-"""Go packages in the folder; any other name is a remote module."""
+"""Go packages in the folder. Any other name would be a remote module."""
 _TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,9}")
 _WORD = re.compile(r"\w[\w.-]*")
 
 
 class Cover(Struct, frozen=True):
-    """What may follow the words of a rule: options without a value, options with one, and other words."""
+    """What may follow the words of a rule: options without a value, options with one (`values`), and other words."""
 
     letters: str = ""
     longs: tuple[str, ...] = ()
     values: tuple[tuple[str, re.Pattern[str]], ...] = ()
     others: re.Pattern[str] | None = None
-    """None: no other words, because they name a command, a package, a host, or a file to send."""
+    """None if there may be no other words, because they would name a command, a package, a host, or a file to send."""
 
 
 _TESTS = Cover(
@@ -94,10 +94,10 @@ COVERED: dict[tuple[str, ...], Cover] = {
     ("go", "vet"): Cover("v", (), (), _PACKAGE),
     ("make",): Cover("ks", ("keep-going", "silent", "quiet"), (("-j", _NUMBER), ("--jobs", _NUMBER))),
 }
-"""What a rule covers, by the first words of a command. `python -m pytest` counts as `pytest`."""
+"""What a rule covers beyond its own words, by the first words of a command. `python -m pytest` counts as `pytest`."""
 
 TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
-"""Commands whose next word is the remote: only a rule that names it covers the branches after it."""
+"""Commands whose next word is the remote. Only a rule that names the remote covers the branches after it."""
 
 
 def covers(named: Sequence[str], words: Sequence[str]) -> bool:
@@ -120,7 +120,7 @@ def _names_a_remote(words: list[str], cover: Cover) -> bool:
 
 
 def _listed_under(words: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the key that a command can be listed under, and how many more words it begins with."""
+    """Return the key in `COVERED` for a command, and how many words its beginning is longer than the key."""
     if re.fullmatch(r"python[\d.]*", words[0]) and tuple(words[1:3]) == ("-m", "pytest"):
         return ("pytest",), 2
     first = tuple(words[:1])
@@ -156,26 +156,26 @@ def _are_covered(rest: list[str], cover: Cover, others: re.Pattern[str] | None) 
 
 _EXPANSION = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[-!?@*#$]")
 _DEFAULT = re.compile(r"\$\{!?\w+:?[-+=?]")
-"""The beginning of `${x:-rm}`: what follows is a word of its own."""
+"""The beginning of `${x:-rm}` up to its default, which counts as a separate word."""
 _BRACES = re.compile(r"\{[^{}]*\}")
 _QUOTES = re.compile(r"\\\n|[\\'\"]")
 _BETWEEN = re.compile(r"[^\w.+/~*?-]+")
-"""Characters that end a name in a text: all those that are rare in file names."""
+"""Characters that end a name in a text: all characters that are rare in file names."""
 _ATTACHED = re.compile(r"-[A-Za-z0-9]+")
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _WHOLE_OPTIONS = frozenset({"-perm", "-form", "-confirm", "-transform", "-farm", "-norm"})
-"""Words with a single dash that are one option, not a letter with a value."""
+"""Words with a single dash that are a single option, not a letter with an attached value."""
 _LONGEST = 64
 
 
 class _Spoken(Struct, frozen=True):
-    """One word, and every program that it can name."""
+    """One word of a line, and all programs that it can name."""
 
     word: str
     names: frozenset[str] = frozenset()
     globs: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
-    """Short options with attached values, in which a program's name can be the value."""
+    """Short options with attached values, which can be names of programs."""
 
     def may_be(self, program: str) -> bool:
         return (
@@ -186,7 +186,7 @@ class _Spoken(Struct, frozen=True):
 
 
 def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
-    """Return the later word of a line that names the command `wanted`, options aside; empty if none does."""
+    """Return a later word of a line that names the command `wanted`, without its options; empty if none does."""
     if not wanted:
         return ""
     program = bare_name(wanted[0])
@@ -200,7 +200,7 @@ def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
 
 @lru_cache(maxsize=128)
 def _later_words(command: str) -> tuple[tuple[_Spoken, ...], ...]:
-    """Return for every command of a line the words behind its program, in order."""
+    """Return, for each command of a line, the words behind its program, in order."""
     parsed = parse(command)
     known: dict[Word, _Spoken] = {}
     found: dict[tuple[Word, ...], None] = {}
@@ -239,7 +239,7 @@ def _spoken(word: Word) -> _Spoken:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield a text as it is, and as a shell could understand it later."""
+    """Yield a text as it is, and in the forms in which a shell could read it later."""
     if "$'" in text:
         text = _ANSI.sub(_unescaped, text)
     opened = _DEFAULT.sub(" ", text)
@@ -262,7 +262,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _glob(token: str) -> str:
-    """Return the glob that a program's name must match; empty for one that excludes nothing: `*`, `src/*`."""
+    """Return the glob that a program's name must match; empty if it excludes nothing, as `*` and `src/*` do."""
     folder, _, pattern = token.replace("\\", "/").rpartition("/")
     is_telling = re.search(r"\w", pattern) is not None or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS
     return pattern.casefold() if is_telling else ""

@@ -1,11 +1,11 @@
-"""What a command line can destroy, judged by its words: files, uncommitted work, branches, stash entries, objects.
+"""Judges by its words what a command line can destroy: files, uncommitted work, branches, stash entries, objects.
 
-The result decides what is copied before the command runs, so it errs on the side of too much: an unknown word (a
-variable, the input of `xargs`) stands for everything in the folder. Nothing here looks at the disk: a place need not
-exist, and paths are judged by their text alone.
+The result decides what is copied before the command runs, so it rather names too much: an unknown word (a variable, the
+input of `xargs`) stands for everything in the folder. Nothing here looks at the disk, so a place need not exist, and
+paths are judged by their text alone.
 
-Losses that git prevents unless forced are not counted; an unknown command of git counts as one that moves refs. The
-forms are those of git's manual pages, git 2.39 to 2.51.
+Losses that git prevents unless it is forced are not counted. An unknown command of git counts as one that moves refs.
+Commands have the forms in git's manual pages, git 2.39 to 2.51.
 """
 
 import posixpath
@@ -22,12 +22,14 @@ from desktop_agent.core.policy.shell_words import Word
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
 """What can be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
 
-In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` files as well,
-`refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about it.
+In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` (these and ignored
+files), `refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about
+it.
 """
 
 Certainty = Literal["exact", "pattern", "guess"]
-"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: the folder of an unknown word."""
+"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: the folder an unknown word is in.
+"""
 
 
 class Loss(Struct, frozen=True):
@@ -35,9 +37,9 @@ class Loss(Struct, frozen=True):
 
     kind: LossKind
     place: str
-    """Absolute, with `/`, or with `~` for the home folder; without `.` and `..`."""
+    """An absolute path with `/`, or one that begins with `~` for the home folder. It has no `.` and no `..`."""
     is_destructive: bool = True
-    """Whether the command always destroys: `rm` does; `mv` and `>` only if something is in their way."""
+    """Whether the command always destroys, as `rm` does. `mv` and `>` do so only if something is in their way."""
     certainty: Certainty = "exact"
 
 
@@ -68,7 +70,7 @@ _HINTS = re.compile(
 
 
 class _Folders:
-    """The folders that commands of a line can run in: that of the last `cd`, or any so far where that is uncertain."""
+    """The folders in which a line's commands can run: that of the last `cd`, or, if uncertain, any of those so far."""
 
     def __init__(self, folder: str, *, is_chain: bool) -> None:
         self._seen = [folder]
@@ -92,11 +94,11 @@ class _Folders:
 
 
 _MOST_FOLDERS = 8
-"""How many folders a line may visit; after that, the rest counts as run in the last one."""
+"""How many folders a line may visit. All further commands count as run in the last of them."""
 
 
 def _is_chain(text: str) -> bool:
-    """Whether the line stops at the first command that fails: commands are joined only by `&&`."""
+    """Whether the line stops at the first command that fails, because its commands are joined by `&&` only."""
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
 
 
@@ -136,7 +138,7 @@ def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
 
 
 def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    """Yield what `cp a b dir` or `cp a b` overwrites: the file, or the files with these names in the folder."""
+    """Yield what `cp a b` or `cp a b dir` overwrites: the file, or files with the same names in the folder."""
     operands = _operands(words, values=("-t", "-S", "-m", "-o", "-g", "--target-directory", "--suffix", "--mode"))
     target = _target_option(words)
     if target is None:
@@ -215,7 +217,7 @@ _GIT_READING = frozenset({
     "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck", "diff-tree",
     "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add", "push", "send-email",
 })  # fmt: skip
-"""Commands that move no local branch, tag or stash entry, and discard no file."""
+"""Commands of git that move no local branch, tag or stash entry, and discard no file."""
 
 
 class _GitCall:
@@ -230,7 +232,7 @@ class _GitCall:
 
     @property
     def action(self) -> str:
-        """The first operand: the command within a command such as `stash`."""
+        """The first operand, which is the subcommand of a command such as `stash`."""
         return self.operands[0].text if self.operands else ""
 
     def has(self, *options: str) -> bool:
@@ -340,7 +342,7 @@ _GIT_COMMANDS: dict[str, Callable[[_GitCall], Iterator[Loss]]] = {
     "mv": lambda call: call.lost_at("tree", call.operands, is_destructive=False),
     "submodule": _git_submodule,
 }
-"""Commands whose words need their own parser; for all others the options suffice."""
+"""Commands of git whose words need their own parser. For all others, the options suffice."""
 
 _GIT_FORMS: dict[str, tuple[tuple[LossKind, ...], tuple[str, ...] | None]] = {
     **dict.fromkeys(
@@ -357,8 +359,8 @@ _GIT_FORMS: dict[str, tuple[tuple[LossKind, ...], tuple[str, ...] | None]] = {
     "branch": (("refs",), ("-D", "-d", "--delete", "-f", "--force", "-M", "-C")),
     "tag": (("refs",), ("-d", "--delete", "-f", "--force")),
 }
-"""What other commands can lose, and the options that make the loss their purpose; None: it always is. Any command that
-is not listed, and `fetch`, can move refs.
+"""What other commands can lose, and the options that make the loss their purpose (None: it always is). A command that
+is not listed, such as `fetch`, counts as one that can move refs.
 """
 
 
@@ -389,7 +391,7 @@ def _target_option(words: Sequence[Word]) -> Word | None:
 
 
 def _loss(kind: LossKind, word: Word | None, folder: str, *, is_destructive: bool = True) -> Loss:
-    """Return the loss of what a word names in a folder; without a word, in all of the folder or its repository."""
+    """Return the loss of what a word names in a folder; without a word, of the whole folder or its repository."""
     place, certainty = _place(word or Word("."), folder)
     return Loss(kind, place, is_destructive, certainty)
 

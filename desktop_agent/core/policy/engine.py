@@ -1,4 +1,4 @@
-"""The approval policy: a pure decision whether a call may run, must be asked about, or is out of the question.
+"""The approval policy: a pure decision whether a call is allowed, must be put to the user, or is forbidden.
 
 ```
 forbid rules, blocked commands, .git, nothing writable   → Forbid
@@ -8,7 +8,8 @@ what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
 ```
 
-Under `never` the user is not asked, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
+Under the policy `never` the user is not asked, so what would be asked is forbidden. Nothing here looks at the disk or
+the clock.
 """
 
 import posixpath
@@ -39,21 +40,21 @@ CONFINEMENT_WORDS: dict[SandboxMode, str] = {
     "restricted": "In the sandbox: may write this folder, no network",
     "none": "Not sandboxed: has all the rights of your account",
 }
-"""How a command will run, as the user reads it. Journals are read by these words."""
+"""How a command will run, in words for the user. Journals contain these words, and are read by them."""
 
 FORMER_UNCONFINED = "Not confined: may do whatever your account may"
 """The former wording of `none`, which older journals still have."""
 
 
 class Allow(Struct, frozen=True):
-    """The call can run: a command under `confinement`, and because of `rule` if one of the user's rules allowed it."""
+    """The call can run, a command under `confinement`. `rule` is the user's rule that allowed the call, if one did."""
 
     confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
 class Ask(Struct, frozen=True):
-    """The user decides. `reason` says in a sentence why they are asked, and `cause` which policy part asks."""
+    """The user decides. `reason` says in a sentence why they are asked, and `cause` which part of the policy asks."""
 
     reason: str
     cause: str = ""
@@ -61,12 +62,12 @@ class Ask(Struct, frozen=True):
     confinement: SandboxMode | None = None
     is_escalation: bool = False
     is_once: bool = False
-    """Whether no rule could ever answer it, so that a yes holds for this call only."""
+    """Whether no rule could ever answer this question, so that a yes holds for this call only."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """Patterns for rules, as in `ApprovalRequest`. A command without any can only be allowed by its exact text."""
     standing: Rule | None = None
-    """The rule that allowed the server's tool before it changed, and does not apply to the changed one."""
+    """The rule that allowed the server's tool before the tool changed. It does not apply to the changed tool."""
 
     @property
     def confinement_words(self) -> str:
@@ -190,7 +191,7 @@ def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) ->
 
 
 def _edit_patterns(paths: tuple[str, ...] | list[str]) -> tuple[tuple[str, ...], ...]:
-    """Return for each file (or once, for many files) the patterns from the narrowest to the widest."""
+    """Return, for each file (or once for all, if there are many), the patterns from the narrowest to the widest."""
     if len(paths) > _MOST_FILES:
         return (_folder_patterns(posixpath.commonpath([posixpath.join(".", path) for path in paths])),)
     return tuple((path, *_folder_patterns(posixpath.dirname(path))) for path in paths) or (("**",),)
@@ -202,7 +203,7 @@ def _folder_patterns(folder: str) -> tuple[str, ...]:
 
 
 _MOST_FILES = 3
-"""How many files get their own patterns; more share those of their common folder."""
+"""Up to how many files each file gets its own patterns. More files share those of their common folder."""
 
 
 def _asked_by(rule: Rule) -> str:
@@ -221,7 +222,7 @@ class _Command(Struct, frozen=True):
     parsed: ParsedCommand
     only_reads: bool
     need: Risk | None = None
-    """What obviously does not work in the sandbox; None when everything may work."""
+    """A part of the command that obviously does not work in the sandbox; None if everything may work."""
 
     @classmethod
     def of(cls, call: CallFacts, context: PolicyContext, command: str) -> "_Command":
@@ -379,7 +380,7 @@ def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Ris
 
 
 def _is_writable(path: str, context: PolicyContext) -> bool:
-    """Whether the sandbox lets commands write to the path; it has its own temporary folder."""
+    """Whether the sandbox lets commands write to the path. `/tmp` counts, because the sandbox has one of its own."""
     return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
 
 

@@ -1,8 +1,8 @@
-"""What bash evaluates: in an arithmetic context a name stands for its value, which is evaluated in turn.
+"""Finds what bash evaluates. In an arithmetic context, a name stands for its value, which is evaluated in turn.
 
-The value of `n` could be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run what it says. This is an
-allow-list: an expression is plain if it has only numbers, operators, and names that the line has set to a literal
-number before, and to nothing else. Any other expression is a *problem* of the line.
+The value of `n` could be `a[$(rm x)]`, and then `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run `rm x`. So this is
+an allow-list: an expression is plain if it has only numbers, operators, and names that the line has set to literal
+numbers before, and to nothing else. Any other expression is a *problem* of the line.
 """
 
 import re
@@ -19,7 +19,7 @@ ASSIGNERS = frozenset({
     "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
     "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
 })  # fmt: skip
-"""Builtins that can give a variable a value that the line does not show; `printf` does by `-v` and `%n`."""
+"""Builtins that can give a variable a value that the line does not show. `printf` can with `-v` and `%n`."""
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
 """The problem of a line with an expression that is not plain."""
@@ -55,16 +55,16 @@ def is_number(text: str) -> bool:
 
 
 def are_numbers(word: Word) -> bool:
-    """Whether a word of a `for` expands to literal numbers only: `3`, or `{1..9}`."""
+    """Whether a word of a `for` loop expands to literal numbers only, as `3` and `{1..9}` do."""
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
 _NAME = re.compile(r"([A-Za-z_]\w*)(?:\+?=.*)?", re.ASCII | re.DOTALL)
 _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
-"""Options that change how values are read: `declare -i n=x` evaluates `x`, and with `-n` `n` names another variable."""
+"""Options that change how values are read: `declare -i n=x` evaluates `x`, and after `declare -n n=x` `n` means `x`."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
-"""A conversion of `printf` that assigns a number to a variable."""
+"""A conversion (`%n`) of `printf` that assigns a number to a variable."""
 _ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset({
@@ -78,7 +78,7 @@ _OWN = frozenset({
     "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME", "GROUPS",
     "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
 })  # fmt: skip
-"""Bash's own variables: it evaluates or runs their values, or runs other programs because of them."""
+"""Variables of bash's own: it evaluates or runs their values, or runs other programs because of them."""
 
 
 def is_of_shell(name: str) -> bool:
@@ -87,7 +87,7 @@ def is_of_shell(name: str) -> bool:
 
 
 def _may_be_option(word: Word, letter: str) -> bool:
-    """Whether a word could be an option with `letter`: a cluster with it, or a word with an unknown beginning."""
+    """Whether a word could be an option with `letter`: a cluster with that letter, or a word that begins unknown."""
     text = word.text.lstrip("\"'")
     if word.is_known:
         return word.text.startswith("-") and letter in word.text
@@ -118,14 +118,14 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
 
 
 def may_be_list(program: str, words: Sequence[Word], assignments: Sequence[tuple[str, str]]) -> bool:
-    """Whether a builtin could read an unknown value as a list, `(…)`, and expand it a second time."""
+    """Whether a builtin could take an unknown value for a list, `(…)`, and expand it a second time."""
     makes_lists = any(word.text.startswith("-") and set(word.text) & {"a", "A"} for word in words)
     is_declaring = program in ("declare", "typeset", "local") or (program in _DECLARES and makes_lists)
     return is_declaring and any(value == UNKNOWN_VALUE for _, value in assignments)
 
 
 def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the variables that a builtin can set or unset: `read PATH`, `printf -v PATH`."""
+    """Return the variables that a builtin can set or unset, as in `read PATH` and `printf -v PATH`."""
     if program == "printf":
         words = words[1:2] if words and words[0].text == "-v" else [word for word in words[:1] if word.text[:2] == "-v"]
         return tuple(word.text.removeprefix("-v") for word in words)
@@ -184,7 +184,7 @@ class Evaluations:
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Yield the reasons why the line could run the value of a name; `programs` are all programs that it runs."""
+        """Yield the reasons why the line could run the value of a name. `programs` are all that the line runs."""
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)

@@ -1,6 +1,6 @@
 """The scopes of an approval: the offers that the user is shown, and the rules that the answer creates.
 
-Both come from the same patterns, so that a label says exactly what its rule does.
+Offers and rules come from the same patterns, so that a label says exactly what its rule does.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ EDITS = "**"
 LONGEST_QUICK = 48
 
 _LONGEST_NAMED = 100
-"""The longest command that a choice quotes, in characters; the question shows longer ones."""
+"""The longest command, in characters, that a choice quotes. Longer ones are seen in the question itself."""
 _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
@@ -39,8 +39,8 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
         "project": f"Allow {what}{outside} in this folder",
         "always": f"Always allow {what}{outside}",
     }
-    # Every file of every folder, for ever, is nothing to offer with one press.
-    # A rule for outside the sandbox counts in one repository, so it cannot hold everywhere.
+    # Edits of every file in every folder, for ever, are not offered as a choice. A rule for outside the sandbox counts
+    # in one repository only, so it cannot hold everywhere.
     is_outside = call.command is not None and question.confinement == "none"
     scopes = _WIDER[:2] if what == "edits" or is_outside else _WIDER
     quick = {"session"} if _is_quick(call, question) else set[str]()
@@ -48,10 +48,11 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
-    """Return the rules that an approval creates beyond this call: the user's own, otherwise those of the scope.
+    """Return the rules that an approval creates beyond this call: those that the user wrote, or else those of the
+    scope.
 
-    An edited command is allowed as edited. Answers in journals older than rules keep their former meaning: the exact
-    command with its folder and details, or all edits.
+    An edited command is allowed as edited. Answers in journals older than rules mean what they did: the exact command
+    with its folder and details, or all edits.
     """
     if answer.rules:
         return tuple(_placed(rule, request) for rule in answer.rules)
@@ -84,7 +85,7 @@ def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
 
 
 def _is_quick(call: CallFacts, question: Ask) -> bool:
-    """Whether a single key press can create the session rule: it is fully readable, and nothing worse follows."""
+    """Whether a single key press can create the session rule: it can be read in full and allows nothing grave."""
     if question.is_escalation:
         return False
     match question.rule_kind:
@@ -153,5 +154,5 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:
-    """Whether it ran unconfined: it asked to, or no sandbox existed; older journals then have no confinement."""
+    """Whether the command ran unconfined: it asked to, or there was no sandbox (in older journals: no confinement)."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

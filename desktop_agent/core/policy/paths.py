@@ -1,4 +1,4 @@
-"""Which paths are special: git's own files, and files that often hold secrets.
+"""Tells which paths are special: git's own files, and files that often hold secrets.
 
 Names are compared as the most lenient file system would: case, trailing dots and blanks, and characters that some
 systems ignore do not make a different file.
@@ -21,7 +21,7 @@ SECRET_FOLDERS = frozenset({
     ".secrets", ".envs",
 })  # fmt: skip
 _FOLDERS_FOR_SECRETS = frozenset({"secrets", "private_keys", "private-keys"})
-"""Also names of folders with source code and texts: data directly in them is secret, the rest is judged by name."""
+"""Folders that can also hold source code and texts. Data directly in them is secret, the rest is judged by name."""
 
 _STAGES = (
     "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
@@ -35,10 +35,10 @@ _VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*
 """Suffixes that people add to a file's name for another version of it."""
 
 _OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
-"""Any suffix word, for the files of one program: `.npmrc-work`."""
+"""A suffix with any word, which makes another version of a hidden file, such as `.npmrc-work`."""
 
 _LONGEST_NAME = 255
-"""The longest name of a file on any file system; commands have longer words."""
+"""The longest name of a file on any file system. Longer words of commands are no names."""
 
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
 
@@ -51,7 +51,7 @@ _CODE = frozenset(
     php zig nim proto graphql png jpg jpeg gif svg ico webp pdf mp3 mp4 pyc o so class snap lock map wasm
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Extensions of source code, texts and pictures: such a file named after secrets is about them."""
+"""Extensions of source code, texts and pictures. If such a file is named after secrets, it is about secrets."""
 
 _DATA = frozenset(
     """
@@ -69,7 +69,7 @@ _KEYS = frozenset(
 """Extensions of files that hold keys and passwords, or consist of them."""
 
 _KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
-"""Extensions that mean the same before another extension, and are no ordinary words."""
+"""Extensions that mean the same even before another extension, because they are no ordinary words."""
 
 _EXACT = re.compile(
     r"""
@@ -122,10 +122,10 @@ _IN_FOLDER = frozenset(
         (".huggingface", "token"), ("etc", "shadow"), ("etc", "gshadow"),
     }
 )  # fmt: skip
-"""Names that indicate secrets only in this folder."""
+"""Folders and names of files. The name indicates secrets only in that folder."""
 
 _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
-"""Names that indicate secrets in JSON only: a service account in YAML is just a name."""
+"""Names that indicate secrets in JSON only. In YAML, a service account is just a name."""
 
 _REMARKABLE = re.compile(
     r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
@@ -135,7 +135,7 @@ _REMARKABLE = re.compile(
     r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
     r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
 )
-"""Every secret file's name without a leading dot contains one of these, so most names need no closer look."""
+"""Every name of a secret file that has no leading dot contains one of these, so most names need no closer look."""
 
 
 def holds_secrets(name: str) -> bool:
@@ -151,7 +151,7 @@ def holds_secrets(name: str) -> bool:
 
 
 def _variants_of(name: str) -> Iterator[str]:
-    """Yield a name, and the shorter names that remain as suffixes are removed one by one."""
+    """Yield a name, and then the shorter names that remain as its suffixes are removed one by one."""
     if name.endswith((".swp", ".swo")) and name.startswith("."):
         name = name[1:]  # an editor's copy of what it has open
     left = name.lstrip("#")
@@ -195,7 +195,7 @@ def plain_name(name: str) -> str:
 
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
-    """Return the sensitivity of a path, relative to the workspace or absolute; None for an ordinary file."""
+    """Return the sensitivity of a path (relative to the workspace, or absolute); None for an ordinary file."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))
@@ -205,7 +205,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
 
 
 def _is_ordinary(path: str) -> bool:
-    """Whether no folder in the path can be special: no name begins or ends with a dot or has ignored characters."""
+    """Whether no folder in the path can be special: no name begins or ends with a dot or has unusual characters."""
     framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False
@@ -236,14 +236,14 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
 
 
 def _is_in_its_folder(parts: list[str], name: str) -> bool:
-    """Whether the folder confirms an ambiguous name: among translations, `auth.json` holds texts about signing in."""
+    """Whether the folder confirms an ambiguous name. Among translations, `auth.json` has texts about signing in."""
     if name == "auth.json":
         return not _FOLDERS_OF_TEXTS.intersection(parts[:-1])
     return (parts[-2] if len(parts) > 1 else "", name) in _IN_FOLDER
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file in a folder for secrets is secret: `db_password` and `db.yaml`, not `README` or `store.py`."""
+    """Whether a file in a folder for secrets is secret, as `db_password` and `db.yaml` are, but not `README`."""
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
     for variant in _variants_of(name):
@@ -260,7 +260,7 @@ _NOTES = frozenset({"readme", "makefile", "license", "dockerfile"})
 
 
 def normalized(path: str) -> str:
-    """Remove `./`, `//` and `x/../` from a path, by its text alone."""
+    """Return a path without `./`, `//` and `x/../`, judging by its text alone."""
     return posixpath.normpath(path.replace("\\", "/")) if path else "."
 
 

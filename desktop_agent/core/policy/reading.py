@@ -1,7 +1,7 @@
-"""Which commands only read: a table of programs, with the options and words that make them do more.
+"""Tells which commands only read, by a table of programs with the options and words that make them do more.
 
-Fail closed: a program, option or variable that is not listed here does not count as reading. A reading command runs in
-a sandbox without any writable folder, so the table saves questions; it confines nothing.
+This fails closed: a program, option or variable that is not listed here does not count as reading. A reading command
+runs in a sandbox without any writable folder, so the table only saves questions. It confines nothing.
 """
 
 import re
@@ -24,17 +24,17 @@ _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prom
 
 
 class Reader(Struct, frozen=True):
-    """What makes a reading program do more than read."""
+    """The options and words that make a reading program do more than read."""
 
     letters: str = ""
     longs: tuple[str, ...] = ()
-    """Long options that do, without `--`; their abbreviations count, too, because programs accept them."""
+    """Long options that do so, without `--`. Their abbreviations count, too, because programs accept them."""
     most_files: int | None = None
-    """How many operands it may have; it writes to further ones."""
+    """How many operands the program may have, because it writes to further ones."""
 
 
 _HARMLESS = Reader()
-"""For programs that no word can make write, so that unknown words do not matter."""
+"""For programs that no word can make write, so that unknown words do no harm."""
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
@@ -79,7 +79,7 @@ _GIT_BAD_LONGS = (
     "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
     "upload-pack", "ext-grep", "paginate", "batch-command", "help", "remerge-diff",
 )  # fmt: skip
-"""Options that write, run another program (a diff driver, gpg, a pager with `--help`), or store a result."""
+"""Options of git that write, run another program (a diff driver, gpg, a pager with `--help`), or store a result."""
 _VERIFIES = re.compile(r"%[-+ ]?G")
 """A placeholder of `--format` that makes gpg verify a signature: `%G?`, `%GK`, `%GS` …"""
 _VERIFIES_REF = re.compile(r"(?<!contents:)signature")
@@ -136,7 +136,7 @@ def is_reading(segment: Segment) -> bool:
 
 
 def is_harmless_variable(name: str) -> bool:
-    """Whether setting it cannot make a program run something else."""
+    """Whether setting this variable cannot make a program run something else."""
     return name in HARMLESS_VARIABLES or (_LOCAL_NAME.fullmatch(name) is not None and name not in _TIED_NAMES)
 
 
@@ -255,10 +255,10 @@ def _is_plain_sed(command: str) -> bool:
 
 
 def _is_test(segment: Segment) -> bool:
-    """Whether a test only compares and looks at files; `-v` and `-R` evaluate a name.
+    """Whether a test only compares, or looks at files. It does more with `-v` and `-R`, which evaluate a name.
 
     In `[[` every operator is written in the line. `[` takes its operators from its arguments, so an unknown word could
-    be `-v`: unknown words are allowed only if they are quoted operands of a comparison.
+    be `-v`. Unknown words are therefore allowed only if they are quoted operands.
     """
     parts = segment.parts[1:]
     if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):

@@ -1,4 +1,4 @@
-"""What makes a command dangerous, in plain words for the user who decides. Found locally, from the parsed line."""
+"""Says what makes a command dangerous, in plain words for the user who decides. Judged from the parsed line alone."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ NETWORK = frozenset({
     "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
     "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
 })  # fmt: skip
-"""Programs that are useless without a network."""
+"""Programs that can do nothing useful without a network."""
 
 NETWORK_COMMANDS: dict[str, frozenset[str]] = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "submodule", "send-email", "lfs"}),
@@ -119,7 +119,7 @@ def acts_outward(segment: Segment) -> bool:
 
 
 def needs_network(segment: Segment) -> bool:
-    """Whether the command is obviously useless without a network."""
+    """Whether the command obviously can do nothing useful without a network."""
     program = segment.program.rpartition("/")[2]
     if program in NETWORK or "ssh" in segment.wrappers:
         return True
@@ -141,7 +141,7 @@ def git_command(words: tuple[str, ...]) -> str:
 
 
 def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, ...]:
-    """Return the paths in a command's words and redirections that lead out of the workspace, by their text."""
+    """Return the paths in a command's words and redirections that, by their text, lead out of the workspace."""
     words = [part.text for part in segment.parts[1:] if part.is_known]
     if any(not part.is_known for part in segment.parts[1:]):
         words += [part.text.strip('"') for part in segment.parts[1:] if not part.is_known]
@@ -155,7 +155,7 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
 
 
 def secret_in(parsed: ParsedCommand) -> Risk | None:
-    """Return the first file named in a line that often holds secrets, by its name alone; None without one."""
+    """Return the first file in a line that often holds secrets, judging by its name alone; None if there is none."""
     for segment in parsed.segments:
         for text in _said(segment):
             if any(sensitivity(piece) == "secret" for piece in _pieces(text)):
@@ -167,7 +167,7 @@ def secret_in(parsed: ParsedCommand) -> Risk | None:
 
 
 def _said(segment: Segment) -> Iterator[str]:
-    """Yield everything in a command that can name a file; words with unknown values as written, without quotes."""
+    """Yield all texts of a command that can name a file. Words with unknown values are as written, without quotes."""
     words = [*segment.parts[1:], *(redirection.target for redirection in segment.redirections)]
     words += [word for outer in segment.outer for word in outer[1:]]
     yield from (word.text if word.is_known else re.sub("[\"'\\\\]", "", word.text) for word in words)
@@ -253,6 +253,6 @@ def _sensitive(segment: Segment) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the parts of a word that can name a file: `@.env`, `--file=.env`, `host:.ssh/id_rsa`."""
+    """Yield the parts of a word that can name a file, as in `@.env`, `--file=.env` and `host:.ssh/id_rsa`."""
     if len(text) < 300 and not re.search(r"\s", text):
         yield from (piece for piece in re.split(r"[=:@,]", text) if piece)

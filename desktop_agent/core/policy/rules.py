@@ -1,9 +1,9 @@
-"""The user's rules, and which calls they match. Pure: rules and calls in, the deciding rule out.
+"""Finds the rule of the user's that decides a call. Pure.
 
-An allow rule is read narrowly and a forbidding one widely. A line is allowed only when *every* command in it that does
-more than read is fully known and named by an allow rule; it leaves the sandbox only when *every* command in it,
-including reading ones, is named by a rule that says so (`freeing_rule`). It is forbidden as soon as *one* command in it
-is named. Forbid beats ask, ask beats allow.
+An allow rule is read narrowly and a forbidding one widely. A line is allowed only if *every* command in it that does
+more than read is fully known and named by an allow rule. It may leave the sandbox only if *every* command in it,
+including reading ones, is named by a rule that allows leaving (`freeing_rule`). It is forbidden if even *one* command
+in it is named by a forbidding rule. Forbid beats ask, ask beats allow.
 """
 
 import re
@@ -57,23 +57,23 @@ _RUN_ANYTHING = frozenset({
     "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
     "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
 })  # fmt: skip
-"""Programs that run any other one if their arguments, or an alias among them, say so."""
+"""Programs that run any other program if their arguments, or an alias among these, say so."""
 
 _NEVER_WIDE = frozenset({
     "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill",
     "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker", "podman", "kubectl",
     "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
 })  # fmt: skip
-"""Programs that no rule can name without arguments, because the arguments decide everything."""
+"""Programs for which no rule is offered that names the program alone, because the arguments decide everything."""
 
 MOST_WORDS = 20_000
-"""How many words are searched for one pattern, counting those of commands nested in another's words."""
+"""How many words are searched for one pattern, including words of commands nested in the words of another command."""
 
 _TRANSPARENT_WRAPPERS = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
-"""Wrappers that do not hide a command from its rule."""
+"""Wrappers under which a rule for the inner command still applies."""
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
-"""Wrappers that do not stop a rule from letting the command out of the sandbox."""
+"""Wrappers under which a rule can still let the inner command out of the sandbox."""
 
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
@@ -105,7 +105,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """Return the first rule that matches any part of the call; with `is_doubt_enough` also one that might match."""
+    """Return the first rule that matches a part of the call; with `is_doubt_enough`, also one that only might match."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
@@ -150,7 +150,7 @@ def _allowing(call: CallFacts, rules: Sequence[Rule], context: PolicyContext) ->
 
 
 def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
-    """Return a rule if each path has a matching one. A special path needs a rule for its kind of special path."""
+    """Return a rule if each path matches one. A special path needs a rule for special paths of the same kind."""
     edits = [rule for rule in rules if rule.kind == "edit"]
     if not call.paths:
         return next((rule for rule in edits if rule.pattern == "**" and "write_fs" in call.capabilities), None)
@@ -201,7 +201,7 @@ def _is_exactly(rule: Rule, call: CallFacts) -> bool:
 
 
 def needs_no_rule(segment: Segment) -> bool:
-    """Whether a command can run beside those that rules name, because it only reads, and only what its words name.
+    """Whether a command needs no rule beside commands that have one, because it only reads what its words name.
 
     The line then runs where secrets can be read, so files found by a wildcard, a variable or a recursive search are not
     known to be harmless.
@@ -223,17 +223,17 @@ def _reads_what_it_finds(segment: Segment) -> bool:
 
 
 def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that lets a command line run outside the sandbox; such rules must name *every* command in it.
+    """Return the rule that lets a command line run outside the sandbox. Such rules must name *every* command in it.
 
-    Nothing else leaves the sandbox with them: no reading command, no `cd`, no redirection to or from a file, no
-    variable that is not plain, and no wrapper except those that only time or end a command. The rule applies in the
-    repository in which it was made, until something that git runs changes there.
+    Nothing else may leave the sandbox together with these commands: no reading command, no `cd`, no redirection to or
+    from a file, no variable that is not plain, and no wrapper except those that only time or end a command. The rule
+    applies in the repository in which it was made, until something that git runs changes there.
     """
     return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
 
 
 def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that would let a command line out of the sandbox if it had been made here and now."""
+    """Return the rule that would let a command line out of the sandbox if the rule had been made here and now."""
     return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
 
 
@@ -353,7 +353,7 @@ def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
 
 
 def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command has the flags of a pattern in any form, and its other words in the same places."""
+    """Whether a command has all flags of a pattern, in any form, and the pattern's other words in the same places."""
     letters, longs = _flags(words)
     wanted_letters, wanted_longs = _flags(wanted)
     if not wanted_letters <= letters or not wanted_longs <= longs:
@@ -400,7 +400,7 @@ def _without_global_options(program: str, words: list[str]) -> list[str]:
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
-    """Whether no `cd` or redirection can lead outside or to a special file, by the text, for each possible folder."""
+    """Whether no `cd` or redirection can, by its text, lead outside or to a special file, in any possible folder."""
     folders = [folder]
     for segment in parsed.segments:
         if segment.program in CHANGES_FOLDER:
@@ -445,10 +445,10 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 
 
 def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return for every part that needs a rule the patterns from the narrowest to the widest sensible one.
+    """Return, for each command that needs a rule, the patterns from the narrowest to the widest sensible one.
 
-    Empty when no pattern could ever allow the line (it was not understood, a word is unknown, `sudo`): then only an
-    exact rule can.
+    Empty if no pattern could ever allow the line, because it was not understood, has an unknown word, or uses `sudo`.
+    Then only an exact rule can allow it.
     """
     if parsed.problems or not all(is_harmless_variable(name) for s in parsed.segments for name, _ in s.assignments):
         return ()
@@ -463,9 +463,9 @@ def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return patterns for rules that let a line out of the sandbox, narrowest first; the first is the whole line.
+    """Return patterns for rules that let a line out of the sandbox, the narrowest first. The first is the whole line.
 
-    For a line with one command, wider ones follow, which cover that command and little else. Empty for a line that is
+    If the line has one command, wider patterns follow, which cover that command and little else. Empty if the line is
     too long to read.
     """
     if "\n" in parsed.text or not parsed.text.isprintable() or len(parsed.text) > _LONGEST_EXACT:
@@ -484,7 +484,7 @@ def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 _LONGEST_EXACT = 200
-"""The longest line that the field can show, in characters."""
+"""The longest line, in characters, that the field of the rule editor can show."""
 
 
 def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:

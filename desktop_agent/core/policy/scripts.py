@@ -1,4 +1,4 @@
-"""Which files a command line runs as programs, judged by its words alone; nothing here looks at the disk.
+"""Tells, by its words alone, which files a command line runs as programs. Nothing here looks at the disk.
 
 An approval covers the command *and* what it runs, and a script can change while the approval is pending.
 """
@@ -61,7 +61,7 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "ninja": ("build.ninja",),
 }
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
-"""Those whose other words only select what they work on, so that a rule for the program covers any of them."""
+"""Programs whose other words only select what they work on, so that a rule for the program covers all such words."""
 
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
 
 
 def folders_of_programs(line: str) -> tuple[str, ...]:
-    """Return the absolute folders that a line adds to its `PATH`, by its text."""
+    """Return the absolute folders that a line, judging by its text, adds to its `PATH`."""
     values = [match[0].removeprefix("PATH=").strip("'\"") for match in _OWN_PATH.finditer(line)]
     return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder.startswith("/")))
 
@@ -114,7 +114,7 @@ def _runs_files(name: str) -> bool:
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield every word that could name a file: each interpreter decides which one is the script."""
+    """Yield every word that could name a file, because which of them is the script depends on the interpreter."""
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
             yield from _RECIPES.get(word, ())

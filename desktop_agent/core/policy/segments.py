@@ -1,8 +1,8 @@
 """The simple commands of a command line, including those that other commands run.
 
 Programs that run other programs are listed with the form of their own words. `unwrap` takes one layer off (`sudo -u x
-env A=1 rm y` → `env A=1 rm y`). Whatever is not understood is reported, never guessed: an option that is not listed
-here makes the command one that was not fully understood.
+env A=1 rm y` → `env A=1 rm y`). Whatever is not understood is reported, never guessed: with an option that is not
+listed here, a command counts as not fully understood.
 """
 
 import re
@@ -17,7 +17,7 @@ from desktop_agent.core.policy.shell_words import Word
 SYSTEM_FOLDERS = frozenset(
     {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"}
 )
-"""Folders in which a program is the same as the one found by its plain name."""
+"""Folders whose programs are the same as those found by their plain names."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"})
 OTHER_SHELLS = frozenset({"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "cmd.exe", "nu", "elvish", "xonsh"})
@@ -62,7 +62,7 @@ OPAQUE = frozenset(
         "envchain",
     }
 )  # fmt: skip
-"""Programs that run others in ways that are not analysed here."""
+"""Programs that run other programs in ways that are not analysed here."""
 
 SEEN_THROUGH = SHELLS | {
     "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
@@ -70,12 +70,12 @@ SEEN_THROUGH = SHELLS | {
 }  # fmt: skip
 """Wrappers that do not change what a command is.
 
-All others change it: the user it runs as, the machine, the network, the libraries it loads.
+All other wrappers change something about it: its user, its machine, its network, or the libraries that it loads.
 """
 
 
 class WrapperForm(Struct, frozen=True):
-    """A wrapper's own words: options with a value, options without one, and the number of other words."""
+    """The words of a wrapper's own: options with a value, options without one, and the number of other words."""
 
     values: str = ""
     flags: str = ""
@@ -143,10 +143,10 @@ _LOADER_FORM = WrapperForm(
     ("library-path", "preload", "audit", "argv0", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"),
     ("inhibit-cache", "list", "verify"),
 )
-"""The dynamic loader, which starts the program named in its arguments."""
+"""The words of the dynamic loader, which starts the program named in its arguments."""
 
 _OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
-"""Shells that parse a script as we do; zsh and ksh evaluate more of its words."""
+"""Shells that read a script as we parse it. zsh and ksh evaluate more of its words."""
 _POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
 _PIPEFAIL = Word("pipefail")
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
@@ -161,7 +161,7 @@ class Unwrapped(Struct, frozen=True):
     assignments: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     is_beside: bool = False
-    """Whether the program also does something itself, so that it counts as a separate command."""
+    """Whether the wrapper also does something itself, so that it counts as a command of its own."""
     is_posix: bool = False
     """Whether the `script` is for a shell that might not know bash's own syntax, or might read it differently."""
 
@@ -178,7 +178,7 @@ def bare_name(word: str) -> str:
 
 
 def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
-    """Return what the command runs in turn; empty for a plain one."""
+    """Return what the command runs in turn; empty if it runs nothing else."""
     if not words or not words[0].is_known:
         return ()
     name = program_name(words[0].text)
@@ -206,7 +206,7 @@ def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
-    """Return why it is unknown what a program runs; None when it runs nothing else."""
+    """Return why it cannot be known what a program runs; None if that can be known."""
     if base in (".", "source"):
         return f"`{base}` runs a file's commands in this shell"
     if base in _CHANGES_MEANING:
@@ -281,7 +281,7 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
 
 
 def _replaced_by_xargs(options: Sequence[Word]) -> str:
-    """Return the text that `xargs` replaces with its input, even in the program's name; empty if there is none."""
+    """Return the text that `xargs` replaces with its input (even in the program's name); empty if it replaces none."""
     for index, option in enumerate(options):
         if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
             is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
@@ -290,7 +290,7 @@ def _replaced_by_xargs(options: Sequence[Word]) -> str:
 
 
 def _option_length(text: str, form: WrapperForm) -> int | None:
-    """Return how many more words an option takes; None for an unknown option."""
+    """Return how many of the following words belong to an option; None if the option is unknown."""
     if text.startswith("--"):
         name, has_value, _ = text[2:].partition("=")
         if name in form.long_values:
@@ -396,7 +396,7 @@ _UNWRAPPERS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
     "trap": _trap,
     "ssh": _ssh,
 }
-"""Programs whose words need their own parser."""
+"""Wrappers whose words need a parser of their own."""
 
 _CHANGES_MEANING = frozenset({
     "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
@@ -427,7 +427,7 @@ class Redirection(Struct, frozen=True):
 
     @property
     def has_file(self) -> bool:
-        """Whether it opens a file for reading or writing; `2>&1`, `>&-`, `/dev/null` and text in the line do not."""
+        """Whether it opens a file to read or write. `2>&1`, `>&-`, `/dev/null` and text in the line itself do not."""
         if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
@@ -440,14 +440,14 @@ class Segment(Struct, frozen=True, kw_only=True):
     redirections: tuple[Redirection, ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
     wrappers: tuple[str, ...] = ()
-    """The programs it runs under, outermost first: `sudo`, `env`, `bash`."""
+    """The programs under which it runs, such as `sudo`, `env` and `bash`, the outermost first."""
     outer: tuple[tuple[Word, ...], ...] = ()
-    """The word of each wrapper, with everything behind it."""
+    """For each wrapper, its own word and all words behind it."""
     start: int = 0
     end: int = 0
     """`start` and `end` span the command in the line, including its wrappers."""
     is_piped: bool = False
-    """Whether it reads the output of another command."""
+    """Whether the command reads the output of another command through a pipe."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -464,13 +464,13 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class ParsedCommand(Struct, frozen=True):
-    """A parsed command line. With `problems` it was not understood, and `segments` is incomplete."""
+    """A parsed command line. If it has `problems`, it was not understood, and `segments` is incomplete."""
 
     text: str
     segments: tuple[Segment, ...]
     problems: tuple[str, ...] = ()
     is_posix: bool = False
-    """Whether it has only syntax that every POSIX shell reads as bash does."""
+    """Whether the line has only syntax that every POSIX shell reads as bash does."""
 
     def source(self, segment: Segment) -> str:
         return self.text[segment.start : segment.end]

@@ -1,8 +1,8 @@
-"""Command lines parsed into what they run: every simple command, at any depth, with its words and redirections.
+"""Parses command lines into what they run: every simple command, at any depth, with its words and redirections.
 
 The grammar is tree-sitter's, which accepts some things that a shell rejects and the other way round. So its tree is
-checked: a node of an unknown kind, text outside all nodes, words that our own reader splits differently, a here
-document that ends elsewhere, all become *problems*, and a line with a problem counts as not understood.
+checked. A node of an unknown kind, text outside all nodes, words that our own reader splits differently, and a here
+document that ends elsewhere all become *problems*, and a line with a problem counts as not understood.
 
 `parse` is pure. The limits below bound its work, so that no line can keep it busy.
 """
@@ -53,17 +53,17 @@ from desktop_agent.core.policy.shell_words import (
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
-"""The most brackets, expansions, pipes and redirections: the parser tries several readings, so many cost seconds."""
+"""The most brackets, expansions, pipes and redirections. The parser tries several readings, so many cost seconds."""
 MOST_BLANKS = 3_000
 """The most characters that end or quote a word."""
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
-"""How long a script within a word may be; it is parsed again."""
+"""How long a script within a word may be, because it has to be parsed again."""
 
 
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
-"""What can follow `>&`; the shell splits `>&-x` into two words."""
+"""What can follow `>&` as its target. The shell splits `>&-x` into two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 
@@ -111,7 +111,7 @@ def _parser() -> Parser:
 
 
 class _TooMuchError(Exception):
-    """The line has more commands than any realistic one."""
+    """The line has more commands than any realistic line."""
 
 
 class _Command(Struct):
@@ -208,7 +208,7 @@ class _Walker:
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
     def _arithmetic(self, node: Node, redirects: Sequence[Node]) -> None:
-        """Read `((…))` and `for ((…))`: an expression and its surroundings."""
+        """Note the expressions of `((…))` or `for ((…))`, and visit the commands in and around them."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
         self._evaluates = True
@@ -281,7 +281,7 @@ class _Walker:
             self._expansions(redirect)
 
     def _one_line(self, node: Node) -> None:
-        """Check that no line break separates the parts of a simple command: to a shell the rest is another command."""
+        """Check that no line break separates the parts of a simple command: a shell takes the rest for another one."""
         for before, after in pairwise(node.children):
             if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
                 self.problems.append("a command that goes on behind its line")
@@ -396,7 +396,7 @@ class _Walker:
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
     def _heredoc(self, node: Node, found: _Command) -> None:
-        """Check that the document ends where a shell ends it; its text is data, its expansions are visited later."""
+        """Check that a here document ends where a shell ends it. Its text is data; its expansions are visited later."""
         self._heredocs += 1
         parts = {child.type: child for child in node.children}
         start, finish, body = parts.get("heredoc_start"), parts.get("heredoc_end"), parts.get("heredoc_body")
@@ -430,7 +430,7 @@ class _Walker:
     # --- what stands inside words -------------------------------------------------------------------------------
 
     def _expansions(self, node: Node) -> None:
-        """Visit the commands inside the words of `node`; statements are visited as such."""
+        """Visit the commands inside the words of `node`, but no statements, which are visited elsewhere."""
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
             return
@@ -460,7 +460,7 @@ class _Walker:
     # --- taking further apart -----------------------------------------------------------------------------------
 
     def _builtin(self, segment: Segment) -> Segment:
-        """Note what a builtin evaluates; return its command with the variables that it can set."""
+        """Note what a builtin evaluates. Return its segment, with the variables that it can set as assignments."""
         own = segment.parts[1:]
         is_list = may_be_list(segment.program, own, segment.assignments)
         if given := names_given(segment.program, own):
@@ -526,7 +526,7 @@ class _Walker:
             )
 
     def _look_back(self) -> None:
-        """Find the problems that only the whole line shows: redefined names, and quoted text that is evaluated."""
+        """Find the problems that only the whole line shows: names it redefines, and quoted text that is evaluated."""
         names = {segment.program for segment in self.segments}
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):

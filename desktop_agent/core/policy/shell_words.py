@@ -1,7 +1,7 @@
 """Words as a shell sees them, and whether the parser's tree accounts for the whole line.
 
-The raw text is read here instead of trusting the parser's nodes, so that a word counts only when both agree on where it
-begins and ends: quotes are removed, and unknown values are marked. The parser says where expansions are ("holes");
+The raw text is read here, instead of trusting the parser's nodes, so that a word counts only if both agree on where it
+begins and ends. Quotes are removed, and unknown values are marked. The parser says where expansions are ("holes");
 everything else is decided here.
 
 The grammar is tree-sitter's and accepts what a shell would reject. `unaccounted` compares its tree with the text, byte
@@ -28,7 +28,7 @@ _SIMPLE_HOLES = frozenset({"simple_expansion", "plain_expansion", "command_subst
 
 
 class Word(Struct, frozen=True):
-    """One word: its text when `kind` is `known`, else the text as it was written."""
+    """One word. Its text is the argument if `kind` is `known`; otherwise it is the text as written."""
 
     text: str
     kind: WordKind = "known"
@@ -46,7 +46,7 @@ class Hole(Struct, frozen=True):
 
 
 class NotAWordError(Exception):
-    """The text is not what the parser took it for; the message says in which way."""
+    """The text is not what the parser took it for. The message says in which way."""
 
 
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
@@ -158,7 +158,7 @@ class _Reader:
         return True
 
     def _lone_sign(self, char: str) -> None:
-        """Take a literal `$`; the parser should have reported any other as an expansion."""
+        """Take a literal `$`. Any other `$`, or a backtick, should have been reported by the parser as an expansion."""
         following = self._source[self.position + 1 : min(self.position + 2, self._end)]
         if char == "`" or following.isalnum() or (following and following in "_{([!#@*?$-'\""):
             raise NotAWordError("an expansion that was not recognised")
@@ -180,7 +180,7 @@ def _may_be_braces(raw: str) -> bool:
 
 
 DEEPEST = 80
-"""The depth of nested nodes; deeper ones are not visited."""
+"""The depth down to which nested nodes are visited."""
 
 WORDS = frozenset({
     "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number", "simple_expansion",
@@ -200,7 +200,7 @@ PASS_DOWN = frozenset({
     "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
     "variable_assignment", "redirected_statement",
 })  # fmt: skip
-"""Nodes that pass a redirection around them on to their last command only."""
+"""Nodes that pass a redirection around them on to their last command, and to no other."""
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 ARITHMETIC = frozenset({
     "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
@@ -232,7 +232,7 @@ def _atoms(node: Node) -> Iterator[Node]:
 
 
 def _may_touch(atom: Node, source: str) -> bool:
-    """Whether a shell, too, ends the word before `atom` although no blank separates them."""
+    """Whether a shell also ends the word before `atom`, although no blank separates the two."""
     before = source[atom.start_byte - 1]
     return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
 
@@ -259,11 +259,11 @@ def is_plain_body(text: str, start: int, body: Node | None) -> bool:
 
 _IN_DOCUMENT = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
 IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
-"""Where a substitution can begin."""
+"""The places in an expansion where a substitution can begin."""
 
 
 def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:
-    """Whether expansions among `nodes` account for each place in `text`, at offset `start`, where one can begin."""
+    """Whether each place in `text` (at offset `start`) where a substitution can begin is in an expansion of `nodes`."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
@@ -312,7 +312,7 @@ def node_text(node: Node) -> str:
 
 
 def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
-    """Return the parts between `start` and `end` that a shell would see and the tree of `node` lacks."""
+    """Return, as problems, text between `start` and `end` that a shell would see but the tree of `node` lacks."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False
     for atom in atoms:
