@@ -113,7 +113,7 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_failure(self) -> str:
-        """Return why the file is not used; empty if it is, or if this was returned since it last worked."""
+        """Return why the file is not used. A reason is returned only once, until the file has worked again."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 

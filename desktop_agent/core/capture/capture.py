@@ -1,7 +1,8 @@
 """Finds what a command changed by looking: a snapshot before it, a report after it.
 
-It works in any folder, without git. A walk reads the status of every file, and only the content of those whose status
-changed since the last walk by any session. `CaptureSettings` has the limits; what exceeds them is reported.
+It works in any folder, without git. A walk reads the status of every file, but the content only of files whose status
+changed since the last walk, whichever program changed them. `CaptureSettings` has the limits; what exceeds them is
+reported.
 """
 
 import os
@@ -208,7 +209,7 @@ class StatCapture:
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what the application wrote (an edit, an undo, a save by the user): no command must get the blame."""
+        """Announce what the application wrote (an edit, an undo, a save by the user), so that no command gets it."""
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_failure(self) -> str:

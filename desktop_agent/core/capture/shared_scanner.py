@@ -61,7 +61,7 @@ class SharedScanner:
         self._deaths = 0
         self._is_closed = False
         self._taught_table: Known | None = None
-        """The table whose other half the process has. Both are kept up to date."""
+        """The table that the process has its half of. That half is kept up to date."""
         self._taught_files = 0
         self._starts: tuple[str, ...] = ()
         """The folders that the process walks."""

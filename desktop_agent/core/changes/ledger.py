@@ -310,7 +310,7 @@ class Ledger:
         return problems
 
     def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
-        """Remove the folders that were not empty yet when the file was removed with which they are to go."""
+        """Remove the folders that are to go along with a file, but were not empty yet when it was removed."""
         coming = {write.change.path for write in writes if write.change.after is not None}
         for write in writes:
             if write.change.after is None:

@@ -7,14 +7,15 @@
 A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
 
 - A file that was renamed is one row at its last path. `change.moved_from` is the path it had first, and `change.before`
-what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.) - Where a
-renamed file took the place of another, there are two rows: one deleted, one modified. So a rename never hides a file
-that is gone. - Created and renamed is created at the last path; renamed and deleted is deleted at the first one;
-deleted and created again is modified. A file that was created and deleted again is a row without images: it never was
-there. - Applied to the files as they were before the first change, the rows make those after the last one. Paths are
-unique. - Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no
-other has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos are
-left out: they are no work of their own, but the `state` of other rows.
+  what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.)
+- Where a renamed file took the place of another, there are two rows: one deleted, one modified. So a rename never hides
+  a file that is gone.
+- Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
+  again is modified. A file that was created and deleted again is a row without images: it never was there.
+- Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
+- Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no other
+  has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos
+  are left out: they are no work of their own, but the `state` of other rows.
 
 Everything here is pure, and fast enough for the window's thread.
 """

@@ -22,14 +22,13 @@ from desktop_agent.core.policy.shell_words import Word
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
 """What can be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
 
-In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` (these and ignored
-files), `refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about
-it.
+In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` (untracked and
+ignored files), `refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's
+data about it.
 """
 
 Certainty = Literal["exact", "pattern", "guess"]
-"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: the folder an unknown word is in.
-"""
+"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: an unknown word's folder."""
 
 
 class Loss(Struct, frozen=True):

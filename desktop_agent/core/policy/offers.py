@@ -48,8 +48,7 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
-    """Return the rules that an approval creates beyond this call: those that the user wrote, or else those of the
-    scope.
+    """Return the rules that an approval creates beyond this call: the user's own, or else those of the scope.
 
     An edited command is allowed as edited. Answers in journals older than rules mean what they did: the exact command
     with its folder and details, or all edits.

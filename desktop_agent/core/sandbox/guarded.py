@@ -101,7 +101,7 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return folders that a command must not rename, or it could replace what is in them. The highest come first."""
+    """Return folders that a command must not move away, as it could create new ones in their place. Highest first."""
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 

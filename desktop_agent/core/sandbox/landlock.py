@@ -1,19 +1,19 @@
 """Landlock with a filter of system calls: a process confines itself, with no privilege and no namespace.
 
 Everything that is allowed is named by folder, and what is allowed for a folder is allowed for everything in it. So
-where something inside must stay closed, its neighbours are named one by one. This has consequences, and there are other
-limits:
+where something inside must stay closed, its neighbours are named one by one. The consequences, and other limits:
 
 - In a writable workspace, nothing can be created, renamed or removed directly in the top folder; otherwise `.git` could
-be changed or created. Its files can be written, and everything in its folders. New entries in it need an approval. -
-Names of files in hidden folders can be listed, contents cannot be read. - Modes, owners, attributes and times are not
-Landlock's: a supervisor (`metadata_supervisor`) changes them for the command in what it may write. No file gets
-set-uid, set-gid or writable for all. Where the kernel lets us have no supervisor (`is_supervised`; a container around
-us has one), no file becomes open to others than its owner, so that `chmod +x` and copies with modes fail, and times can
-be changed everywhere. - No loopback network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is
-everybody's), and no System V objects: the machine keeps those by number, for all processes of a user. - A process sets
-its own priority, processors and limits (as process 0), not those of another one, even of its child. - Before ABI 6
-(Linux 6.12) a command can send signals to the user's other programs.
+  be changed or created. Its files can be written, and everything in its folders. New entries in it need an approval.
+- Names of files in hidden folders can be listed, contents cannot be read.
+- Modes, owners, attributes and times are not Landlock's: a supervisor (`metadata_supervisor`) changes them for the
+  command in what it may write. No file gets set-uid, set-gid or writable for all. Where the kernel lets us have no
+  supervisor (`is_supervised`; a container around us has one), no file becomes open to others than its owner, so that
+  `chmod +x` and copies with modes fail, and times can be changed everywhere.
+- There is no loopback network, no Unix socket, no POSIX shared memory (`/dev/shm` is everybody's), and no System V
+  object, because the machine keeps those by number, for all processes of a user.
+- A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
+- Before ABI 6 (Linux 6.12) a command can send signals to the user's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
 """

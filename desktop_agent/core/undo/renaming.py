@@ -39,9 +39,7 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Rename a file or folder. Raises `AgentError` if it is not as the user saw it, or an undo could not restore
-        it.
-        """
+        """Rename a file or folder. Raises `AgentError` if it is not as the user saw it, or cannot be undone."""
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:

@@ -3,7 +3,7 @@
 Nothing here touches files or the index, and nothing is removed: what a command created stays. A ref is put back only
 while it is still where the command left it, so that the user's later changes to it are kept.
 
-Git deletes unreachable objects in time; those of a dropped stash entry that is old, at its next clean-up.
+Git eventually deletes unreachable objects. Those of an old stash entry that was dropped go at the next clean-up.
 `keep_objects` prevents that with the log of one private ref: git keeps objects that a ref's log names, for 30 days
 unless the user set `gc.reflogExpireUnreachable`. The ref itself points to HEAD, so no list of commits shows anything
 new.

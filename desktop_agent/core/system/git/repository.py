@@ -114,9 +114,7 @@ def is_still_there(repository: Repository) -> bool:
 
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
-    """Return the beginning of a regular file; empty for anything else, such as a pipe, which could block for ever.
-    Blocks.
-    """
+    """Return the beginning of a regular file; empty for anything else, such as a pipe, which may never end. Blocks."""
     return _read_regular(os.fspath(path), limit_bytes)
 
 

@@ -365,7 +365,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a kernel file if it exists. The files of a controller that the cgroup lacks do not."""
+    """Write to a kernel file if it exists. Files of a controller that the cgroup lacks do not exist."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

@@ -46,7 +46,7 @@ def process_table() -> dict[int, ProcessEntry]:
 
 
 def started_now() -> float:
-    """Return a value of `started` that no process that starts from now on falls below."""
+    """Return the lower bound of `started` for all processes that start from now on."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
     return time.time() - 1

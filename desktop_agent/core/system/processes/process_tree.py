@@ -82,7 +82,7 @@ class ProcessTree:
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """Processes that started before `since` do not belong to the tree."""
+        """No process of the tree started before `since`."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
