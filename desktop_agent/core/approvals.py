@@ -106,6 +106,13 @@ class Approvals:
         future.set_result(decision)
         return True
 
+    @property
+    def are_open(self) -> bool:
+        """Whether questions wait, and none of them has an answer that is still to be carried out."""
+        is_given = [answer.done() for answer in self._pending.values()]
+        is_given += [held.decision is not None for held in self._held.values()]
+        return bool(is_given) and not any(is_given)
+
     def hold(self, requests: Iterable[ApprovalRequest]) -> None:
         """Take over questions of an earlier process: they can be answered before their calls run again."""
         for request in requests:

@@ -117,7 +117,7 @@ class ChangeOps:
         return True
 
     async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> None:
-        if not await self._begin("busy", f"nothing was {_PAST[direction]}"):
+        if not await self._begin("busy", f"nothing was {_PAST[direction]}", may_wait=True):
             return
         try:
             is_done = await carry_out()
@@ -153,8 +153,9 @@ class ChangeOps:
                 return
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
-    async def _begin(self, code: str, consequence: str) -> bool:
-        if self._turns.is_running:
+    async def _begin(self, code: str, consequence: str, *, may_wait: bool = False) -> bool:
+        """Get ready to write, or say why that is impossible now; `may_wait`: also in a turn that waits for answers."""
+        if self._turns.is_running and not (may_wait and self._turns.only_waits):
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False
         await self._turns.get_ready()

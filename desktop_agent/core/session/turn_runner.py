@@ -64,6 +64,16 @@ class TurnRunner:
         """Whether quitting now would interrupt a turn, other than one that is ending or only waits for the user."""
         return self._is_interruptible and not self._readiness.unfinished.is_waiting
 
+    @property
+    def only_waits(self) -> bool:
+        """Whether the running turn does nothing until the user answers, so that files can be put back meanwhile.
+
+        What it then does is planned for the files as they were, and refused if these were changed.
+        """
+        unfinished = self._readiness.unfinished
+        is_still = unfinished.is_waiting and unfinished.started <= unfinished.asked.keys()
+        return is_still and self._parts.approvals.are_open
+
     async def get_ready(self) -> None:
         """Write the opening records; do nothing while a turn works. Raises `StorageError`."""
         if not self._is_working:
@@ -241,6 +251,8 @@ class TurnRunner:
                 await self._providers.forget(model)
             if notice is not None:
                 await self._record(notice)
+            async with self._parts.effects.jobs.looking:  # an undo that began while the turn waited
+                pass
             await self._readiness.settle(number)
             await self._parts.effects.jobs.look()
             if (problem := self._parts.telemetry.problem()) is not None:

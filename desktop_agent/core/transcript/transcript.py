@@ -244,6 +244,12 @@ class TurnState(Fold):
         return "waiting" if self.waiting else "working"
 
     @property
+    def is_working(self) -> bool:
+        """Whether a turn does more than wait for answers. A server that asks goes on working meanwhile."""
+        is_server_at_work = any(request.question is not None for request in self.waiting.values())
+        return self.is_running and (not self.waiting or is_server_at_work)
+
+    @property
     def pending_approvals(self) -> list[ApprovalRequest]:
         return list(self.waiting.values()) if self.is_running else []
 

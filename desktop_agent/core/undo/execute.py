@@ -1,7 +1,7 @@
 """Undo, redo and the user's own writes: each is drafted, prepared, carried out and recorded, even if cancelled midway.
 
 An undo is a change in the ledger like any other, so undoing an undo is a redo (`redo`). A write by which the user
-settles a clash also undoes the changes that it overwrites. The caller makes sure that no turn is running.
+settles a clash also undoes the changes that it overwrites. The caller makes sure that no turn is at work.
 """
 
 import asyncio

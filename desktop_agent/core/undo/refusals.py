@@ -2,7 +2,7 @@
 
 `draft` refuses with these texts before anything is written; `execute` does where a change may be another session's.
 Other refusals are worded elsewhere: those at the moment of writing in `core/changes/ledger`, clashes of contents in
-`core/merge/merge`, an undo while the agent is working in `core/session/change_ops`, and what the review does not offer
+`core/merge/merge`, an undo while the agent is working in `core/session/session`, and what the review does not offer
 in `ui/review/review_content.py`.
 """
 

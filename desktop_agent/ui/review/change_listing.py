@@ -327,7 +327,7 @@ class ChangeListing(QWidget):
         prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
         self.picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
         self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
-        self.files.can_revert = not reviewed.transcript.turns.is_running
+        self.files.can_revert = not reviewed.transcript.turns.is_working
         self._list()
 
     @property

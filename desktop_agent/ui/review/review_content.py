@@ -286,7 +286,7 @@ class ReviewContent(QWidget):
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))
 
     def _undo_obstacle(self, file: ChangedFile) -> str:
-        if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_running):
+        if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_working):
             return obstacle
         return _tr("You changed this yourself") if file.is_by_user else ""
 
@@ -371,7 +371,7 @@ class ReviewContent(QWidget):
             total=total,
             standing=sum(file.mark != "undone" and not file.is_by_user for file in files),
             scope=self._scope(),
-            is_running=transcript.turns.is_running,
+            is_running=transcript.turns.is_working,
             comments=len(transcript.changed.comments),
             redo_count=len(step.open_paths(transcript.changes)) if step is not None else 0,
         )

@@ -184,7 +184,7 @@ class UndoWithCare(NamedTuple):
     parent: QWidget
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        if not self._files(selection) or self.transcript.turns.is_running:
+        if not self._files(selection) or self.transcript.turns.is_working:
             self.submit(UndoChanges(selection=selection, reason=reason))
         else:
             self.spawn(self._undo(selection, reason))

@@ -233,7 +233,7 @@ class Reviewed:
         return (
             self.baseline,
             self.turns,
-            transcript.turns.is_running,
+            (transcript.turns.is_running, transcript.turns.is_working),
             self._changes_state(),
             kept,
             list(transcript.changed.comments.values()),

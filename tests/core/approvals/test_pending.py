@@ -213,8 +213,8 @@ async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> Non
     session_id = await killed_while_asking(ground, [EDIT], then="queued before")
     async with reopened(ground, session_id, DONE, DONE, DONE) as s:
         await s.carry_out(ops.SubmitPrompt(text="queued after"), ev.Queued)
-        busy = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)
-        assert busy.code == "busy"
+        nothing = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)
+        assert nothing.code == "nothing_selected"
         [request] = s.transcript.pending_approvals
         s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
         for turn in (1, 2, 3):

@@ -479,6 +479,46 @@ async def test_nothing_is_undone_under_a_working_agent(ground: Ground) -> None:
         assert (await s.rx.expect(ev.Notice)).code == "busy"
 
 
+async def test_files_are_put_back_while_a_turn_only_waits_for_an_answer(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    again = Call("edit_file", {"path": "a.py", "old_str": "x = 2", "new_str": "x = 3"})
+    async with ground.session([[EDIT], [again], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        first = (await s.rx.expect(ev.ApprovalRequested)).request
+        s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Allowed()))
+        second = (await s.rx.expect(ev.ApprovalRequested)).request
+        undone = await s.carry_out(UNDO_ALL, ev.ChangesUndone)
+        assert [outcome.state for outcome in undone.outcomes] == ["restored"]
+        assert ground.read("a.py") == "x = 1\n"
+        assert [request.call_id for request in s.session.transcript.pending_approvals] == [second.call_id]
+        s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Allowed()))
+        result = (await s.rx.expect(ev.ToolCallFinished)).result
+        assert result.is_error
+        assert "changed on disk before the edit could be written" in result.content
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert ground.read("a.py") == "x = 1\n", "the plan was for a file that is gone"
+        blocks = [block for message in s.last_request.messages for block in message.content]
+        told = [block.text for block in blocks if isinstance(block, TextBlock)]
+        assert any("The user undid your changes to: a.py." in text for text in told)
+        await s.carry_out(ops.RedoChanges(selection=ChangeSelection()), ev.ChangesRedone)
+        assert ground.read("a.py") == "x = 2\n"
+    check_conversation(s.last_request)
+
+
+async def test_nothing_is_undone_between_an_answer_and_what_it_allows(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    again = Call("edit_file", {"path": "a.py", "old_str": "x = 2", "new_str": "x = 3"})
+    async with ground.session([[EDIT], [again], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        for _ in range(2):
+            asked = (await s.rx.expect(ev.ApprovalRequested)).request
+            s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
+        s.submit(UNDO_ALL)
+        assert (await s.rx.expect(ev.Notice)).code == "busy"
+        await s.rx.expect(ev.TurnEnded)
+        assert ground.read("a.py") == "x = 3\n"
+
+
 async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[Call("read_file", {"path": "a.py"})], [EDIT], [Say("ok")]]) as s:

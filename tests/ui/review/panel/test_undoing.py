@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QMessageBox, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -12,13 +13,14 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome, Reverted
+from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome, Reverted, ServerQuestion
 from desktop_agent.core.protocol.ops import RedoSteps, UndoChanges, WriteFile
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.review_decisions import UndoWithCare
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
+from tests.ui.chat.stage import question
 from tests.ui.review.panel.panel_stage import Asked, button, child_of, choose, files, menu_action, shown_diff
 from tests.ui.review.stage import Session, Source, Tasks
 
@@ -81,6 +83,23 @@ def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named
     reviewed.refresh()
     assert source.asked[-1] == ["1.1", "2.3"]
     assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
+
+
+def test_while_a_turn_waits_for_an_answer_its_changes_can_be_undone(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
+    session.start_turn(3)
+    reviewed.refresh()
+    undo = button(reviewed, "undoTurnButton")
+    assert not undo.isEnabled()
+    session.transcript.turns.waiting["c1"] = question()
+    reviewed.refresh()
+    qtbot.waitUntil(undo.isEnabled)
+    session.transcript.turns.waiting["c1"] = replace(
+        question(), question=ServerQuestion(server="docs", message="Which?")
+    )
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: not undo.isEnabled())
 
 
 def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
