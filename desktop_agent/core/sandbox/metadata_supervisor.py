@@ -134,7 +134,7 @@ class SystemCall:
     ) -> None:
         self.numbers = (x86_64, aarch64)
         self.named = named
-        """By `path`, `link` (a path whose last link is not followed), `descriptor`, or `at` (a folder's descriptor, a
+        """By `path`, `link` (whose last link is not followed), `descriptor`, or `at` (a folder's descriptor and a
         path).
         """
         self.change = change
