@@ -95,7 +95,7 @@ def _wishes(values: dict[tuple[str, str], object]) -> Wishes:
 
 
 NotificationKey = tuple[str, str]
-"""What a notification is about: a session, and what waits in it."""
+"""What a notification is about: a session, and the key of what waits in that session."""
 
 
 class Notification(Struct, frozen=True, kw_only=True):

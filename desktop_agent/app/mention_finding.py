@@ -51,7 +51,7 @@ class _Found(Struct, frozen=True):
 
 
 class SymbolFinding(QObject):
-    """Finds symbols for the composer. A search is cancelled when the user types on or leaves the mention."""
+    """Finds symbols for the composer, one search at a time. The next question, or leaving the mention, cancels it."""
 
     def __init__(
         self,

@@ -95,7 +95,7 @@ _PROJECT = "pagination"
 
 
 def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
-    """Copy the bundled project to a folder of its own and return it. Blocks: use a thread.
+    """Copy the bundled project to a new folder and return that folder. Blocks, so call this in a thread.
 
     Every demo gets a new folder, so that earlier demo sessions keep the files they talk about.
     """

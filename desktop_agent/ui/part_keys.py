@@ -88,7 +88,7 @@ PLACE_KEYS: Final = (
 
 
 def can_send(action: str, keys: str) -> bool:
-    """Whether this action may have these keys: keys that answer a question may not send a message."""
+    """Whether this action may have these keys. Keys that answer a question may not also send a message."""
     return action not in _SENDING or keys.partition(", ")[0] not in (ALLOW_KEYS, DENY_KEYS)
 
 

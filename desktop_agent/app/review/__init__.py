@@ -1,1 +1,1 @@
-"""What the review and the rule editor are given: diffs, git's view, the policy's judgement."""
+"""The sources of the review and the rule editor: diffs, git's differences, and the policy's judgement of rules."""

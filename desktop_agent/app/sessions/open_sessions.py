@@ -127,7 +127,7 @@ FILING_WAIT_S = 10.0
 
 
 class LiveSession(Struct, frozen=True):
-    """An open session: the session itself, its task, and the window's side of it."""
+    """An open session: the session itself, the task that runs it, and what the window has of it."""
 
     session: Session
     task: asyncio.Task[None]

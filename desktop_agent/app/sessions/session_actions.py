@@ -85,7 +85,7 @@ def open_window(*arguments: str) -> None:
 
 
 class SessionActions(Controller):
-    """Carries out actions on sessions: on those chosen in the list, and by the menu on the one shown."""
+    """Carries out actions on sessions: on those chosen in the list, and from the menu on the one that is shown."""
 
     def __init__(
         self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator

@@ -69,7 +69,7 @@ class EarlyActions(QObject):
         self._listen(self._composer.text_changed, self._on_changed)
 
     def stop_listening(self) -> None:
-        """Stop recording: from now on the controller listens, and loading may change the field."""
+        """Stop recording, because from now on the controller listens, and loading may change the field."""
         for signal, slot in self._listening:
             signal.disconnect(slot)
         self._listening.clear()

@@ -61,7 +61,7 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
 
 
 THUMBNAIL = QSize(160, 160)
-"""The size to which thumbnails are decoded: for a screen with four pixels to the point."""
+"""The size to which thumbnails are decoded, large enough for a screen with four device pixels per point."""
 
 _SIDE = 40
 _HEIGHT = _SIDE + 2 * Space.XS

@@ -157,7 +157,7 @@ def _source(row: EntryRow) -> str:
 
 
 def _read_markdown(row: EntryRow) -> Iterator[None]:
-    """Parse the markdown of a row that is off screen: a row on screen parses its own and shows it."""
+    """Parse the markdown of a row that is off screen. A row on screen parses its own, because it shows it."""
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandRun) or (row.widget is not None and row.stream is not None):
         return

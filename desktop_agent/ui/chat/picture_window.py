@@ -17,7 +17,7 @@ LARGE = QSize(6_000, 6_000)
 _STEP = 1.25
 _SMALLEST, _LARGEST = 0.05, 16.0
 _SMOOTH_UP_TO = 2.0
-"""Beyond this scale pixels are not smoothed: a user who zooms in so far wants to see them."""
+"""The largest scale at which pixels are smoothed. A user who zooms in further wants to see them."""
 
 
 class PictureWindow(QDialog):

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_
 
 
 class RewindChoice(NamedTuple):
-    """A message to rewind to: everything from it on is taken back."""
+    """A message to rewind to. Everything from this message on is taken back."""
 
     turn: int
     prompt: str

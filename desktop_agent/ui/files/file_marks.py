@@ -26,7 +26,7 @@ class FileMark(NamedTuple):
 
 
 class FileMarks:
-    """The marks of a whole workspace at one moment. Immutable: a refresh makes another one."""
+    """The marks of a whole workspace at one moment. They never change: a refresh makes new ones."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ _NOTHING = FileMark()
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
-    """Return all folders above these paths, visiting each folder once: thousands of files share a few folders."""
+    """Return all folders above these paths. Each is visited once, because thousands of files share a few folders."""
     found: set[str] = set()
     level = {path.rpartition("/")[0] for path in paths} - {""}
     while level:
@@ -93,7 +93,7 @@ LETTERS: Final[Mapping[FileState, str]] = {
     "untracked": "U",
     "conflicted": "C",
 }
-"""The letter of a changed file. Ignored files have none: they are dimmed."""
+"""The letters that mark changed files. Ignored files have none, because they are dimmed."""
 
 COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the user

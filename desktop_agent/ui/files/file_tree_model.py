@@ -141,7 +141,7 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """Rows of the open folders of one workspace. It reads no files: it signals what to read, and is given the result.
+    """Rows of the open folders of one workspace. It reads nothing itself: it signals what to read, and gets the result.
 
     Paths are passed as Python objects: Qt strings lose the parts of a name that are not UTF-8.
     """

@@ -301,7 +301,7 @@ class AddressStep(Step):
 
 
 class LocalStep(CardsStep):
-    """Offers the running local servers, and says how to start the others."""
+    """Offers the local model servers that run, and says how to start others."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("Servers are looked for on this machine only. They need no key.")

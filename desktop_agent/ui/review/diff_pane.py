@@ -131,7 +131,7 @@ class DiffPane(QWidget):
             self._load(file)
 
     def forget(self) -> None:
-        """Forget the shown file: the next one may have the same path but belong to another session."""
+        """Forget the shown file, because the next one may have the same path but belong to another session."""
         self._file = None
         self._key = ()
         self._last_path = ""

@@ -154,7 +154,7 @@ class FileBar(QWidget):
             widget.setVisible(shown[widget])
 
     def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
-        """Return whether each label fits: the name has priority over the count, and the count over the call."""
+        """Return whether each label fits. The name has priority over the count, and the count over the tool call."""
         room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
         fits: dict[QWidget, bool] = {}

@@ -383,7 +383,7 @@ class ReviewContent(QWidget):
         return kinds.get(self._reviewed.baseline.kind, "turn")
 
     def _last_step(self) -> UndoStep | None:
-        """Return the step that a redo takes back: the last undo that is still at least partly in force."""
+        """Return what a redo would redo: the last undo of which at least a part is still in force."""
         steps = self._reviewed.transcript.changed.steps
         return steps[-1] if steps else None
 

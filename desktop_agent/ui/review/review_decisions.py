@@ -47,7 +47,7 @@ _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
 
 
 class Resolution(NamedTuple):
-    """Write `content` (`None`: delete the file), but only if the file still has the digest `expected`."""
+    """Asks to write `content`, or to delete the file if it is `None`, but only if its digest is still `expected`."""
 
     path: str
     content: bytes | None
@@ -440,4 +440,4 @@ def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Direction) -
 
 
 def _drop(_op: Op) -> None:
-    """Ignore the op: no session is under review yet."""
+    """Ignore the op, because no session is under review yet."""

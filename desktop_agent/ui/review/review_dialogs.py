@@ -144,7 +144,7 @@ class WordDialog(QDialog):
 
 
 class UndoConflictDialog(QDialog):
-    """Lists the files that an undo or redo did not touch. Open it with `open()`; there is nothing to answer."""
+    """Lists the files that an undo or redo did not touch, without asking anything. Open it with `open()`."""
 
     def __init__(
         self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None

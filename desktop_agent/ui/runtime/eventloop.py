@@ -28,10 +28,10 @@ Work = Coroutine[object, object, object]
 ShowError = Callable[[AgentError], None]
 
 GRACE_S: Final = 10.0
-"""How long cancelled tasks may take to clean up: enough to kill a process group and close a journal."""
+"""How many seconds cancelled tasks may take to clean up. Enough to kill a process group and close a journal."""
 
 SWITCH_INTERVAL_S: Final = 0.0001
-"""How long another thread can hold the interpreter while the window wants it.
+"""How many seconds another thread can hold the interpreter while the window wants it.
 
 Python's default of 5 ms is a third of a frame, and one paint may have to wait that long several times. A shorter value
 than this would keep two threads from making progress.
@@ -81,7 +81,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
     import qasync
 
     class Loop(qasync.QEventLoop):
-        """Adds hooks for asynchronous generators, which qasync lacks: abandoned ones would never be closed."""
+        """Adds hooks for asynchronous generators, which qasync lacks. Without them, abandoned ones are never closed."""
 
         def run_forever(self) -> None:
             hooks: Any = self  # asyncio's own, and private: type checkers do not know them

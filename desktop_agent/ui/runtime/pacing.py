@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRunnable, QThread
 from PySide6.QtWidgets import QDialog
 
 FRAME_MS = 33
-"""The interval of thirty updates a second: as often as a view of streaming text needs to change."""
+"""The milliseconds between updates at thirty a second, which is as often as streaming text needs to change."""
 
 
 class Throttle(QObject):
@@ -73,7 +73,7 @@ def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
 
 
 def open_next_turn(dialog: QDialog) -> None:
-    """Open a dialog in the next turn of the loop: making and showing it both take a while."""
+    """Open a dialog in the next turn of the loop, because making it and showing it both take a while."""
 
     def show() -> None:
         dialog.open()

@@ -26,7 +26,7 @@ _MAIN_CONTEXT: Final = None
 """The default context, which Qt uses on the main thread."""
 
 _given: Final[list[object]] = []
-"""The callbacks given to GLib, which keeps no reference: calling a freed one crashes the process."""
+"""The callbacks given to GLib, kept because GLib holds no reference and calling a freed one crashes the process."""
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:

@@ -39,7 +39,7 @@ class PrintedDocument(NamedTuple):
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
-        """Parse an output of any length. Takes time in proportion to it: call it in a thread."""
+        """Parse an output of any length. Call this in a thread, because it takes time in proportion to the length."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
         texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line

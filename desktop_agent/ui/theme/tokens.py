@@ -60,14 +60,14 @@ class Palette(NamedTuple):
     border_strong: str
     """Dialogs, menus and other raised surfaces."""
     control_border: str
-    """Edges that show where to type or choose."""
+    """The edges of controls, which show where to type or choose."""
     text: str
     muted: str
     """Secondary text."""
     faint: str
     """Hints only, never needed to understand."""
     accent: str
-    """The primary action, the selection, what runs, the focus ring."""
+    """The primary action, the selection, the mark of what runs, and the focus ring."""
     accent_weak: str
     accent_text: str
     on_accent: str

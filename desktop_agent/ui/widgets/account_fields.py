@@ -155,7 +155,7 @@ class AccountFields(QObject):
         )
 
     def problem_with(self, account: Account, others: Sequence[Account] = ()) -> str:
-        """Return why an account cannot be added beside others, as a sentence; empty if it can."""
+        """Return a sentence that says why an account cannot be added to the others; empty if it can."""
         if not account.name:
             return self.tr("Give the account a name.")
         if any(is_same_name(account.name, other.name) for other in others):

@@ -18,7 +18,7 @@ _SHOWN_LINES = 4
 
 
 class BannerFrame(QFrame):
-    """Hidden until its owner shows it. Its text is plain text, also for a screen reader."""
+    """The base class of bars. Hidden until its owner shows it. Screen readers, too, get its text as plain text."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
 class MenuButton(QToolButton):
-    """Opens its menu, if it has one, as soon as it is pressed: with the mouse, a key, or by a screen reader.
+    """Opens its menu, if it has one, as soon as it is pressed by the mouse, by a key or by a screen reader.
 
     With Qt's mode for that (`InstantPopup`), assistive programs get only the action `ShowMenu`, which has no effect
     (`QAccessibleToolButton::doAction`).
@@ -201,7 +201,7 @@ class Picker(QComboBox):
             self.setCurrentIndex(self.findData(value))
 
     def fit(self, *, most_chars: int = 100) -> None:
-        """Fit the width to the widest choice, up to this many characters: some scripts have wide ones."""
+        """Fit the width to the widest choice, but at most to this many characters, as some scripts have wide ones."""
         needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt takes as much for each character
         self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
 

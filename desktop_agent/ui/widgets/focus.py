@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 
 def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
-    """Have a screen reader say these words: after the current speech, or at once if urgent. No effect without one."""
+    """Have a screen reader, if any runs, say these words after what it is saying, or at once if they are urgent."""
     if not words or not QAccessible.isActive():
         return
     event = QAccessibleAnnouncementEvent(widget, words)

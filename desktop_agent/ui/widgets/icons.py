@@ -51,7 +51,7 @@ class Icons(QObject):
         self.theme = theme
         self._outlines: dict[IconName, QPainterPath] = {}
         self._painted: dict[tuple[IconName, str, int], QPixmap] = {}
-        """Cache for rows: filling an outline for each takes ten times as long."""
+        """The painted icons, cached for rows, because filling an outline for each row takes ten times as long."""
         theme.changed.connect(self._painted.clear)
 
     @property

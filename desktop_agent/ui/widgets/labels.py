@@ -93,7 +93,7 @@ class ElidedLabel(QLabel):
 
 
 class CodeLabel(QLabel):
-    """Plain text that is never cut off: a word wider than the label is broken.
+    """Plain text that is never cut off, because words wider than the label are broken.
 
     `QLabel` breaks lines only at blanks, and a command could hide its end behind other characters.
     """
@@ -134,7 +134,7 @@ class CodeLabel(QLabel):
 
 
 class Note(QLabel):
-    """Plain text: nothing in it is parsed as markup, and its code is in quotes.
+    """A note in plain text. Nothing in it is parsed as markup, and parts in backticks are put in quotes.
 
     It caches its height for each width: a layout asks for it often, and Qt lays the lines out each time.
     """

@@ -28,7 +28,7 @@ class Popup(QFrame):
     """
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
-        """`button` opens and closes the popup: a press on it does not count as outside."""
+        """`button` opens and closes the popup, so a press on it does not count as outside."""
         super().__init__(over)
         self.is_open = False
         self._over = over
@@ -131,7 +131,7 @@ Row = TypeVar("Row")
 
 
 class ChoiceModel(QAbstractListModel, Generic[Row]):
-    """Rows, of which some can be chosen; the others are headings and notes."""
+    """The rows of a list. Some can be chosen; the others are headings and notes."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

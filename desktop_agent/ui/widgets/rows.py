@@ -173,7 +173,7 @@ def draw_line(
 
 @cache
 def _single_line(alignment: Qt.AlignmentFlag) -> int:
-    """Return the text flags for one line. Cached: combining Python enumerations takes as long as drawing a word."""
+    """Return the flags for one line. Cached, because combining Python enumerations takes as long as drawing a word."""
     return (alignment | Qt.TextFlag.TextSingleLine).value
 
 

@@ -21,7 +21,7 @@ from desktop_agent.ui.window.top_bar import TopBar
 
 
 class ShortcutPriority(QObject):
-    """Gives the keys of some actions priority over text fields: on GNOME and KDE, Ctrl+K deletes in every field.
+    """Gives the keys of some actions priority over text fields, as Ctrl+K deletes in every field on GNOME and KDE.
 
     It filters only the events of the focused widget, because each filtered event takes time. A widget with the property
     `keepsKeys` decides itself which keys it takes.
@@ -172,7 +172,7 @@ class WindowMemory:
 
 
 NARROW_BELOW = 1180
-"""Below this width the side panels are drawers: beside them the transcript would be too narrow to read."""
+"""Below this width the side panels are drawers, because the transcript beside them would be too narrow to read."""
 
 _LEAST_FIRST_SIZE = QSize(1440, 900)
 _MOST_FIRST_SIZE = QSize(1920, 1200)
@@ -322,7 +322,7 @@ class MainWindow(QMainWindow):
             self._column.settle(self.size())
 
     def _settle(self) -> None:
-        """Lay out conversation and panels in separate turns of the loop: together they take more than a frame."""
+        """Lay out conversation and panels in separate turns of the loop: both at once would take more than a frame."""
         self._column.settle(self.size())
         in_next_turn(self, self._fill_edges)
 

@@ -133,7 +133,7 @@ class SessionController(ShownSession):
             self._replacing.begin(self._replace(self.handle))
 
     def _replace(self, handle: SessionHandle) -> Iterator[None]:
-        """Show the other panels in separate turns of the loop: together they would take two frames."""
+        """Show the other panels in separate turns of the loop, because together they would take two frames."""
         yield
         self._panels.review.set_transcript(handle.transcript, handle.submit)
         yield

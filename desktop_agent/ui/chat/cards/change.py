@@ -37,7 +37,7 @@ from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _AROUND = 2
-"""Unchanged lines before the first and after the last change: enough to see where it is."""
+"""How many unchanged lines are shown before the first and after the last change, to see where they are."""
 _MAX_LINE = 300
 
 Tone = Literal["", "added", "removed", "gap", "file"]

@@ -103,7 +103,7 @@ class PictureButton(DrawnButton):
 
 _MOST = 12
 _DECODED = QSize(2 * MAX_WIDTH, 2 * MAX_HEIGHT)
-"""The size to which small pictures are decoded: for two device pixels per point."""
+"""The size to which small pictures are decoded, large enough for two device pixels per point."""
 
 
 class PicturesBody(ToolBody):

@@ -87,7 +87,7 @@ def _counts(result: ToolResult) -> tuple[FoundPlace, ...]:
 
 SHOWN_ROWS = 8
 _WORTH_HIDING = 3
-"""How many places are worth hiding: fewer take hardly more room than the button that shows them."""
+"""The fewest places that are hidden. Fewer would take hardly more room than the button that shows them."""
 _ALL = "all"
 _NUMBER_WIDTH = 5
 

@@ -113,7 +113,7 @@ class ContentWriter:
         self.add("\n")
 
     def end_paragraph(self) -> None:
-        """Leave some room before what comes next, if there is text already. Call it after `end_line`."""
+        """Leave some room before the text added next, if there is text already. Call this after `end_line`."""
         if self.at and self._parts[-1] == "\n":
             self.add("\n")
 

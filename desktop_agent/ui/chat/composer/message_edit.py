@@ -135,7 +135,7 @@ class FieldMarks:
 MIN_LINES = 2
 MAX_LINES = 10
 LONGEST_PASTED = 20_000
-"""Characters. Longer texts become a mention: nobody reads them in a field of ten lines."""
+"""The longest pasted text, in characters, that is inserted. Longer ones become a mention, as the field is small."""
 
 _MARGIN = 2
 _WRITING = ("", "send", "send_at_once", "break_line")
@@ -158,7 +158,7 @@ class MessageEdit(QPlainTextEdit):
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         self.key_takers: list[Callable[[QKeyEvent], bool]] = []
-        """The lists above the field: each gets every key first and returns whether it handled it."""
+        """Functions of the lists above the field. Each gets every key first and returns whether it handled the key."""
         self.escape_takers: list[Callable[[], bool]] = []
         """Functions that return whether Escape is for a list above the field and not for the window's shortcut."""
         self.gives_contents = False

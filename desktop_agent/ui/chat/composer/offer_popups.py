@@ -37,7 +37,7 @@ class ListPopup(QListView):
 
     row_height = Height.LIST_ROW
     is_choice = True
-    """Whether there is something to choose; otherwise it only says what can be written."""
+    """Whether there is something to choose. Otherwise the list only says what can be written."""
 
     def __init__(self, theme: Theme, parent: QWidget, name: str, model: ChoiceModel[Any]) -> None:
         super().__init__(parent)
@@ -341,7 +341,7 @@ class MentionPopup(ListPopup):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the user has moved in the list or points at it: then its rows must not move."""
+        """Whether the user has moved in the list or points at it, so that its rows must not move."""
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:

@@ -26,7 +26,7 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Checks a field's words once the user types in it, and offers others in the field's menu.
+    """Checks a field's words once the user types in it, and suggests replacements in the field's menu.
 
     The word at the cursor is not underlined until the cursor leaves it.
     """

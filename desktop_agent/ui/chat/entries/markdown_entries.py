@@ -93,15 +93,15 @@ class LinkedEntry(EntryWidget):
 
 
 SPOKEN_CHARS = 4_000
-"""Length of the accessible name: a screen reader reads all of it at once."""
+"""The longest accessible name, in characters, because a screen reader reads all of it at once."""
 READ_S = 0.003
 """How many seconds one step may spend on parsing a text that arrived in one piece."""
 _PIECE_CHARS = 1_024
 _PIECE_LINES = 64
-"""Lines parsed between two looks at the clock: few, because unsettled text is parsed again."""
+"""How many lines are parsed between two looks at the clock. Few, because unsettled text is parsed again."""
 _FIRST_CHARS = 8_192
 _FIRST_LINES = 80
-"""Lines always parsed first: nearly every answer is then shown whole at once."""
+"""How many lines are always parsed first, so that nearly every answer is shown whole at once."""
 
 
 def parse_more(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:

@@ -92,7 +92,7 @@ def utf16_slice(text: str, start: int, end: int) -> str:
 
 
 def is_web_address(href: str) -> bool:
-    """Whether a link may be opened: only http and https, whichever link a model writes."""
+    """Whether a link may be opened. Only links with http and https may, whatever a model writes."""
     return href.lower().startswith(("http://", "https://"))
 
 

@@ -64,7 +64,7 @@ class CardAnswers(QObject):
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
-        """Whether the answering keys belong to this question."""
+        """Whether the keys that answer questions answer this one."""
         keys = native_keys(ALLOW_KEYS)
         self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
         self._allow.setAccessibleName(self.tr("Allow once"))
@@ -92,7 +92,7 @@ class CardAnswers(QObject):
 
     @cached_property
     def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
-        """The field for the reason, and its buttons: made when the user first wants to deny."""
+        """The field for the reason of a denial, and its buttons. They are made when the user first wants to deny."""
         reason = self.tr("Reason for the agent (optional)")
         field = make_line("", self.tr("Message to the agent"), reason, parent=self._card)
         field.setText(self._drafts.get(DENIAL, ""))

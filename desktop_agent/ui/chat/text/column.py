@@ -93,7 +93,7 @@ class Heights:
 
 
 _FEW = 24
-"""A column with no more blocks than this can stay laid out as a whole, however far out of view."""
+"""How many blocks of a column can stay laid out, however far out of view they are."""
 
 
 class Column:

@@ -32,7 +32,7 @@ _ORIGIN = QPoint(0, 0)
 
 
 class Highlight(Struct, frozen=True):
-    """Text from `start` to `end` painted with another format on top: selected, or found."""
+    """A range of text, from `start` to `end`, that is painted in another format because it is selected or found."""
 
     start: int
     end: int
@@ -202,7 +202,7 @@ def x_in(line: QTextLine, offset: int) -> float:
 
 
 def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
-    """Return how many lines plain text takes at a width, at most `limit`. Costs nothing for long texts."""
+    """Return how many lines plain text takes at a width, at most `limit`. Lines beyond that cost no time."""
     if text.count("\n") >= limit:
         return limit
     # No font has letters so narrow that this much of it would fit into fewer lines.

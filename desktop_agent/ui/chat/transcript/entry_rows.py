@@ -68,9 +68,9 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Make rows for these entries, whose last ones are those shown before; return the removed rows.
+        """Make rows for these entries, which end with the same entries as before; return the removed rows.
 
-        The rows of entries at the end that stay keep their widgets and heights.
+        The rows of the entries that stay keep their widgets and heights.
         """
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)

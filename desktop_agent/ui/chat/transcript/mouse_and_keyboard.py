@@ -132,7 +132,7 @@ class Pointer(QObject):
 
 _BAR_WIDTH = 2
 _BAR_AWAY = 10
-"""The width of the bar beside the focused entry, and its distance: both lie within the conversation's margin."""
+"""Width and distance of the bar beside the focused entry. It lies within the conversation's margin."""
 
 _BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
 

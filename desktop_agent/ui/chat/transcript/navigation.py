@@ -13,7 +13,7 @@ from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
 
 _NEAR = 2
-"""How many screens beyond the view pages are loaded ahead of scrolling."""
+"""Pages are loaded ahead of scrolling within this many heights of the view."""
 
 _NEAR_END = 4
 """A divisor of the view's height. Nearer to the end than the quotient, no button covers the text."""

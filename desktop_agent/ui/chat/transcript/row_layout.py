@@ -308,7 +308,7 @@ class RowLayout(QObject):
         self.laid_out.emit()
 
     def restyle(self) -> None:
-        """Lay out again with new styles: the theme or the known files changed."""
+        """Lay out again with new styles, because the theme or the known files changed."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()

@@ -85,7 +85,7 @@ SaveStage = Literal["", "stale", "gone", "closing", "failed"]
 
 
 class SaveBar(BannerFrame):
-    """Hidden while there is nothing to say."""
+    """The bar with the question or problem of a file. Hidden while there is nothing to say."""
 
     def __init__(self) -> None:
         super().__init__("viewerSaveBar")

@@ -99,7 +99,7 @@ class TextFinder(QObject):
 
     @property
     def has_unread(self) -> bool:
-        """Always false: the whole file is searched."""
+        """Always false, because the whole file is searched."""
         return False
 
     def find(self, text: str) -> None:

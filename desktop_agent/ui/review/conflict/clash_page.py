@@ -139,7 +139,7 @@ class ResultEditor(QPlainTextEdit):
         self.viewport().update()
 
     def content(self) -> bytes:
-        """Return the exact bytes to write: lines that were not edited keep every byte."""
+        """Return the exact bytes to write. Lines that were not edited keep every byte."""
         three = self._rows.three
         merged = tuple(chain.from_iterable(three.pieces(self._rows.choices)))
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")

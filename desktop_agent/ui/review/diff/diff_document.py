@@ -36,7 +36,7 @@ class DiffDocument:
 
     @property
     def mode(self) -> RowMode:
-        """The current mode: the chosen one, or unified when there is no room or only one side."""
+        """The current mode: the chosen one, or unified if there is no room for two columns or the diff has one side."""
         return self.rows.mode
 
     @property

@@ -105,7 +105,7 @@ _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}
 
 
 class DiffMatch(NamedTuple):
-    """The place of a match, ordered as it is read: by row, the old side before the new one."""
+    """The place of a match. Places are ordered as they are read: by row, the old side before the new one."""
 
     row: int
     order: int

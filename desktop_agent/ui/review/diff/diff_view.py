@@ -70,7 +70,7 @@ class DiffView(QAbstractScrollArea):
         self.show_diff(None)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
-        """Show `diff` from its start; `None` shows that there is nothing to show.
+        """Show `diff` from its start. With `None`, say that there is nothing to show.
 
         With `keep_place`, the scroll position and the unfolded lines are kept, because this is another state of the
         same file.

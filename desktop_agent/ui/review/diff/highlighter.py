@@ -22,7 +22,7 @@ from desktop_agent.ui.widgets.text_colours import Lexer, foreground, format_rang
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
-"""How long a line may be to be coloured: longer ones are probably generated."""
+"""The longest line, in characters, that is coloured. Longer ones are probably generated."""
 
 
 Span = tuple[int, int, str]
@@ -206,7 +206,7 @@ _REST_MS = 80
 
 
 class _DocumentLines:
-    """The lines of a document, read on demand: of a long document, only the visible ones are ever read."""
+    """The lines of a document, read on demand, so that of a long document only the visible ones are ever read."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document

@@ -30,7 +30,7 @@ MAX_FITTED = 4.0
 _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40
 _SMOOTH_UP_TO = 2.0
-"""Beyond this scale pixels are not smoothed: a user who zooms in this far wants to see them."""
+"""The largest scale at which pixels are smoothed. A user who zooms in further wants to see them."""
 _SQUARE = 8
 _GRIP = 12
 

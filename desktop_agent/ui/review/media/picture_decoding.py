@@ -61,7 +61,7 @@ class DecodedPicture(Struct, frozen=True):
 
 
 def decode(content: bytes | None) -> DecodedPicture:
-    """Decode the picture in `content` (`None`: absent). Blocks, and touches no widget: call it in a thread."""
+    """Decode the picture in `content` (`None`: absent). Blocks and touches no widget, so call this in a thread."""
     if content is None:
         return _nothing("", 0, "absent")
     found = file_type(content[:8192])
@@ -75,7 +75,7 @@ def decode(content: bytes | None) -> DecodedPicture:
 
 
 def svg_problem(content: bytes) -> Problem:
-    """Return why a drawing is not rendered: it refers to other files, or would take too long; empty if it can be."""
+    """Return why a drawing is not rendered, which is that it refers to other files or takes too long; else empty."""
     if len(content) > MAX_SVG_BYTES or content.count(b"<") > MAX_SVG_ELEMENTS:
         return "too complex"
     if b"\0" in content or _SVG_FORBIDDEN.search(content) or _SVG_URL.search(content):

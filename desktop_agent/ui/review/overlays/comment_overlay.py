@@ -95,7 +95,7 @@ def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:
-    """Return the current position of the quoted lines: the nearest match, or their old position if there is none."""
+    """Return where the quoted lines are now: at the nearest match, or if there is none, at their old position."""
     quoted = split_lines(comment.quote)
     size = len(quoted)
     if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
