@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import DEMO, LocalServer, SignInWay, vendor_of
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
@@ -36,8 +36,10 @@ class WindowBrowser:
         self._show(address, False)
 
 
-async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[ListedModel]:
+async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[KnownModel]:
     """Return the models that an account can use, with the typed key or, if it is empty, its credential.
+
+    The list is kept, so that the model menu offers the same ones.
 
     The usual account is asked at the address that settings and environment give its provider. Raises `AgentError`.
     """
@@ -52,7 +54,7 @@ async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequ
         allows_readable_proxy=bench.settings.model.allow_readable_proxy,
     )
     try:
-        return await client.list_models()
+        return await bench.models.keep(asked, await client.list_models())
     finally:
         await client.aclose()
 
@@ -66,7 +68,7 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
     return key_credential(account, key)
 
 
-def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
+def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
     """Return the vendor's usual model if the account has it, else the first listed one; may be empty.
 
     A listed name may carry a date after the usual one.

@@ -20,7 +20,7 @@ from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
 from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
@@ -66,7 +66,7 @@ async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
     return connected(account, models, note)
 
 
-def connected(account: Account, models: Sequence[ListedModel], note: str = "") -> Connected:
+def connected(account: Account, models: Sequence[KnownModel], note: str = "") -> Connected:
     names = tuple(model.name for model in models)
     return Connected(account=account, models=names, usual_model=model_to_begin_with(account, models), note=note)
 
@@ -80,7 +80,7 @@ async def _require_free(bench: Workbench, account: Account) -> None:
         )
 
 
-async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[ListedModel]:
+async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[KnownModel]:
     """Return the models of an account. If the key is refused, the hint is about the field where it was typed."""
     try:
         return await models_at(bench, account, typed)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from keyring.errors import NoKeyringError
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.catalogue import MODELS_NAME, ListCache
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import ModelSettings
@@ -71,7 +73,9 @@ async def go_way(user: Driver, steps: int) -> None:
 
 
 async def begin_and_ask(user: Driver) -> None:
-    """Take the model that is offered, and get a first answer."""
+    """Take the model that is offered, from a list that the model menu will have, too, and get a first answer."""
+    box = await user.see(QComboBox, "firstModelEdit")
+    offered = [box.itemText(at) for at in range(box.count())]
     await user.click("beginButton")
     await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
     model = chosen()
@@ -82,6 +86,11 @@ async def begin_and_ask(user: Driver) -> None:
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
     await user.see_turn_end()
+    loaded = AccountsFile(paths().config / "accounts.toml").load()
+    account = replace(loaded.of_model(shown), address=shown.base_url or loaded.of_model(shown).address)
+    kept = ListCache(paths().cache / MODELS_NAME).read(account)
+    assert kept is not None
+    assert [model.name for model in kept.models] == offered
 
 
 def test_a_key_is_tested_corrected_kept_and_answers(

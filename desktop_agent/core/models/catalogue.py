@@ -5,7 +5,7 @@ shipped table. What none of them states is unknown.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
@@ -159,7 +159,10 @@ class ModelCatalogue:
 
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
         """Fetch, store and return the list of models. If this raises `AgentError`, the old list stays valid."""
-        listed = await self._source(account)
+        return await self.keep(account, await self._source(account))
+
+    async def keep(self, account: Account, listed: Iterable[ListedModel]) -> Sequence[KnownModel]:
+        """Store what an account's address has listed, and return the account's models."""
         # An address may send anything, and some things twice.
         sound = {model.name: _shown_safely(model) for model in listed if model.name and _is_plain(model.name)}
         fetched = FetchedList(fetched_at=self._clock.now(), models=tuple(sound.values())[:_MOST_MODELS])
