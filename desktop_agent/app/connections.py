@@ -1,4 +1,4 @@
-"""Ways to an account's models: sign-ins in the browser, the list of models (which is the test), and local servers."""
+"""Ways to an account's models: sign-ins in the browser, lists of models, which test accounts, and local servers."""
 
 import asyncio
 from collections.abc import Callable, Sequence

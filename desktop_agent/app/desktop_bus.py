@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 async def _connect(
     stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
 ) -> DBusRouter:
-    """Connect to the session bus until `stack` closes, and ask for `wanted` signals. The `heard` go to `signals`."""
+    """Connect to the session bus until `stack` closes. Ask for `wanted` signals; those like `heard` go to `signals`."""
     connection = await open_dbus_connection()
     stack.push_async_callback(connection.close)
     router = await stack.enter_async_context(DBusRouter(connection))
@@ -62,7 +62,7 @@ async def _call(
 
 
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
-    """Pass the desktop's wishes to `wished`, now and whenever they change. Ends if there is no portal."""
+    """Pass the desktop's wishes to `wished`, now and at each change, until cancelled; return if there is no portal."""
     heard = MatchRule(type="signal", interface=_SETTINGS, path=_PORTAL_PATH)
     wanted = MatchRule(type="signal", sender=_PORTAL, interface=_SETTINGS, path=_PORTAL_PATH, member="SettingChanged")
     told: asyncio.Queue[Message] = asyncio.Queue()

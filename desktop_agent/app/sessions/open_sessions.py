@@ -158,7 +158,7 @@ class LiveSessions:
         self._begun = begun
         self._opening: dict[SessionId, OpeningSession] = {}
         self._locks: dict[SessionId, asyncio.Lock] = {}
-        """A lock for each session, held while it is opened, renamed, pinned or archived, which writes its journal."""
+        """A lock for each session, held while opening, renaming, pinning or archiving it writes to its journal."""
 
     @property
     def handles(self) -> list[OwnSession]:

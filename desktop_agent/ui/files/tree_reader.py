@@ -16,10 +16,10 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, Listin
 from desktop_agent.ui.runtime.pacing import one_shot
 
 SETTLE_MS = 300
-"""How long no file must have changed before they are read, because a checkout or a build changes many in a row."""
+"""How long files must not have changed before they are read, because a checkout or a build changes many in a row."""
 
 PATIENCE_MS = 2_000
-"""How long after the first change files are read even if changes keep coming."""
+"""The longest wait after the first change. Then files are read even if changes keep coming."""
 
 POLL_MS = 10_000
 """The shortest poll interval. Polls are needed: an edit does not change its folder, and some disks report nothing."""

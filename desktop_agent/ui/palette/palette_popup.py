@@ -86,7 +86,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         self._is_choosing = False
-        """Whether Enter was pressed before the rows arrived, so that the first of them is to be chosen."""
+        """Whether Enter was pressed before the rows arrived. Then the current row is chosen as soon as they do."""
         set_names(self._field, "paletteField", self.tr("Command palette"))
         set_names(self._list, "paletteList", self.tr("Matches"))
         self._list.setItemDelegate(PaletteDelegate(self._model, theme, self._ring, self._list))

@@ -22,7 +22,7 @@ _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """The longest message, in characters, that is checked: it is read after each pause, on the window's thread."""
 _MOST: Final = 100
-"""How many words may be misspelled. If there are more, the message is probably in a language without a dictionary."""
+"""If more words are misspelled, none is underlined: the message is probably in a language without a dictionary."""
 
 
 class SpellingMarks(QObject):

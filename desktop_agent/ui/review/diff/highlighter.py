@@ -69,7 +69,7 @@ SLICE_S = 0.002
 """How long to work before yielding to the event loop."""
 _LEXER_POLL_MS = 10
 _STILL_S = 0.04
-"""How long no request must come before a lexer is imported: the import would halve the speed of scrolling."""
+"""How long requests must have paused before a lexer is imported: importing would halve the speed of scrolling."""
 
 _Chunk = tuple[LineSide, int]
 
