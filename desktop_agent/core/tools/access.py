@@ -66,7 +66,7 @@ class CallRules(Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
-    """What tools may do here. A tool that needs more stays listed as unavailable."""
+    """What tools may do here. A tool that needs more remains listed, as unavailable."""
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     listing: str
     server_tokens: float = 0.0
     deferred: tuple[str, ...] = ()
-    """Names of the tools that the model can search for and call."""
+    """Names of the tools that are not in the request but that the model can search for and call."""
     deferred_tokens: float = 0.0
 
 
@@ -83,7 +83,7 @@ class Access(Struct, frozen=True, eq=False):
     _rules: CallRules
     _sandbox: Callable[[], SandboxMode]
     _runs_there: Callable[[], bool] = lambda: False
-    """Whether the user lets the provider run tools that it hosts itself."""
+    """Whether the user lets the provider run tools that the provider hosts."""
 
     @property
     def is_dry_run(self) -> bool:
@@ -110,7 +110,7 @@ class Access(Struct, frozen=True, eq=False):
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def make_definitions(self) -> None:
-        """Create the definitions that the model receives, which takes several frames the first time. Blocks."""
+        """Make the definitions for the model, which takes several frames the first time. Blocks."""
         for tool in self.permitted():
             tool.definition()
 
@@ -118,7 +118,7 @@ class Access(Struct, frozen=True, eq=False):
         return tuple(tool for tool in self._registry if isinstance(tool, McpTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
-        """Offer all server tools, or those in `loaded` plus the search for the rest if the search is permitted."""
+        """Offer all server tools, or those in `loaded` and, if permitted, the search for the rest."""
         own = [tool for tool in self.permitted() if not isinstance(tool, McpTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()

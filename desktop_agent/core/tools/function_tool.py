@@ -54,7 +54,7 @@ from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 logger = logging.getLogger(__name__)
 
 Function = Callable[..., Any]
-"""A function to make a tool of: sync or async, returning text, a JSON value, None, or a `ToolResult`."""
+"""A function that becomes a tool: sync or async, returning text, a JSON value, None, or a `ToolResult`."""
 
 _LONGEST_TITLE = 120
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -72,7 +72,7 @@ class FunctionTool(ReadTool[ToolArguments]):
     def __init__(
         self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
     ) -> None:
-        """Raise `TypeError` for a function that a model cannot call, with the argument and the accepted types."""
+        """Raises `TypeError` for a function that a model cannot call. It names the argument and the accepted types."""
         self.function = function
         self.name: str = name or getattr(function, "__name__", "")
         if _NAME.fullmatch(self.name) is None:
@@ -101,7 +101,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Run the function, a sync one in a thread that cancelling does not stop. The model reads any exception."""
+        """Run the function; a sync one runs in a thread that cancelling does not stop. The model reads exceptions."""
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -211,7 +211,7 @@ _DEFINITIONS = "#/$defs/"
 
 
 def for_pydantic(annotation: object) -> Any:
-    """Return an annotation that pydantic treats as the same: `Annotated[int, "How many."]` becomes a description."""
+    """Return an annotation that means the same to pydantic: `Annotated[int, "How many."]` becomes a description."""
     arguments = get_args(annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
@@ -260,7 +260,7 @@ def _annotated(annotation: Any, metadata: tuple[object, ...]) -> Any:
 
 
 class _ByMsgspec:
-    """Tells pydantic to leave a type to msgspec."""
+    """Tells pydantic that msgspec handles a type."""
 
     def __get_pydantic_core_schema__(self, source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: object) -> object:
@@ -316,7 +316,7 @@ _SECTIONS = (
         re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
     ),
 )
-"""How people write about arguments: a section of the docstring, and an entry in it."""
+"""The ways in which people document arguments: a section of the docstring, and an entry in it."""
 
 
 class Documented(Struct, frozen=True):
@@ -325,7 +325,7 @@ class Documented(Struct, frozen=True):
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
-    """Split a docstring cleaned by `inspect.getdoc`. Sections about other names stay in the description."""
+    """Split a docstring that `inspect.getdoc` cleaned. Sections that are not about `names` stay in the description."""
     found: dict[str, str] = {}
     for section, entry in _SECTIONS:
         for match in reversed(list(section.finditer(docstring))):

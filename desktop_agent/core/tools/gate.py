@@ -48,7 +48,7 @@ JUDGED_ANEW = "The edited command is judged differently than what was shown, so 
 
 
 class NotApprovedError(ToolError):
-    """The user was asked about the call and did not allow it. `is_unanswered`: no user was there to answer."""
+    """The user was asked about the call and did not allow it. If `is_unanswered`, no user was there to answer."""
 
     def __init__(self, message: str, *, is_unanswered: bool) -> None:
         super().__init__(message, error_type="permission")
@@ -67,12 +67,12 @@ class Permit(Struct, frozen=True):
 
 
 class _Settled(Struct, frozen=True):
-    """The result of an answer: the decision to record, and what lets the call run or is asked next."""
+    """The result of an answer: the decision to record, and what lets the call run or what is asked next."""
 
     decision: Decision
     judged: Judged
     again: Case | None = None
-    """What is asked instead, because the answer was to another question."""
+    """What is asked instead, because the answer was to a question that is not the present one."""
     problem: str = ""
     """Why the call must not run in spite of the answer."""
 
@@ -88,8 +88,8 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def enter(self, turn: int, case: Case) -> Permit:
         """Return when the call may run. Raises `ToolError` when it may not, with what the model should know.
 
-        When an earlier process asked about this call, its question and the answer count if the question would be the
-        same now; a no always counts. What runs is what was judged: an answer to anything else makes the gate ask again.
+        If an earlier process asked about this call, its question and the answer count if the question would be the same
+        now. A no always counts. What runs is what was judged: after an answer to anything else, the gate asks again.
         """
         call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
@@ -123,7 +123,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
     ) -> Permit:
-        """Let a call run that would need no question now; the user's earlier answer still counts."""
+        """Let a call run that needs no question now. If the user answered an earlier one, that answer still counts."""
         if held is not None:
             answer = held.decision
             await self._approvals.conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -139,7 +139,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             await self._approvals.conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
-        """Return the result of an answer: what would run now is judged once more, by the policy and on disk."""
+        """Return the result of an answer. What would run now is judged once more, by the policy and by the disk."""
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
@@ -210,7 +210,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Whether an answer to the one also answers the other. Changes are compared by their effect."""
+    """Whether an answer to one question also answers the other. Changes count as equal if their effect is."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
 
@@ -238,7 +238,9 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
 
 
 class LiveJudging(Struct, frozen=True, eq=False):
-    """One judgement at a time for each question; texts that come meanwhile wait, and only the last of them counts."""
+    """Judges the command of a question while the user edits it, one judgement at a time. Of the edits made meanwhile,
+    only the latest is judged next.
+    """
 
     _gate: ApprovalGate
     _approvals: Approvals
@@ -248,7 +250,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
     _tasks: dict[CallId, asyncio.Task[None]] = field(default_factory=dict[CallId, "asyncio.Task[None]"])
 
     def want(self, call_id: CallId, command: str) -> None:
-        """Judge `command` instead of the one that `call_id` asks about; `CommandJudged` reports the result."""
+        """Judge `command`, the edit of the one that `call_id` asks about. `CommandJudged` reports the result."""
         self._wanted[call_id] = command
         if call_id not in self._tasks:
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")
@@ -271,7 +273,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
             self._tasks.pop(call_id, None)
 
     async def _emit_judgement(self, case: Case, command: str) -> None:
-        """Emit the verdict at once, and the whole request when the safety copies and scripts are known."""
+        """Emit the verdict at once, and the whole request as soon as the safety copies and scripts are known."""
         call_id = case.call.id
         verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):
@@ -294,7 +296,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """Return the case of a recorded question, as if the model had asked to leave the sandbox: it does not say."""
+    """Return the case of a recorded question, as if the model had asked to leave the sandbox, which it does not say."""
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

@@ -32,11 +32,11 @@ from desktop_agent.core.tools.script_marks import may_steer, repository_mark, sc
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
-"""How much each confinement permits, by its description, from the strict sandbox to none."""
+"""How much each confinement permits, by the words for it: 0 for the strict sandbox, the most for none."""
 
 
 class Policies(Struct, frozen=True, kw_only=True, eq=False):
-    """The source of every decision's context. One per session."""
+    """What every decision is based on. There is one for each session."""
 
     approval: Callable[[], ApprovalPolicy]
     sandbox: Callable[[], SandboxMode]
@@ -47,7 +47,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def context_for(self, call: CallFacts) -> PolicyContext:
-        """Return the context for deciding `call`. The machine's sandbox is only probed for commands."""
+        """Return the context for deciding `call`. The machine is searched for a sandbox only if it is a command."""
         await self.rulebook.refresh()
         await self.settings.refresh()
         execution = self.settings.current.execution
@@ -66,12 +66,12 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A call that asks: with another command it is another case of the same call."""
+    """A call that the user is asked about. With another command, it is another case of the same call."""
 
     call: ToolCall
     facts: CallFacts
     request: ApprovalRequest
-    """The question as far as the call itself says it. A `reason` is what just happened, and replaces the policy's."""
+    """The part of the question that the call itself determines. A `reason` says what just happened, and goes first."""
 
     def edited(self, command: str) -> "Case":
         return replace(self, facts=replace(self.facts, command=command))
@@ -105,7 +105,7 @@ class Judge(Struct, frozen=True, eq=False):
         return Judged(request, verdict.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
-        """Add where a rule for a command outside the sandbox would apply; if nowhere, offer no rule."""
+        """Add where a rule for a command outside the sandbox would apply. If it would nowhere, no rule is offered."""
         place = await self.repository(facts)
         if place.mark:
             return replace(request, repository=place.path, repository_mark=place.mark)
@@ -129,7 +129,7 @@ class Judge(Struct, frozen=True, eq=False):
 
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
-    """Return the question without what requires disk access: safety copies and scripts."""
+    """Return the question without the parts that need the disk: safety copies and scripts."""
     # A command edited into one that needs no question is still shown as one.
     ask = verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
     asked, change = case.request, case.request.tool_change
@@ -159,11 +159,11 @@ def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
 
 
 def arguments_digest(call: ToolCall) -> Digest:
-    """Return the digest that ties an answer to exactly the arguments it was given for."""
+    """Return the digest by which an answer applies to exactly the arguments for which it was given."""
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
-    """Return the digest that ties an answer to all that is shown of a command: how it runs, risks, copies, scripts."""
+    """Return the digest that ties an answer to all that was shown of a command: how it runs, risks, copies, scripts."""
     shown = encode(replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

@@ -29,7 +29,7 @@ from desktop_agent.core.system.processes.output import continuation_bytes
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
-    """The upper limits of a text, half of them for its beginning; bytes are those of UTF-8."""
+    """The upper limits of a text. Half of each is for its beginning. Bytes are those of UTF-8."""
 
     max_bytes: int
     max_lines: int
@@ -37,18 +37,18 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
 
 MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256)
 RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400)
-"""The limit of every result. Bytes alone decide here: no text of that many bytes has more lines."""
+"""The limit of every result. Only the bytes matter here, because no text of that many bytes has more lines."""
 
 BYTES_PER_TOKEN = 4
 """The usual estimate; exact counts would need the model's own tokenizer."""
 
 SMALLEST_BYTES = 512
 SMALLEST_LINES = 16
-"""The least that has room for a beginning, a mark and an end; smaller settings are raised to it."""
+"""The fewest lines with room for a beginning, a mark and an end. Smaller settings are raised to this."""
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
-    """`[tools.limits]`: the upper limits of any text that enters the model's context."""
+    """`[tools.limits]`: the upper limits of every text that enters the model's context."""
 
     max_tool_tokens: int = 4_000
     max_stdout_bytes: int = 131_072
@@ -70,7 +70,7 @@ class FittedText(Struct, frozen=True):
 def fit(
     head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
 ) -> FittedText:
-    """Fit the output into `limits`. If its middle is missing, `tail` is its end and `total_lines` counts all lines."""
+    """Fit an output into `limits`. If the middle is missing, `tail` is the end and `total_lines` counts all lines."""
     front, back = (text.encode("utf-8", "replace") for text in (head, tail))
     lines = line_count(front) if total_lines is None else total_lines
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
@@ -89,7 +89,7 @@ def fit(
 def fit_all(
     text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
 ) -> FittedText:
-    """Apply every limit: the model format if a command printed it, then the user's, then the final one."""
+    """Apply every limit: that of the model format if a command printed the text, the user's, and the final one."""
     layers = [limits.as_output_limits(), RESULT_LIMIT, *((MODEL_FORMAT,) if is_printed else ())]
     narrowest = OutputLimits(
         max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)
@@ -120,7 +120,7 @@ def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
 
 
 def _trailing(content: bytes, max_bytes: int, max_lines: int, *, is_fragment: bool) -> tuple[bytes, bool]:
-    """Return the last lines that fit, and whether the first of them is cut. A fragment may begin inside a line."""
+    """Return the last lines that fit, and whether the first of these is cut. A fragment may begin inside a line."""
     part = content[-max_bytes:]
     is_cut = False
     if (is_fragment or len(part) < len(content)) and content[-max_bytes - 1 : -max_bytes] != b"\n":

@@ -1,8 +1,8 @@
-"""What the model has seen: the digest of each file when a call last read or wrote it.
+"""What the model has seen: the digest that each file had when a call last read or wrote it.
 
-An edit of a file that the user or another program has changed since is refused with the advice to read it again, so
-that it does not overwrite work the model does not know about. The log is a fold of the journal, so a reopened session
-refuses what it would have refused before.
+If the user or another program has changed a file since, an edit of it is refused with the advice to read the file
+again, so that it does not overwrite work the model does not know about. The log is a fold of the journal, so a reopened
+session refuses what it would have refused before.
 """
 
 from msgspec import Struct, field
@@ -12,17 +12,17 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol import events as ev
 
 DIGEST_KEY = "digest"
-"""Key in the metadata of a result with a `path`: the digest of the file that the model was shown."""
+"""The key in a result's metadata, beside a `path`, for the digest of the file that the model was shown."""
 
 
 class ReadLog(Struct):
     """The files of one session as the model knows them, by path relative to the workspace."""
 
     seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])
-    """The last state of each file that the model knows; `None` means that it knows the file to be absent."""
+    """The last state of each file that the model knows; `None` if it knows that the file does not exist."""
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in: a file was read or came with a prompt, or the agent's edit of one was written."""
+        """Fold one event: a file was read or came with a prompt, or an edit by the agent was written."""
         match event:
             case ev.PromptSubmitted(attachments=attachments) | ev.Steered(attachments=attachments):
                 for attached in attachments:

@@ -15,7 +15,7 @@ _MOST_NAMED = 50
 
 
 class ToolRegistry:
-    """The tools of one session, in order: the initial ones, then those of each server. Names are unique."""
+    """The tools of one session, in order: first the initial ones, then those of each server. Names are unique."""
 
     def __init__(self, tools: Iterable[AnyTool]) -> None:
         self._own: dict[str, AnyTool] = {}
@@ -35,7 +35,7 @@ class ToolRegistry:
         return name in self._tools
 
     def put(self, server: str, tools: Iterable[AnyTool]) -> None:
-        """Replace a server's tools, except names already taken. Servers are sorted for providers' caches."""
+        """Replace a server's tools, except names already taken. Servers are sorted, for providers' caches."""
         others = (tools for name, tools in self._of_servers.items() if name != server)
         taken = self._own.keys() | set(chain.from_iterable(others))
         theirs = self._of_servers[server] = {}

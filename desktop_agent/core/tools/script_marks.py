@@ -1,6 +1,6 @@
-"""Digests of what a command runs besides itself: the scripts that it names, and what git runs in the repository.
+"""Digests of what else a command runs: the scripts that it names, and what git runs in the repository.
 
-A change is noticed before the command runs.
+They show whether any of it changed before the command runs.
 """
 
 import os
@@ -21,11 +21,11 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""How large a file may be to be read: larger ones are programs rather than scripts, and compared by size and date."""
+"""How many bytes of a file are read. Larger files are programs rather than scripts, and compared by size and date."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
-    """Return a mark of every file that `command` runs from `folder`, or would run if it existed there. Blocks."""
+    """Return a mark of every file that `command` runs from `folder`, or would run if the file existed. Blocks."""
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
@@ -36,7 +36,7 @@ def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) 
 
 
 def _mark_of(path: Path) -> Digest:
-    """Return what identifies a file's content; empty when there is no file to run."""
+    """Return what identifies the content of a file; empty when there is no file that could run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
 _LONGEST_WHOLE = 4_000
-"""Up to so many characters, a call's details are certainly complete."""
+"""Up to this many characters, a call's details are surely complete."""
 _STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
 """Variables that point git at another repository or other settings, or make a command line run other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
@@ -66,12 +66,12 @@ _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--name
 
 
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
-    """Return the repository that all of `command` would run in, and a mark of everything that git runs there itself.
+    """Return the repository in which all of `command` would run, and a mark of everything that git runs there itself.
 
-    The mark covers its configuration with everything that includes and names, hooks, attributes and submodules; also
-    the scripts and recipes that the command line runs, and those of its programs that `PATH` finds inside the
-    repository. Without a repository, the folder takes its place. Both are empty if the command goes, or may go, to
-    another one. Blocks.
+    The mark covers the repository's configuration with everything that this includes and names, its hooks, attributes
+    and submodules. It also covers the scripts and recipes that the command line runs, and those of its programs that
+    `PATH` finds inside the repository. Without a repository, the folder takes its place. Both are empty if the command
+    goes, or may go, to another repository. Blocks.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -106,7 +106,7 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether the variables in a command's details may redirect it. Very long details are cut, so they count."""
+    """Whether variables in a command's details may redirect it. Very long details are cut, so they may."""
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 

@@ -1,8 +1,8 @@
 """The files of a workspace that often hold secrets: found quickly, for commands that run without approval.
 
 Secrets are recognised by identity as well as by name: the same file under another name (a hard link) is a secret, too.
-A file with only one name, as nearly all have, needs no look. The others are compared with the secrets of the workspace
-and of the home folder by device and inode.
+A file with only one name, as nearly all have, need not be compared. The others are compared, by device and inode, with
+the secrets of the workspace and of the home folder.
 """
 
 import os
@@ -18,18 +18,18 @@ from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 500_000
-"""How many files and folders are examined, which takes about a second."""
+"""How many files and folders are examined, which takes about a second at most."""
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv"})
-"""Folders that tools fill: packages' certificates look like keys, and hiding them breaks the programs that use them."""
+"""Folders that tools fill. Certificates in packages look like keys, and hiding them breaks programs that use them."""
 
 MOST_BESIDE_PROGRAMS = 20_000
 _LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-packages"})
-"""Folders installed with programs, rarely the user's own: skipped for the same reason as `_SKIPPED`."""
+"""Folders that are installed with programs and rarely the user's own. Skipped for the same reason as `_SKIPPED`."""
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
-    """Find all secret files in `root`. Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
+    """Return all secret files in `root`. Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
     found: list[Path] = []
     for count, (_, path, entry) in enumerate(entries_below((root,), skipped=_SKIPPED), start=1):
         if count > most:
@@ -44,7 +44,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Find secrets and special files beside installed programs, among `MOST_BESIDE_PROGRAMS` entries. Blocks."""
+    """Find secrets and special files beside programs, examining at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=MOST_BESIDE_PROGRAMS)
@@ -54,14 +54,14 @@ def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 MOST_HIDDEN_ENTRIES = 20_000
-"""How many entries of the hidden places are examined, upper levels first."""
+"""How many entries of the hidden places are examined. Upper levels are examined first."""
 
 Identity = tuple[int, int]
 """The device and the inode of a file."""
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
-    """Return files with several names that are, or lie in, one of these places. Blocks for some milliseconds."""
+    """Return files with several names that are in one of these places, or are one of them. Blocks for milliseconds."""
     known: dict[Identity, str] = {}
     inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
     for path in chain(places, inside):
@@ -70,15 +70,15 @@ def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
 
 
 class SecretNames:
-    """The secrets of one workspace and one home, by identity. Made for one call; all of it blocks."""
+    """The secrets of one workspace and one home, by identity. Made for one call; all its methods block."""
 
     def __init__(self, root: Path, elsewhere: Callable[[], Mapping[Identity, str]] = dict[Identity, str]) -> None:
-        """`elsewhere` returns the secrets outside the workspace that have several names; called when needed."""
+        """`elsewhere` returns the secrets with several names outside the workspace; it is called only if needed."""
         self._root = root
         self._elsewhere = elsewhere
 
     def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
-        """Return the secret that `path` is another name of, relative to the workspace or absolute; empty for none."""
+        """Return the secret of which `path` is another name, relative to the workspace or absolute; empty for none."""
         try:
             status = status or path.stat()
         except (OSError, ValueError):
@@ -88,12 +88,12 @@ class SecretNames:
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
     def secret_at(self, path: Path, status: os.stat_result) -> str:
-        """Return the name, its own or another, that marks the resolved `path` as a secret; empty for none."""
+        """Return the name for which the resolved `path` is a secret, which may be its other name; empty for none."""
         name = path.relative_to(self._root).as_posix()
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """Return, by path, the secret behind each path that is another name of one and does not look like one."""
+        """Return, by path, the secret behind each path that does not look like a secret but is another name of one."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}
@@ -110,7 +110,7 @@ class SecretNames:
 
     @cached_property
     def _linked_secrets(self) -> dict[Identity, str]:
-        """The secrets that have several names, each with one name that marks it as a secret."""
+        """The secrets with several names. Each is given with one name that marks it as a secret."""
         known = dict(self._elsewhere())
         for path in self.by_name:
             _note(known, path, path.relative_to(self._root).as_posix())
@@ -118,7 +118,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """Return a function that looks for the workspace's secrets at each call, and for those elsewhere only once."""
+    """Return a function that finds the workspace's secrets at each call, and those elsewhere only once."""
     elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
     return lambda: SecretNames(root, elsewhere)
 

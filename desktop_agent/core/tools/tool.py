@@ -45,13 +45,13 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"
-"""Metadata key of a result: the path of a file with the whole output, which the runtime stores as a blob."""
+"""The key in a result's metadata for the path of a file with the whole output. The runtime stores that as a blob."""
 
 SKIPPED_KEY = "skipped"
-"""Metadata key of a result: true if the call was not run at all."""
+"""The key in a result's metadata that is true if the call was not run at all."""
 
 STOPPED_KEY = "stopped"
-"""Metadata key of a result: true if the user stopped the call."""
+"""The key in a result's metadata that is true if the user stopped the call."""
 
 
 class ToolArguments(BaseModel):
@@ -78,17 +78,17 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
 
     call_id: CallId
     reads: ReadLog
-    """What the model has seen of each file, to notice changes since then."""
+    """What the model has seen of each file, by which later changes are noticed."""
     jobs: Jobs
     spool_folder: Path
-    """Where output too large for memory is written while a call runs."""
+    """The folder to which output that is too large for memory is written while a call runs."""
     emit_output: Callable[[str], None]
     keep: Callable[[bytes, str], BlobRef]
     """Stores content of the given media type permanently, beside the journal. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     limits: ContextLimits = field(default_factory=ContextLimits)
-    """How much of a result the model will read. A tool that can say how to read on cuts by them itself."""
+    """How much of a result the model will read. A tool that can say how to read on keeps to these limits itself."""
     confine: Callable[[Command], Command] = lambda command: command
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     ask_user: AskUser = nobody_to_ask
@@ -96,10 +96,10 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     sample_model: SampleModel = no_model_to_ask
     """Asks the model on behalf of a server during its call, if the user permits it."""
     keep_partial: Callable[[ToolResult], None] | None = None
-    """Receives a call's partial result when it is cancelled, before the cancellation propagates."""
+    """Receives the partial result of a call that is cancelled, before the cancellation is passed on."""
 
     def room(self, most_bytes: int) -> int:
-        """Return how many bytes an answer may take, leaving room for its own note on what it omits."""
+        """Return how many bytes an answer may take, with room left for a note on what it leaves out."""
         return max(_LEAST_ROOM, min(most_bytes, self.limits.as_output_limits().max_bytes - _NOTE_ROOM))
 
 
@@ -144,7 +144,7 @@ class Tool(ABC, Generic[A]):
     capabilities: tuple[Capability, ...]
     source: ToolSource = "workspace"
     hosted_tool: HostedTool | None = None
-    """The hosted tool of many providers that can replace it, if the user permits that."""
+    """The tool that many providers host and that can replace this one, if the user permits it."""
     arguments_type: type[A]
 
     @property
@@ -154,7 +154,7 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether calls can run side by side with their neighbours: not if they depend on each other."""
+        """Whether a call can run side by side with its neighbours. It cannot if such calls depend on each other."""
         return self.is_read_only
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Tool(ABC, Generic[A]):
         """Return one line for people about this call: a path, a command, a pattern."""
 
     def question(self, arguments: A) -> str:
-        """Return what the agent itself wants the user to be asked before this call, in one line, or nothing."""
+        """Return the question that the agent itself wants the user to be asked before this call, in one line."""
         return ""
 
     def why_asked(self, arguments: A) -> str:
@@ -173,11 +173,11 @@ class Tool(ABC, Generic[A]):
         return f"Allow {self.name} {title}?"
 
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """Return what else the user should know when asked about this call, one line each."""
+        """Return what else the user should know when asked about this call, as separate lines."""
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return the arguments that the question shows, without those it shows in another form."""
+        """Return the arguments that the question shows, without those that it shows in another form."""
         return given
 
     def explanation(self, arguments: A) -> str:
@@ -196,7 +196,7 @@ class Tool(ABC, Generic[A]):
             raise ArgumentsError(message, fields) from error
 
     async def aclose(self) -> None:
-        """Release what the tool holds beyond its calls. A closing session calls it; the tool remains usable."""
+        """Release what the tool holds beyond its calls. A closing session calls this; the tool can still be used."""
 
     def definition(self) -> ToolDefinition:
         return ToolDefinition(
@@ -211,7 +211,7 @@ class ReadTool(Tool[A]):
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Run the call. Cancellation must leave nothing behind."""
+        """Run the call. If it is cancelled, nothing of it may remain."""
 
 
 class EditTool(Tool[A]):
@@ -222,20 +222,20 @@ class EditTool(Tool[A]):
         """Return the files as they would be, without writing anything. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return no arguments: the changes show their effect."""
+        """Return no arguments, because the changes show what they do."""
         return {}
 
 
 @cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the schema without titles and nullable alternatives, which cost tokens. It is shared: do not modify it."""
+    """Return the schema without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", map_schema(schema, _without_title_and_null))
 
 
 def _without_title_and_null(schema: JsonObject) -> JsonObject:
-    """Drop the title, and make `{"anyOf": [X, null], "default": null}` simply X: leaving it out says the same."""
+    """Drop the title. Replace `{"anyOf": [X, null], "default": null}` by X, because leaving it out says the same."""
     alternatives = schema.get("anyOf")
     if isinstance(alternatives, list) and "default" in schema and schema["default"] is None:
         wanted = [option for option in cast("list[JsonObject]", alternatives) if option.get("type") != "null"]
@@ -245,13 +245,13 @@ def _without_title_and_null(schema: JsonObject) -> JsonObject:
 
 
 _NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions"})
-"""Keywords with an object of schemas by names, which may be those of keywords."""
+"""Keywords whose value is an object of schemas by name. These names may look like keywords."""
 _DEEPEST = 64
-"""How deeply schemas may be nested. What a server nests more deeply is passed on as a schema that allows anything."""
+"""How deeply schemas may be nested. What a server nests more deeply is replaced by a schema that allows anything."""
 
 
 def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:
-    """Return a part of a JSON schema with every schema in it changed, the outer ones first."""
+    """Return a part of a JSON schema with every schema in it changed. Outer schemas are changed first."""
     if isinstance(value, list):
         return [map_schema(inner, change, depth + 1) for inner in cast("list[object]", value)]
     if not isinstance(value, dict):

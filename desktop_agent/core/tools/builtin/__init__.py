@@ -27,7 +27,7 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.tool import EditTool, ReadTool
 
 AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool
-"""A tool whose argument type only it knows: pass it what its own `parse` returned."""
+"""A tool whose arguments have a type that only the tool knows, so pass it what its own `parse` returned."""
 
 
 def builtin_tools(

@@ -1,7 +1,7 @@
 """`codebase_search`: the passages of the workspace that best answer a question in words, best first.
 
-The index is updated before every answer; only the first update takes longer than listing the files. An update that an
-answer does not wait for continues in the background.
+The index is updated before every answer; only the first update takes longer than listing the files. If an answer does
+not wait for the end of an update, the update continues in the background.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ from desktop_agent.core.tools.files.ripgrep import MOST_CARDS, card
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 MOST_WAITED_S = 30.0
-"""How long an answer waits for the index. After that it uses what is indexed so far."""
+"""How many seconds an answer waits for the index. After that it uses what is indexed so far."""
 
 MOST_RETURNED_BYTES = 60_000
 
 SHOWN_EVERY_S = 0.5
 _FEW = 200
-"""So few files are read quickly enough that the user needs no progress."""
+"""How many files are read so quickly that the user needs no progress."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class CodebaseSearchArguments(ToolArguments):
 
 
 class _Update(Struct):
-    """An index update in progress. It belongs to the tool, not to the call that started it."""
+    """An update of the index that is in progress. It belongs to the tool, not to the call that started it."""
 
     progress: IndexProgress
     stop: threading.Event
@@ -74,7 +74,7 @@ class _Workspace(Struct):
 
 
 class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
-    """Searches by the meaning of words instead of exact text. Its creator must `aclose` it."""
+    """Searches by words of a question instead of exact text. Whoever makes the tool must call its `aclose`."""
 
     name = "codebase_search"
     description = (
@@ -89,7 +89,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     def __init__(
         self, cache_folder: Path, *, is_secret: Callable[[str], bool] = lambda path: sensitivity(path) is not None
     ) -> None:
-        """Keep indexes in `cache_folder`. Files for which `is_secret` holds (paths in the workspace) are never read."""
+        """Indexes are in `cache_folder`. Files for whose path in the workspace `is_secret` is true are never read."""
         self._folder = cache_folder / "index"
         self._is_secret = is_secret
         self._workspaces: dict[Path, _Workspace] = {}
@@ -186,7 +186,7 @@ def _note_failure(task: "asyncio.Task[None]") -> None:
 
 
 async def _wait(update: _Update, context: ToolContext) -> None:
-    """Wait for the index with a time limit, showing progress. Raises what the update raised."""
+    """Wait for the update, up to a time limit, and show its progress. Raises what the update raised."""
     shown = 0
     for _ in range(round(MOST_WAITED_S / SHOWN_EVERY_S)):
         done, _ = await asyncio.wait({update.task}, timeout=SHOWN_EVERY_S)

@@ -41,7 +41,7 @@ MOST_COLLECTED = 5_000
 MOST_FILES = 100_000
 MOST_RETURNED_BYTES = 60_000
 _MOST_NAMED = 200 if os.name == "nt" else 5_000
-"""Files named to ripgrep beside the folder: a command line has a limit."""
+"""How many files are named to ripgrep besides the folder, because the length of a command line is limited."""
 
 _ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
 _LONGEST_REASON = 600
@@ -115,7 +115,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Find files that are secrets under another name; the user has already approved the named file. Blocks."""
+        """Return which of `paths` are secrets under another name; the file that the user approved is none. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 
@@ -246,7 +246,7 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
 
 
 class _Filter(Struct, frozen=True):
-    """Accepts paths below `where` that match `include`, are not hidden there and do not usually hold secrets."""
+    """Accepts paths below `where` that match `include`, are not hidden below it and do not usually hold secrets."""
 
     where: str
     include: Glob | None
@@ -275,7 +275,7 @@ def _most_files(arguments: GrepArguments) -> int:
 
 
 def _is_as_asked(arguments: GrepArguments, results: int, *, entries: int) -> bool:
-    """Whether the answer ends at the model's own limit: then it needs no note."""
+    """Whether the answer ends at the limit that the model itself set, so that no note is needed."""
     is_named = "max_results" in arguments.model_fields_set
     return entries == arguments.head_limit or (is_named and results == arguments.max_results)
 

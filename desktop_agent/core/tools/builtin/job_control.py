@@ -1,7 +1,7 @@
 """`job_control`: what the model can do with the background commands it has started.
 
-It starts nothing and touches no file, and stopping only ends what the user has allowed to run, so the user is not
-asked.
+It starts nothing and touches no file, and to stop a command only ends what the user has allowed. Therefore the user is
+not asked.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
 _LONGEST_COMMAND = 200
 _RAW_BYTES = 8 * MODEL_FORMAT.max_bytes
-"""How much of a log is read for a tail: most of some logs is colours and progress bars."""
+"""How many bytes of a log are read to show its end: in some logs, most bytes are colours and progress bars."""
 
 
 class JobControlArguments(ToolArguments):

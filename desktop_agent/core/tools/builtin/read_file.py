@@ -1,8 +1,8 @@
 """`read_file`: the text of a file or part of a file, without loading more than the answer needs.
 
-Every read notes the digest of the *whole* file in the read log, computed along the way, so that an edit is refused when
-any part of the file has changed since. Files too large for the edit tools, and files that changed while they were read,
-are not noted.
+Every read notes the digest of the *whole* file in the read log, computed while reading, so that an edit is refused when
+any part of the file has changed since. Files that are too large for the edit tools, or that changed while they were
+read, are not noted.
 """
 
 import asyncio

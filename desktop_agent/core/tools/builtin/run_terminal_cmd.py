@@ -1,10 +1,10 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is the context's, without secrets. Variables switch off everything that would wait for a user (pagers,
-git's password prompt, git's editor); the command is not rewritten. The policy, not a list of words here, decides
-whether a command is dangerous.
+The environment is that of the context, without secrets. Variables switch off everything that would wait for a user
+(pagers, git's password prompt, git's editor); the command is not rewritten. The policy, not a list of words here,
+decides whether a command is dangerous.
 
-The model reads what a terminal would finally show, without colours. The file holds the raw output.
+The model reads what a terminal would finally show, without colours. The file with the output has it as it was printed.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
-"""The most characters of variables and input in a line, which rules store. Longer ones are shown as arguments."""
+"""How many characters of variables and input a line may have, because rules store it. Longer ones are arguments."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -139,12 +139,12 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return arguments.command.strip().partition("\n")[0]
 
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
-        """Return the same call with the command as the user edited it."""
+        """Return the call with `command`, which the user edited, in place of its own."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
         return self.parse(fields)
 
     def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
-        """Return what else determines what runs: variables, input, a special shell."""
+        """Return what determines what runs besides the command: variables, input, a special shell."""
         lines: list[str] = []
         if arguments.env:
             lines.append(f"Variables: {_shortened(_variables(arguments))}")
@@ -157,7 +157,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return tuple(lines)
 
     def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
-        """Return the arguments that the command and its details do not show in full."""
+        """Return those arguments that the command and its details do not already show in full."""
         long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
         return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
 
@@ -165,7 +165,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return (arguments.explanation or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
-        """Return where the command would run. Raises `ToolError` when it is not in the workspace."""
+        """Return the folder in which the command would run. Raises `ToolError` when it is not in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -175,7 +175,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return place.absolute
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
-        """Run the command. On cancellation, this returns only when the whole process group is gone."""
+        """Run the command. If cancelled, this returns only after all processes of the command's group are gone."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
@@ -289,7 +289,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """Write an output to a file. A full disk does not fail a command that has already run."""
+    """Write an output to a file. If the disk is full, nothing is raised, because the command has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:
@@ -334,7 +334,7 @@ def _variables(arguments: RunTerminalCmdArguments) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return `text`, or both ends of a very long one and its digest: a rule for one text must not match another."""
+    """Return `text`, or both ends of a very long one and its digest: a rule for one must not match another."""
     if len(text) <= _LONGEST_SHOWN:
         return text
     digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]
@@ -348,18 +348,18 @@ _PAGERS = frozenset({"less", "more", "most"})
 _PROGRAMS = _EDITORS | _MONITORS | _PAGERS
 
 _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
-"""Options that make one of these programs do its work and exit: `vim -es`, `emacs --batch`, `top -bn1`."""
+"""Options with which one of these programs does its work and exits: `vim -es`, `emacs --batch`, `top -bn1`."""
 
 
 _LONGEST_READ = 4_000
-"""Characters of a command that are searched for an interactive program, because it is parsed on the event loop."""
+"""How many characters of a command are searched for an interactive program. It is parsed on the event loop."""
 
 _NOT_PLAIN = re.compile(r"[^\n\t -~]")
-"""Characters for which the parser refuses a whole line, such as a carriage return."""
+"""Characters because of which the parser refuses a whole line, such as a carriage return."""
 
 
 def interactive_program(command: str, *, has_terminal: bool = False) -> str | None:
-    """Return the first program that would wait for a user. Without a terminal, a pager prints what it is sent."""
+    """Return the first program that would wait for a user. Without a terminal, a pager prints its input and ends."""
     for segment in parse(_NOT_PLAIN.sub(" ", command[:_LONGEST_READ])).segments:
         name = segment.program.rpartition("/")[2]
         is_quiet = any(_QUIET_OPTIONS.fullmatch(word) for word in segment.words[1:])

@@ -67,7 +67,7 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
 
 
 def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tuple[int, int, JsonObject]:
-    """Return the first and last line (from 0) of the target anchor, and what to tell the model about it."""
+    """Return the first and last line (from 0) of the anchor that is meant, and a note on it for the model."""
     anchor = as_seen(arguments.anchor)
     places = file.places(anchor)
     if not places:

@@ -1,7 +1,7 @@
 """`todo_write`: the agent's plan, kept for the user to see and for the agent to follow.
 
 The list is session state, not a file: every call answers with the whole list, and the newest answer in the journal *is*
-the list. So it touches nothing in the workspace, appears in no change list, and is not undone.
+the list. So a call touches nothing in the workspace, appears in no change list, and is not undone.
 """
 
 from collections import Counter
@@ -80,7 +80,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:
-    """Return the list after a call. Raises `ToolError` (validation) without changing anything."""
+    """Return the list as it is after a call. Raises `ToolError` (validation); the list is then unchanged."""
     counts = Counter(entry.id for entry in entries)
     if twice := [identifier for identifier, count in counts.items() if count > 1]:
         raise ToolError(

@@ -1,7 +1,7 @@
 """`view_image`: shows the model an image file of the workspace.
 
-The bytes decide the format, not the name. The limits are those of the strictest provider and are checked here: an image
-that the provider refuses would stay in the conversation and make every later request fail, too.
+The format is judged by the bytes, not by the name. The limits are those of the strictest provider. They are checked
+here because an image that the provider refuses would stay in the conversation and make every later request fail, too.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """`web_fetch`: the readable text of one public web page, framed as text from an untrusted source.
 
-Proxies of the environment are not used, because behind one it cannot be checked where an address leads. Where a proxy
+Proxies of the environment are not used, because it cannot be checked where an address leads behind one. Where a proxy
 is the only way out, the tool says that the host cannot be reached.
 """
 

@@ -1,8 +1,8 @@
 """`web_search`: titles, links and snippets from the first search engine that returns any.
 
-The engines are public pages, so each may refuse, require a human or change; then the next is tried. The pages found are
-not loaded. Proxies of the environment are used, as for models: all hosts are known beforehand, and redirects must stay
-on their sites. Without a proxy, addresses and redirects are judged as in `web_fetch`.
+The engines are public pages, so each may refuse, ask for a human or change; then the next one is tried. The pages that
+are found are not loaded. Proxies of the environment are used, as for models, because all hosts are known beforehand and
+redirects must stay on their sites. Without a proxy, addresses and redirects are judged as in `web_fetch`.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """Confines the commands of a session: finds the sandbox that is available, and runs commands in it.
 
-It fails closed: a command that must be confined runs confined or not at all. MCP server programs run in the same
-sandbox, with the same files hidden.
+A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox, with the same
+files hidden.
 
-When a command fails, withheld variables are named if it seems to have failed for lack of one: a guess from the command
-line and its output. Only names are given, never values.
+When a command fails, withheld variables are named if it seems to have failed for lack of one. This is a guess from the
+command line and its output. Only names are given, never values.
 """
 
 import asyncio
@@ -37,15 +37,15 @@ from desktop_agent.core.tools.secret_files import SecretNames, secret_files, sec
 
 
 class SandboxProbe(Struct, eq=False):
-    """Which sandbox this machine offers, probed once when a caller first needs to know."""
+    """Which sandbox this machine offers. It is searched for once, when a caller first needs to know."""
 
     environ: Mapping[str, str]
     find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
-    """The results by the `PATH` that was searched: it only differs where `PATH` leads into a workspace."""
+    """The search for each `PATH`. Searches differ only if a `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Find the sandbox to use. Programs in `workspace` do not count: its commands can write there."""
+        """Find the sandbox to use. Programs in `workspace` are not used, because its commands can write there."""
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():
@@ -60,15 +60,15 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     temp: Path
     """The session's private folder for temporary files, created on first use."""
     allowed: Callable[[], Sequence[Path]]
-    """The folders outside the workspace that commands may write, asked for at each command."""
+    """Returns the folders outside the workspace that commands may write to; called for each command."""
     visible: Callable[[], Sequence[Path]]
-    """What commands may read of a home folder, asked for at each command."""
+    """Returns what commands may read of a home folder; called for each command."""
     passed: Callable[[], Sequence[str]]
-    """Which of the variables that lead out of the sandbox are passed to a command."""
+    """Returns which of the variables that lead out of the sandbox a command gets."""
     logs: Path
     """The folder with the output of background commands, which commands may read."""
     secrets: Callable[[], SecretNames]
-    """Finds what a command that runs without approval must not read, asked for at each command."""
+    """Returns what a command that runs without approval must not read; called for each command."""
 
     async def is_available(self) -> bool:
         return (await self.probe.search(self.workspace)).sandbox is not None
@@ -109,12 +109,12 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Confinement(Struct):
-    """How one command is confined; without a sandbox, not at all."""
+    """How one command is confined. If there is no sandbox, it is not."""
 
     sandbox: Sandbox | None = None
     spec: ConfinementSpec | None = None
     own: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The application's environment; a confined command gets only what `passed` allows of it."""
+    """The application's environment. A confined command gets only the part that `passed` allows."""
     passed: Sequence[str] = ()
     _folder: Path | None = None
     _search: tuple[Path, ...] = ()
@@ -129,18 +129,18 @@ class Confinement(Struct):
 
     @property
     def words(self) -> str:
-        """What the card of a call says about its confinement; empty when there is none."""
+        """What the card of a call says about its confinement; empty when it has none."""
         if self.spec is None:
             return ""
         return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"
 
     @property
     def kept_back(self) -> Mapping[str, str]:
-        """The application's variables that are withheld from a command, each with the reason."""
+        """The application's variables that a command does not get, each with the reason."""
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Keep a confined command from writing these `.git` folders, wherever they are."""
+        """Keep a confined command from writing to these `.git` folders, wherever they are."""
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
@@ -162,7 +162,7 @@ class Confinement(Struct):
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Say what the sandbox seems to have denied a command; empty if nothing indicates that. Blocks."""
+        """Return what the sandbox seems to have denied a command; empty if nothing suggests a denial. Blocks."""
         exit_code = result.metadata.get("exit_code")
         if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
@@ -187,14 +187,14 @@ class Confinement(Struct):
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
-        """Return the homes and where this command searched for programs, only to explain a failed search."""
+        """Return the homes with the folders in which this command searched for programs, to explain a failed search."""
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
 
 
 KEPT_BACK_KEY = "kept_back"
 
 _LOOKED_AT = 16_000
-"""How many characters from the end are inspected: the reason for a failure is printed last."""
+"""How many characters at the end are inspected, because the reason for a failure is printed last."""
 MOST_NAMED_VARIABLES = 3
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
 _USED_AS_A_VARIABLE = (
@@ -210,7 +210,7 @@ _USED_AS_A_VARIABLE = (
 def kept_back_in(
     command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
 ) -> dict[str, str]:
-    """Guess which `kept_back` variables a failed command needed, with the reasons. The call itself sets `given`."""
+    """Return the `kept_back` variables that a failed command seems to need, with reasons. The call sets `given`."""
     if not result.is_error or not kept_back:
         return {}
     output = printed_in(result.content)[-_LOOKED_AT:]

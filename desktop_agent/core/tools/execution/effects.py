@@ -28,7 +28,7 @@ _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
 class Effects:
-    """The writing side of one session's tool calls. Calls that change something come one at a time."""
+    """The part of one session's tool calls that changes something. Such calls run one after the other."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store a plan's file images and return its changes. The user's edits of these files are recorded first."""
+        """Store a plan's file images and return its changes. The user's edits of these files are recorded before."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._finder.record_edits(turn, transitions)
@@ -58,7 +58,7 @@ class Effects:
         return await asyncio.to_thread(self.recording.store, turn, planned)
 
     def _at_all_names(self, transitions: Sequence[FileTransition]) -> list[FileTransition]:
-        """Return the plan extended by the other names (hard links) of its files: a write changes all of them."""
+        """Return the plan extended by all other names (hard links) of its files, because a write changes them, too."""
         named = {item.path for item in transitions}
         found: list[FileTransition] = []
         for item in transitions:
@@ -69,7 +69,7 @@ class Effects:
         return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Return warnings about files that lose a hard link when written: the other name keeps its content. Blocks."""
+        """Return warnings about files whose writing ends a hard link: the other name keeps its content. Blocks."""
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -79,17 +79,17 @@ class Effects:
         )
 
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
-        """Write all of `changes` or none, recorded before and after.
+        """Write all of `changes` or none. They are recorded before and after.
 
-        Raises `ToolError` when a file is not in the state the plan was made for. Once begun, it finishes even when
-        cancelled.
+        Raises `ToolError` when a file is not in the state for which the plan was made. Once begun, this finishes even
+        when cancelled.
         """
         await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
-        """Take a snapshot before a command runs and copy what it may destroy.
+        """Take a snapshot before a command runs, and copy what the command may destroy.
 
-        The user's edits of this session's files are recorded first. Cancelling stops the snapshot.
+        The user's edits of this session's files are recorded first. Cancelling this stops the snapshot.
         """
         await self._safeguard.prepare(call_id, run)  # what it destroys may take long to copy
         async with self.jobs.looking:
@@ -120,8 +120,8 @@ class Effects:
     ) -> tuple[str, ...]:
         """Record what changed since the snapshot as the work of `call_id`, and return the repositories it created.
 
-        A job that the call started is captured at every later `look`; what an earlier job is known to write stays
-        attributed to that job. Once begun, it finishes, like `apply`.
+        If the call started a job, every later `look` captures the changes of that job. What an earlier job is known to
+        have written stays attributed to it. Once begun, this finishes, like `apply`.
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
@@ -201,7 +201,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """Write the files after announcing the result: a running command may be inspected meanwhile."""
+        """Write the files. They are noted as written before, because a running command may be looked at meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)

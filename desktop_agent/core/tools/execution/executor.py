@@ -1,7 +1,7 @@
 """How a call acts, by the kind of its tool: decided, approved, confined, recorded, captured and answered.
 
-The orchestrator of one call, with what is in the session's `Toolbox`. No tool asks for approval, confines itself or
-writes a workspace file itself.
+It directs one call, with what is in the session's `Toolbox`. No tool asks for approval, confines itself or writes a
+workspace file itself.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
-    """Finds which files of the workspace are secrets under another name; made for one call."""
+    """Returns which files of the workspace are secrets under another name; made for one call."""
     limits: Callable[[], ContextLimits] = ContextLimits
 
 
@@ -93,7 +93,7 @@ MADE_REPOSITORIES = (
 
 
 class ActiveCall(Struct):
-    """A call in progress. `arguments` is None when they are unusable; `problem` then says why."""
+    """A call in progress. If its arguments cannot be used, `arguments` is None and `problem` says why."""
 
     turn: int
     block: ToolUseBlock
@@ -101,13 +101,13 @@ class ActiveCall(Struct):
     arguments: ToolArguments | None = None
     problem: ToolError | None = None
     is_recorded: bool = False
-    """Whether an earlier process recorded its start."""
+    """Whether an earlier process recorded the start of the call."""
     waited_s: float = 0.0
-    """How long it waited for the user, which does not count as its own time."""
+    """How long the call waited for the user. This does not count as its own time."""
     confinement: str = ""
-    """How its command was confined, whatever the outcome; empty when it was not."""
+    """How the command of the call was confined, whatever its outcome; empty when it was not."""
     is_unanswered: bool = False
-    """Whether its server asked something that no user was there to answer."""
+    """Whether the server of the call asked a question and there was no user to answer."""
     partial: ToolResult | None = None
 
     @property
@@ -284,7 +284,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
-        """Ask whether a command that the sandbox stopped may run again without it, and if so run it."""
+        """Ask whether a command that the sandbox stopped may run again outside it, and if so, run it."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
         try:
@@ -311,7 +311,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         context: ToolContext,
         confinement: Confinement,
     ) -> ToolResult:
-        """Run a command in its `confinement`; look at the workspace before and after, unless it cannot write there."""
+        """Run a command in its `confinement`. If it can write to the workspace, look at that before and after."""
         await self._recheck_workspace()
         call.confinement = confinement.words
         context = replace(context, confine=confinement.confine)
@@ -332,7 +332,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return result
 
     async def _recheck_workspace(self) -> None:
-        """Raise `ToolError` when the folder was replaced while a question waited: the answer was about the old one."""
+        """Raise `ToolError` if the folder was replaced while a question waited: the answer was about the old one."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:

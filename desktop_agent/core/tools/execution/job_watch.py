@@ -1,4 +1,4 @@
-"""Records what programs of ours change while no call waits for them: background commands and servers.
+"""Records what background commands and servers change while no call waits for them.
 
 Each change belongs to the call that started the program, or last called it (`writers`). The folder is captured before
 anything else changes it, when a background command ends, and when a server has written something.
@@ -24,13 +24,13 @@ from desktop_agent.core.tools.execution.recording import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 
 SEE_EVERY_S = 0.25
-"""How often it is checked which programs ran. This limits how precisely changes can be attributed by file times."""
+"""How often, in seconds, to check which programs ran. Attribution of changes by file times is no more precise."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
-"""Looks that only a server's writing causes take at most one part in this many of the time."""
+"""Looks for which only a server's writing is the reason may take one part in this many of the time."""
 
 _MOST_PAUSES = 10
-"""How often programs that have a file open are resumed and paused again. Some always keep a file open."""
+"""How often programs with an open file are resumed and paused again. Some always keep a file open."""
 _RUNS_ON_S = 0.003
 
 T = TypeVar("T")
@@ -45,20 +45,20 @@ class JobWatch:
         self._clock = SystemClock()
         self._watching: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
-        """Held while the folder is captured or written, so that no change is attributed to the wrong writer."""
+        """Held while the folder is captured or written to, so that no change is attributed to the wrong writer."""
         self.is_command_running = False
-        """Whether a command runs whose own look at its end separates its changes from those of the programs watched."""
+        """Whether a command runs that is itself followed by a look, by which its changes are told from others'."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         self.ended_ns: int | None = None
-        """When the last process of a killed application ended, by the clock of files; None if not known."""
+        """When the last process of a killed application ended, by the clock of files; None if unknown."""
         self.forget_end: Callable[[], object] = lambda: None
-        """Called once `ended_ns` is no longer needed. Blocks."""
+        """Called when `ended_ns` is not needed any more. Blocks."""
         self.see_to_end: Callable[[], Awaitable[object]] | None = None
-        """Awaited when something may write late, so that its end is noted even if we are killed."""
+        """Awaited when something may write late, so that its end is recorded even if this process is killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
-        """Watch a job, starting from its snapshot; False if it is unknown or has ended. The caller holds the lock."""
+        """Watch a job, from its snapshot on. Return False if it is unknown or has ended. The caller holds the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
         await self._log.record(_begun(Maker(job.turn, job.call_id, job.author), job.snapshot))
@@ -74,12 +74,12 @@ class JobWatch:
             self._ensure_watching()
 
     def note_call(self, server: str, call_id: CallId) -> None:
-        """Attribute what a server does from now on to this call of the newest turn; ignored if no server was called."""
+        """Attribute what a server does from now on to this call of the newest turn. Ignored if no server was called."""
         if server:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Record what our programs have changed so far. While a command runs, this is left to its look at its end."""
+        """Record what the watched programs have changed so far, unless a command runs: its own look does that."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -104,21 +104,21 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is watched; with an empty id, whether servers are."""
+        """Whether the background command of this call is watched. If the id is empty: whether servers are."""
         if not call_id:
             return self._writers.snapshot is not None
         return any(job.call_id == call_id for job in self._writers.jobs.values())
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether a background command or a server needs the state of the folder after the last call."""
+        """Whether the state of the folder after the last call is needed, for a background command or a server."""
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
         """Record what a killed process's background commands and servers changed after the last look.
 
-        They ended with the process. Later changes are the user's, except that the author is unknown for the `paths` a
-        background command had written.
+        They ended with the process, so later changes are the user's. For the `paths` that a background command had
+        written, the author of later changes is unknown.
         """
         async with self.looking:
             for one in left:
@@ -136,7 +136,7 @@ class JobWatch:
             await asyncio.to_thread(self.forget_end)
 
     async def look_now(self, *, is_forced: bool = False) -> None:
-        """Look for late writes unless a command runs. The caller holds the lock. `is_forced` includes idle servers."""
+        """Look for late writes, unless a command runs; `is_forced` includes idle servers. The caller holds the lock."""
         if not self._writers or self.is_command_running:
             return
         self._writers.note_servers(self.servers())
@@ -150,9 +150,10 @@ class JobWatch:
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncGenerator[None]:
-        """Pause our programs, and record what they wrote until then.
+        """Pause the watched programs, and record what they wrote until then.
 
-        A write between our reading and writing of a file would be attributed to the user or lost.
+        Otherwise, what they write between the reading and the writing of a file would be attributed to the user or
+        lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -165,7 +166,7 @@ class JobWatch:
                 await unhurried(asyncio.to_thread(_resume, paused))
 
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """Record the changes by maker. `lost` is reported with the youngest job."""
+        """Record the changes of each maker. `lost` is reported with the youngest job."""
         left = dict(found)
         for job in reversed(tuple(self._writers.jobs.values())):
             changes = left.pop(job.maker, ())
@@ -188,7 +189,7 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Continue from what was recorded, and drop ended jobs. `is_bracketed`: the changes are a call's."""
+        """Continue from what was recorded, and drop ended jobs. If `is_bracketed`, a call made the changes."""
         jobs = tuple(self._writers.jobs.values())
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
@@ -201,7 +202,7 @@ class JobWatch:
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot for what servers change later, recorded for the next start in case we are killed."""
+        """Keep a call's snapshot for later changes of servers. It is recorded, in case this process is killed."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         if self.see_to_end is not None:
@@ -251,7 +252,7 @@ def _begun(maker: Maker, snapshot: Snapshot) -> ev.ChangesPrepared:
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:
-    """Pause them, if possible not between opening a file and writing to it."""
+    """Pause the programs, if possible at a time when none is between opening a file and writing to it."""
     for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
         for activity in activities:
             activity.pause()
@@ -272,7 +273,7 @@ def _look_at(activities: Iterable[Activity]) -> None:
 
 
 async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:
-    """Await `work` like `unhurried`, but report a full disk even when cancelled."""
+    """Await `work` like `unhurried`. If it meets a full disk, report that even when cancelled."""
     task = asyncio.create_task(work, name=name)
     try:
         return await unhurried(task)

@@ -1,4 +1,4 @@
-"""Records changes: those of calls, after those that the user has made to the same files since.
+"""Records changes: first those that the user made to files since they were last recorded, then those of calls.
 
 Changes found after commands are stored here and attributed to the calls that made them (`FoundChanges`).
 """
@@ -28,7 +28,7 @@ T = TypeVar("T")
 LastNumber = Callable[[int], int]
 """Returns the largest change number of a turn in the current journal; 0 without changes."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
-"""Returns how the session's records left each file that they name."""
+"""Returns the state in which the session's records left each file that they name."""
 
 
 class Recording(Struct, frozen=True, eq=False):
@@ -36,11 +36,11 @@ class Recording(Struct, frozen=True, eq=False):
     _log: EventLog
     _last_number: LastNumber
     _reserved: dict[int, int] = field(default_factory=dict[int, int])
-    """The largest reserved number of each turn, which may not be recorded yet."""
+    """The largest number reserved in each turn. A reserved number need not be recorded yet."""
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Reserve ids for changes. The journal is read each time, because recovery adds to it."""
+        """Reserve ids for changes. The last number is read from the journal each time, because recovery adds to it."""
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count
@@ -61,7 +61,7 @@ class Recording(Struct, frozen=True, eq=False):
 
 
 _MOST_LATE_BYTES = 64 * 2**20
-"""How many bytes of late changes are judged together."""
+"""How many bytes of changes that no call brackets are judged together."""
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
     "names: look at it first."
@@ -77,7 +77,7 @@ class FoundChanges(Struct, frozen=True):
 
 
 class ChangeFinder(Struct):
-    """Finds what the user and our programs changed since the records of one session left the files."""
+    """Finds what changed since the records of one session left its files, by the user or by watched programs."""
 
     ledger: Ledger
     capture: StatCapture
@@ -96,10 +96,10 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Group what changed since the snapshot by maker; without `call_id`, the changes belong to no running call.
+        """Group what changed since the snapshot by maker. Without `call_id`, the changes belong to no running call.
 
-        `may_release` releases the snapshot if nothing changed. User changes count only in files that this session
-        changed.
+        If `may_release`, the snapshot is released when nothing changed. The user's changes count only in files that
+        this session changed.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:
@@ -132,7 +132,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition, starting from the recorded state if an undo has written that since the last look."""
+        """Return the transition, from the recorded state if an undo has written that since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:
@@ -142,7 +142,7 @@ class ChangeFinder(Struct):
         return transition
 
     async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Record what the user did to the files of a plan before its changes are applied."""
+        """Record what the user did to the files of a plan before the plan is applied."""
         last = self.last_images()
         known = [(item.path, item.before) for item in transitions if item.path in last]
         await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
@@ -174,7 +174,7 @@ class ChangeFinder(Struct):
     def _since(
         self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
     ) -> list[FileTransition]:
-        """Return what changed since. A file whose old content is gone is left out."""
+        """Return what changed between the two states. A file whose old content is gone is left out."""
         found: list[FileTransition] = []
         for path, state in now:
             image = last[path]
@@ -192,7 +192,7 @@ class _Records(Struct):
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
     own: Maker
-    """The maker of the call that brackets the changes; nobody's without a call."""
+    """The maker of the call that brackets the changes. If there is no call, it is nobody."""
     makers: list[Maker] = field(default_factory=list[Maker])
     _late: list[FileTransition] = field(default_factory=list[FileTransition])
     """Changes that no call brackets, to be judged together."""

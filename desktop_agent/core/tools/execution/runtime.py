@@ -51,12 +51,12 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
     ) -> list[CallOutcome]:
-        """Run the calls of one message and return their outcomes in call order.
+        """Run the calls of one message and return their outcomes in the order of the calls.
 
-        Neighbouring read-only calls run side by side; every other call runs alone. A fatal failure answers the
-        remaining calls without running them. On cancellation, or when the workspace is gone or replaced
-        (`WorkspaceError`), every call is answered before the error goes on. An earlier process has already recorded the
-        start of the calls in `started`.
+        Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the remaining
+        calls are answered without running. On cancellation, or when the workspace is gone or replaced
+        (`WorkspaceError`), every call is answered before the error is passed on. The start of the calls in `started`
+        was already recorded by an earlier process.
         """
         calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}

@@ -30,7 +30,7 @@ from desktop_agent.core.system.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000
-"""How many matches of a shell pattern are listed; more stand for everything in the folder."""
+"""How many matches of a shell pattern are listed. If there are more, everything in the folder is protected instead."""
 _REPOSITORY_STATE = (
     "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
     "rebase-merge", "rebase-apply", "sequencer",
@@ -40,26 +40,26 @@ _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", 
 
 
 class PlannedCommand(Struct, frozen=True):
-    """A command about to run. A server's call has no command line."""
+    """A command that is about to run. A call of a server has no command line."""
 
     line: str
     folder: str
     is_confined: bool
     author: Author = "shell"
     server: str = ""
-    """The called server, which may go on writing after the call."""
+    """The server that is called, which may continue to write after the call."""
 
 
 class Precautions(Struct, frozen=True):
     call_id: CallId
     copy: SafetyCopy = field(default_factory=SafetyCopy)
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
-    """The refs of every repository that the command may write, keyed by a folder in it, as in `RefChange.folder`."""
+    """The refs of every repository that the command may write to, by a folder in it, as in `RefChange.folder`."""
     is_destructive: bool = False
 
     @property
     def is_refs_only(self) -> bool:
-        """Whether nothing was copied because the command visibly destroys nothing."""
+        """Whether nothing had to be copied, because the command visibly destroys nothing."""
         return not (self.copy.files or self.copy.gaps or self.is_destructive)
 
 
@@ -80,7 +80,7 @@ class _Plan(Struct):
     places: list[EndangeredPath] = field(default_factory=list[EndangeredPath])
     repositories: dict[str, Path] = field(default_factory=dict[str, Path])
     refs: dict[str, Refs] = field(default_factory=dict[str, Refs])
-    """Refs that are known to be unchanged; git has to be asked for those of other repositories."""
+    """Refs that are known to be unchanged. For other repositories, git has to be asked."""
     is_destructive: bool = False
     may_lose_files: bool = False
 
@@ -89,7 +89,7 @@ class Safeguard:
     def __init__(
         self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Callable[[], Sequence[Path]] = tuple
     ) -> None:
-        """`folder` is the session's own, made when first needed; `writable` is what confined commands may write."""
+        """`folder` is the session's own, made when needed; `writable` is what confined commands may write to."""
         self._root = root
         self._copies = copies
         self._before = folder / _BEFORE
@@ -99,7 +99,7 @@ class Safeguard:
         """The precautions for the last command; None until the first command of this process."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
-        """Return sentences that say what would be done before a destructive command; nothing for any other."""
+        """Return sentences on what is done before a destructive command runs. There are none for other commands."""
         plan = await self._plan(run)
         if not plan.is_destructive:
             return ()
@@ -113,7 +113,7 @@ class Safeguard:
         return (*copied, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))
 
     async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
-        """Copy what the command may destroy and remember the refs. Raises `ToolError` if that fails."""
+        """Copy what the command may destroy, and remember the refs. Raises `ToolError` if that fails."""
         plan = await self._plan(run)
         refs = plan.refs
         for name, place in plan.repositories.items():
@@ -146,14 +146,14 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Remove the copy once the outcome is recorded. Remembered refs alone stay until they move."""
+        """Remove the copy once the outcome is recorded. If only refs were remembered, they are kept until they move."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
 
     def _reuse_precautions(self, call_id: CallId, plan: _Plan) -> bool:
-        """Reuse the precautions on disk for this command if they apply, and return whether they do."""
+        """Reuse the precautions on disk if they are for this command. Return whether they are."""
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
             return False
@@ -248,7 +248,7 @@ class Safeguard:
 async def recover(
     root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> Recovered:
-    """Put back refs and files outside the ledger. Undo the workspace's files first. Do not cancel."""
+    """Put back refs and files outside the ledger. Before, undo the files of the workspace. Must not be cancelled."""
     # Files first: objects may be among them, and refs need theirs.
     files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
     problems = list(unwritten)

@@ -1,10 +1,10 @@
-"""Which programs of ours can write while no call waits for them, and which of them made a change.
+"""Which of the application's programs can write while no call waits for them, and which of them made a change.
 
 They are background commands and servers. A change that no call brackets is the user's only if none of them could have
 made it. For each program it is known when it ran and how much it wrote (`activity`), and for a file when it was last
 changed. A program that did not run then did not change the file. A program that ran, and wrote enough for the change,
 is its maker, unless it often runs or writes without a change here, or wrote too little for all that was changed at the
-time. In every other case nobody can know: then the author is `unknown`.
+time. In every other case nobody can know who it was, and the author is `unknown`.
 """
 
 import operator
@@ -22,7 +22,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.process_tree import Activity, Stretch
 
 _SLACK_NS = 12_000_000
-"""How far a file's date can lag, and how far the count of written bytes can lag behind that date."""
+"""How many nanoseconds the date of a file may lag, or the count of written bytes lag behind that date."""
 _FORGETS_NS = 600 * 10**9
 
 
@@ -44,7 +44,7 @@ class _Idling(Struct):
             self.ns += one.end_ns - one.start_ns
 
     def is_no_evidence(self, watched_ns: int, *, few: int, share: int) -> bool:
-        """Whether this happens so much, in more than a `few` cases, that activity is no evidence of a change here."""
+        """Whether it was idly active so much, over `few` times, that activity is no evidence of a change."""
         return self.times > few and self.ns * share > watched_ns
 
 
@@ -55,7 +55,7 @@ class _Program(Struct, kw_only=True):
     wrote_elsewhere: _Idling = field(default_factory=_Idling)
 
     def note(self, stretches: Iterable[Stretch], watched_ns: int) -> None:
-        """Count activity from a time in which the program made no change here."""
+        """Count activity during which the program changed nothing here."""
         stretches = list(stretches)
         self.watched_ns += watched_ns
         self.ran_idly.add(stretches)
@@ -66,14 +66,14 @@ class _Program(Struct, kw_only=True):
                 idling.times, idling.ns = idling.times // 2, idling.ns // 2
 
     def may_be_named(self, *, has_written: bool) -> bool:
-        """Whether its activity at the time, with enough bytes written, is enough to name it as the maker."""
+        """Whether a program's activity at that time, with enough bytes written, is enough to name it as the maker."""
         if has_written:
             return not self.wrote_elsewhere.is_no_evidence(self.watched_ns, few=10, share=100)
         return not self.ran_idly.is_no_evidence(self.watched_ns, few=20, share=10)
 
 
 class WatchedJob(_Program, kw_only=True):
-    """A background command whose changes are captured while it runs, or a server of an application that was killed."""
+    """A background command whose changes are captured while it runs, or a server left by a killed application."""
 
     turn: int
     call_id: CallId
@@ -97,7 +97,7 @@ class RunningServer(Struct, frozen=True, eq=False):
     name: str
     activity: Activity
     may_write: Callable[[str], bool]
-    """Whether its sandbox lets it write this path in the workspace."""
+    """Whether the server's sandbox lets it write to this path in the workspace."""
     is_shared: bool = False
 
 
@@ -105,7 +105,7 @@ class WatchedServer(_Program, kw_only=True):
     running: RunningServer
     turn: int = 0
     call_id: CallId = ""
-    """Its last call of this session, to which its changes are attributed; empty before the first one."""
+    """The latest call of this session to the server, to which its changes are attributed; empty before the first."""
 
     @property
     def activity(self) -> Activity:
@@ -127,12 +127,12 @@ class _Found(Struct, eq=False):
     transition: FileTransition
     at_ns: int | None
     least: int
-    """The fewest bytes that its maker must have written."""
+    """The fewest bytes that the maker of this change must have written."""
     most: int
-    """The bytes its maker wrote if it rewrote or appended to the file; 0 if the change needs no writing."""
+    """How many bytes the maker wrote if it rewrote or appended to the file; 0 if the change needs no writing."""
     claims: list["_Claim"] = field(default_factory=list["_Claim"])
     is_possible: bool = False
-    """Whether any program of ours may have made it, or part of it."""
+    """Whether any of these programs may have made the change, or a part of it."""
 
     @property
     def best(self) -> "_Claim | None":
@@ -143,9 +143,9 @@ class _Claim(Struct, frozen=True, eq=False):
     writer: Writer
     rank: tuple[bool, bool, int]
     then: tuple[Stretch, ...]
-    """The stretches in which it ran that contain the date of the change."""
+    """The stretches of time in which the program ran and that contain the date of the change."""
     until: tuple[Stretch, ...]
-    """The stretches in which it ran from the last look to the date of the change, which may have had several steps."""
+    """The stretches in which it ran between the last look and that date: a change may be made in several steps."""
 
     def times_of(self, most: int) -> frozenset[int]:
         """Return the ids of the stretches in `then` if at least `most` bytes were written in them, else none."""
@@ -153,7 +153,7 @@ class _Claim(Struct, frozen=True, eq=False):
 
 
 class Writers:
-    """The programs of one session that may write without a call. All were last looked at in the same moment."""
+    """The programs of one session that may write without a call. All were last looked at at the same moment."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -162,12 +162,12 @@ class Writers:
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
         self.snapshot: Snapshot | None = None
-        """How the folder was when the servers were last looked at; None before the first call was looked at."""
+        """The folder as it was when the servers were last looked at; None before the first look after a call."""
         self.turn = 0
-        """The newest turn, to which work without a call is attributed."""
+        """The newest turn. Work without a call is attributed to it."""
         self._looked_ns = 0
         self._looks_ns = 0
-        """When the current look began, whose changes are being judged."""
+        """When the current look, whose changes are being judged, began."""
         self._stretches: dict[int, list[Stretch]] = {}
         self._used: set[int] = set()
 
@@ -192,7 +192,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """Note the running servers. One that has ended stays until it was looked at."""
+        """Note the running servers. A server that has ended is kept until it was looked at."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -226,7 +226,7 @@ class Writers:
     # -- who made what --
 
     def begin_look(self, *, is_bracketed: bool = False) -> None:
-        """Begin a look at the folder; `is_bracketed` if a call brackets what is found. Blocks."""
+        """Begin a look at the folder. If `is_bracketed`, what it finds is bracketed by a call. Blocks."""
         for activity in self.activities:
             activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
@@ -245,7 +245,7 @@ class Writers:
         self.skip()
 
     def skip(self) -> None:
-        """Finish the look without judging: everything until then belongs to a call. Blocks."""
+        """Finish the look without judging, because everything until then belongs to a call. Blocks."""
         self._looked_ns = self._looks_ns
         for activity in self.activities:
             activity.look(is_brief=True)
@@ -255,10 +255,10 @@ class Writers:
         self._used.clear()
 
     def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
-        """Return who made changes that no call brackets; None: the user. Blocks.
+        """Return who made changes that no call brackets; None stands for the user. Blocks.
 
-        `transitions` are all that were found at once: a program that made one did not write another with the same
-        bytes.
+        `transitions` are all changes found at once, because bytes that a program wrote for one change cannot have been
+        used for another.
         """
         dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
@@ -273,7 +273,7 @@ class Writers:
         return [self._verdict(one) for one in found]
 
     def _add_claim(self, found: _Found, writer: Writer) -> None:
-        """Note whether a program may have made a change, and add its claim if it can be named as the maker."""
+        """Note whether a program may have made a change, and its claim to it if it can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
             return
@@ -302,7 +302,7 @@ class Writers:
             found.claims.append(_Claim(writer, rank, tuple(then), until))
 
     def _drop_excess_claims(self, found: Sequence[_Found]) -> None:
-        """Drop a program's claims to more bytes than it wrote: nobody knows which of the changes are not its own."""
+        """Drop a program's claims if they need more bytes than it wrote: nobody knows which changes are its own."""
         for writer in self._all():
             self._drop_needless_claims(writer, found)
             theirs = [
@@ -323,7 +323,7 @@ class Writers:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
 
     def _drop_needless_claims(self, writer: Writer, found: Sequence[_Found]) -> None:
-        """Drop a program's claim to an existing file if its other changes account for all the bytes that it wrote."""
+        """Drop a program's claim to an existing file if its other changes explain all the bytes that it wrote."""
         if writer.activity is None:
             return
         claims = [(one, claim) for one in found if (claim := one.best) is not None and claim.writer is writer]
@@ -341,7 +341,7 @@ class Writers:
                 one.claims = [it for it in one.claims if it.writer is not writer]
 
     def _mark_possible(self, found: Sequence[_Found]) -> None:
-        """Mark changes that a program may have begun: it wrote bytes that none of its known changes explain."""
+        """Mark changes that a program may have begun, because it wrote bytes that no known change explains."""
         made: dict[int, int] = {}
         for one in found:
             if (claim := one.best) is not None:
@@ -378,20 +378,20 @@ class Writers:
 
 
 class Dates:
-    """When the changes that were found together were made, as far as the file system tells."""
+    """When the changes that were found together were made, as far as the file system can tell."""
 
     def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
         self._root = root
         self._since_ns = since_ns
         self._made: dict[Path, list[FileTransition]] = {}
-        """The files that are new in each folder."""
+        """The new files in each folder."""
         self._folders: dict[Path, tuple[int, set[tuple[str, bytes]]] | None] = {}
         for item in transitions:
             if item.after is not None and (item.before is None or item.moved_from):
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set that."""
+        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set it."""
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)
@@ -417,7 +417,7 @@ class Dates:
         return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
     def _date_of_moved_folder(self, place: Path) -> int | None:
-        """Return the date of the moved folder above a file: files keep their own dates when a folder is moved."""
+        """Return the date of the moved folder above a file, because files in it keep their own dates."""
         for folder in place.parents:
             if folder == self._root:
                 return None
@@ -426,8 +426,8 @@ class Dates:
         return None
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
-        """Return the date of the folder above a removed file, if nothing new has come there, or only that file, moved:
-        something else that is new may have set that date.
+        """Return the date of the folder above a removed file. None if anything other than that file is new in the
+        folder, because this may have set the date.
         """
         for folder in place.parents:
             if folder not in self._folders:
@@ -450,7 +450,7 @@ class Dates:
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
-    """Return the fewest bytes written, and the number if the file was rewritten or appended to; 0 for a rename."""
+    """Return the fewest bytes written, and how many if the file was rewritten or appended to; 0 for a rename."""
     before, after = transition.before, transition.after
     if after is None or after.kind != "file" or transition.is_new_name or dates.is_older(transition):
         return 0, 0

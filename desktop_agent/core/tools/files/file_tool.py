@@ -49,7 +49,7 @@ GlobText = Annotated[str, AfterValidator(_valid_glob)]
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
-    """Accept one of `values` in any case. `listed` is the format of the list in the error message."""
+    """Accept one of `values`, in upper or lower case. `listed` is the format of the list in the error message."""
 
     def known(value: object) -> object:
         word = value.lower() if isinstance(value, str) else value
@@ -61,10 +61,10 @@ def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeV
 
 
 LARGE_FILE_LINES = 2000
-"""An answer about a file with at least this many lines warns the model."""
+"""From this many lines on, an answer about a file warns the model of its length."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
-"""How large a file may be for edit tools: a change must be shown, recorded and undone as a whole."""
+"""How many bytes a file may have for edit tools, because a change is shown, recorded and undone as a whole."""
 
 
 def file_digest(file: BufferedReader) -> Digest:
@@ -76,13 +76,13 @@ class Target(Struct, frozen=True):
     """A file to edit as it is now; `before` is None if it does not exist."""
 
     path: str
-    """The path relative to the workspace, with `/` and symlinks followed."""
+    """The path relative to the workspace, with `/` and after following symlinks."""
     absolute: Path
     before: FileState | None
 
 
 def edit_target(text: str, context: ToolContext) -> Target:
-    """Return the file behind `text` with symlinks followed, so that a link stays a link.
+    """Return the file that `text` names. Symlinks are followed, so that a link stays a link.
 
     Raises `ToolError` when the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
@@ -90,7 +90,7 @@ def edit_target(text: str, context: ToolContext) -> Target:
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Return the state of `place` itself, which the model called `text`. Raises like `edit_target`."""
+    """Return the state of `place`, following no link; the model called it `text`. Raises like `edit_target`."""
     before = None
     try:
         status = place.absolute.lstat()
@@ -120,7 +120,7 @@ def text_of(target: Target, state: FileState, quoted: str = "") -> TextFile:
 
 
 def require_notebooks(writes: Sequence[FileTransition]) -> None:
-    """Raise `ToolError` for a change that would leave a notebook which no program can open. A broken one may change."""
+    """Raise `ToolError` for a change after which no program could open a notebook. A broken one may be changed."""
     for write in writes:
         before, after = write.before, write.after
         if not write.path.endswith(".ipynb") or after is None or after.kind != "file" or write.moved_from:
@@ -151,7 +151,7 @@ def encoding_note(file: TextFile) -> JsonObject:
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
-    """Return the folder that `text` names, symlinks followed. Raises `ToolError` when the workspace has none."""
+    """Return the folder that `text` names, following symlinks. Raises `ToolError` if the workspace has none."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     if not place.absolute.exists():
         raise not_found(text, place.absolute, context.boundary)
@@ -161,12 +161,12 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
 
 
 def path_read(text: str, context: ToolContext) -> str:
-    """Return where a path to be read leads, relative to the workspace. Raises `ToolError` when outside."""
+    """Return the path to read, relative to the workspace, links followed. Raises `ToolError` when it is outside."""
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
 def _require_regular(path: Path, text: str, context: ToolContext) -> None:
-    """Raise `ToolError` for what is not a file before it is opened: opening a named pipe would wait for ever."""
+    """Raise `ToolError`, before opening it, for anything but a file: opening a named pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -179,7 +179,7 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 @contextmanager
 def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
-    """Open the file that `text` names, symlinks followed. Raises `ToolError` for what cannot be read."""
+    """Open the file that `text` names, following symlinks. Raises `ToolError` for what cannot be read."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     try:
         _require_regular(place.absolute, text, context)
@@ -230,7 +230,7 @@ def existing_text(path: str, context: ToolContext, quoted: str = "") -> tuple[Ta
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
-    """Return the place of `occurrence` (from 1), with a note if there are several. Raises `ToolError` for too few."""
+    """Return place number `occurrence` (from 1), noting if there are more. Raises `ToolError` if there are too few."""
     if occurrence > len(places):
         raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
     note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}
@@ -247,7 +247,7 @@ def splice_plan(
     lines_changed: int,
     note: JsonObject,
 ) -> EditPlan:
-    """Return the plan that makes `change` in an existing file. Raises `ToolError` for text it cannot hold."""
+    """Return the plan that makes `change` in an existing file. Raises `ToolError` for text that it cannot hold."""
     assert target.before is not None
     lines = file.lines
     try:

@@ -27,31 +27,31 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, find_
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
-"""Files examined in one listing. A larger folder is listed in part."""
+"""How many files one listing examines. A larger folder is listed in part."""
 
 MOST_RETURNED_BYTES = 80_000
 
 _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
 _ONLY_FOR_RIPGREP = (".gitmodules", ".ignore", ".rgignore")
-"""Files whose effect git does not have in its answer, so that ripgrep lists such a folder."""
+"""Files whose effect git's answer does not include. A folder with one of them is listed by ripgrep."""
 
 _MOST_BYTES = 64 * 1024 * 1024
 
 
 class FileListing(Struct, frozen=True):
-    """Sorted files, with `/`, relative to the folder that was listed. Bytes that are not UTF-8 are surrogates."""
+    """Sorted paths of files, with `/`, relative to the listed folder. Bytes that are not UTF-8 are surrogates."""
 
     paths: list[str]
     is_partial: bool = False
 
 
 Select = Callable[[list[str]], list[str]]
-"""Returns the wanted files of a list. Called in a thread, separately for each part of a folder's files."""
+"""Returns those files of a list that are wanted. Called in a thread, once for each part of the folder's files."""
 Measure = Callable[[os.stat_result], int]
 
 
 async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List files, hidden ones too, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
+    """List files, including hidden ones, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
     known = await list_known(folder, name, context, depth=depth)
     present = await asyncio.to_thread(_present, folder, known.paths)
     if known.is_partial and len(present) < len(known.paths):  # absent files took the place of others in the part
@@ -60,7 +60,7 @@ async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List like `list_paths`, perhaps with tracked files that were deleted: check shown ones with `missing`."""
+    """List like `list_paths`, but tracked files may be gone: check those that are shown with `missing`."""
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is not None:
         async with pinned(repository) as git:
@@ -97,7 +97,7 @@ def _regular(folder: Path, answer: bytes) -> list[str]:
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
-    """Whether any of `paths`, some of them folders ending in `/`, is missing. Blocks."""
+    """Whether any of `paths` is missing. Those that end with `/` are folders. Blocks."""
     return len(_present(folder, paths)) < len(paths)
 
 
@@ -118,7 +118,7 @@ def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
 async def list_by(
     measure: Measure, folder: Path, name: str, context: SearchGround, *, select: Select, depth: int | None = None
 ) -> FileListing:
-    """List what `select` keeps, largest measure first, then by name. Tracked files are measured while git walks."""
+    """List what `select` keeps, largest `measure` first, then by name. Files are measured while git still lists."""
     measures: dict[str, int] = {}
     is_partial = False
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
@@ -181,7 +181,7 @@ def _decoded(found: list[bytes], others: list[str]) -> list[str]:
 async def _measured_by_git(
     repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
-    """Fill `measures` with what git lists; False when git does not know all of the folder."""
+    """Fill `measures` with the files that git lists; False when git does not know everything in the folder."""
 
     async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
         answer = await _ls_files(git, *options)
@@ -201,7 +201,7 @@ async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
 
 
 def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
-    """Return the repository of `folder` if git can list it: the workspace, its top, and no submodules. Blocks."""
+    """Return the repository of `folder` if git can list it: its top is the workspace, without submodules. Blocks."""
     if folder != context.boundary.root or any((folder / name).exists() for name in _ONLY_FOR_RIPGREP):
         return None
     repository = find_repository(folder)
@@ -221,7 +221,7 @@ def _plain(answer: bytes) -> list[str]:
 
 
 MOST_ALTERNATIVES = 500
-"""How many alternatives one pattern may have: thirty `{a,b}` would expand to a billion."""
+"""How many alternatives one pattern may have: thirty times `{a,b}` would expand to a billion."""
 
 _TOKEN = re.compile(
     r"""
@@ -256,7 +256,7 @@ class Glob:
         return () if any(name.strip("*") == "" for name in names) else names
 
     def filter(self, paths: list[str]) -> list[str]:
-        """Return the `paths` that match, quickly even for 100,000: the ending decides most patterns."""
+        """Return those `paths` that match. Fast even for 100,000, because the ending decides most patterns."""
         endings = tuple(map(_literal_ending, self._alternatives))
         if "" not in endings:
             paths = [path for path in paths if path.endswith(endings)]
@@ -299,7 +299,7 @@ _Token = tuple[str, str]
 
 
 def _translate(pattern: str) -> str:
-    """Return a regular expression without backtracking between stars: `(?>…)` keeps the first match."""
+    """Return a regular expression that does not backtrack between stars, because `(?>…)` keeps its first match."""
     tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
     first, *others = _split(tokens, "folders")
     between = [_in_names(part) for part in others[:-1] if part]

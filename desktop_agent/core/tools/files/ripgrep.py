@@ -33,7 +33,7 @@ from desktop_agent.core.system.processes.shell import find_program
 
 TIMEOUT_S = 60.0
 LARGEST_RULES_BYTES = 2 * 1024 * 1024
-"""Size limit of a file like `.gitignore`. The longest that people write have a few thousand lines."""
+"""How many bytes a file like `.gitignore` may have. The longest that people write have a few thousand lines."""
 
 _RULE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
@@ -43,7 +43,7 @@ SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 
 
 class SearchGround(Struct, frozen=True):
-    """What a search works with: a `ToolContext` is one."""
+    """What a search needs. A `ToolContext` provides it."""
 
     boundary: Boundary
     processes: ProcessRunner
@@ -54,7 +54,7 @@ class SearchGround(Struct, frozen=True):
 
 class SearchEnd(Struct, frozen=True, kw_only=True):
     exit_code: int
-    """0: found something; 1: found nothing; 2: something went wrong, see `errors`. Meaningless when stopped."""
+    """0: something was found; 1: nothing; 2: something went wrong, see `errors`. Without meaning when stopped."""
     errors: str
     is_stopped: bool
     skipped_records: int
@@ -66,7 +66,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Return the command. Raises `ToolError` without ripgrep or for an option that it cannot take. Blocks."""
+    """Return the command. Raises `ToolError` if there is no ripgrep, or for an option it cannot take. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -85,7 +85,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Pass output on until `on_records` returns False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
+    """Pass output to `on_records` until that is False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
     splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
     child: ChildProcess | None = None
@@ -119,8 +119,8 @@ async def run_ripgrep(
 def _rules(root: Path) -> list[str]:
     """Return options that apply `.gitignore` outside a repository, but no rules from above the workspace.
 
-    `--no-require-git` alone would read the home folder's `.gitignore`. Rule files that are a pipe or too long are
-    skipped: ripgrep would wait for them or need gigabytes of memory.
+    `--no-require-git` alone would read the home folder's `.gitignore`. Rule files that are pipes or too long are
+    skipped, because ripgrep would wait for them or need gigabytes of memory.
     """
     if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
         return ["--no-ignore"]
@@ -139,7 +139,7 @@ def _is_unfit(rules: Path) -> bool:
 
 
 LONGEST_LINE = 400
-"""Characters of a line that are shown; of a longer line, the part around its first match."""
+"""How many characters of a line are shown. Of a longer line, the part around its first match is."""
 
 _LEAD = 100
 
@@ -154,11 +154,11 @@ class _Line(Struct):
 class LineSelection(Struct, frozen=True):
     lines: list[str]
     places: list[tuple[str, int, str]]
-    """Path, line and text where each of the shown matches begins."""
+    """Path, line and text of the place where each shown match begins."""
 
 
 class GrepMatches(Struct):
-    """Collects up to `limit` matches, and ten times as many lines, in the files that `accepts` lets through."""
+    """Collects up to `limit` matches, and ten times as many lines, from files for which `accepts` is true."""
 
     accepts: Callable[[str], bool]
     limit: int
@@ -254,7 +254,7 @@ def _shortened(line: str, around: int) -> str:
 
 
 def _text(value: dict[str, str]) -> str:
-    """Return the text; what is not UTF-8 is base64-encoded."""
+    """Return a text of ripgrep's output. One that is not UTF-8 is base64-encoded there."""
     return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Did you mean: what comes closest to a name, a path or a text that does not exist."""
+"""Did you mean: what is most similar to a name, a path or a text that does not exist."""
 
 import os
 import re
@@ -15,10 +15,10 @@ LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
 LONGEST_SHOWN = 200
-"""How many characters of a line are shown where the model only has to recognise it."""
+"""How many characters of a line are shown where the model only has to recognise the line."""
 
 _ALIKE = 60
-"""The least similarity, of 100, that is worth a suggestion."""
+"""How similar, of 100, something must be to be suggested."""
 
 _BETWEEN_WORDS = re.compile(r"[\s_.-]+")
 _DULL = frozenset({"__pycache__", "node_modules"})
@@ -64,7 +64,7 @@ def _likeness(wanted: list[str], words: list[str]) -> float:
 
 
 def paths_named(name: str, root: Path) -> tuple[str, ...]:
-    """Return up to three files below `root` that are called `name`, nearest first. Blocks, for a bounded time."""
+    """Return up to three files below `root` with the name `name`, nearest first. Blocks, for a bounded time."""
     found: list[str] = []
     looked_at = 0
     folders = deque([root])

@@ -31,11 +31,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotTextError(ValueError):
-    """The content is not text that could be written back exactly."""
+    """The content is not text that could be written back exactly as it was."""
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether a file that begins like this is binary: with a NUL, and no mark of an encoding that uses them."""
+    """Whether a file with this beginning is binary: it has a NUL, and no mark of an encoding in which text has NULs."""
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -57,14 +57,14 @@ def as_shown(text: str) -> str:
 class Replacement(Struct, frozen=True):
     content: bytes
     lines: tuple[int, ...]
-    """The first line (from 1) of each replaced place, numbered as before the change."""
+    """The number (from 1) of the first line of each replaced place, counted as before the change."""
 
 
 class TextFile:
-    """The text of one file. Bytes of an encoding that cannot be told survive as surrogates."""
+    """The text of one file. If its encoding cannot be told, bytes that are not ASCII survive as surrogates."""
 
     def __init__(self, content: bytes, *, quoted: str = "") -> None:
-        """`quoted` is what the model quotes of the file: with U+FFFD, it did not see the text in its encoding."""
+        """`quoted` is what the model quotes. If it has U+FFFD, the model did not see the text in its encoding."""
         self._mark, marked = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")
@@ -77,7 +77,7 @@ class TextFile:
         except UnicodeDecodeError as error:
             raise NotTextError(f"the file is not valid {self._encoding}") from error
         self.text = as_seen(self._raw)
-        """What the model quotes. Bytes that are not text are surrogates here, which no quotation can match."""
+        """The text that the model can quote. Bytes that are not text are surrogates, which no quotation matches."""
 
     @property
     def shown_text(self) -> str:
@@ -94,7 +94,7 @@ class TextFile:
 
     @property
     def encoding(self) -> str:
-        """The name of an encoding that is not UTF-8; empty for UTF-8, and where it cannot be told."""
+        """The name of the encoding, if it is not UTF-8; empty for UTF-8, and where the encoding cannot be told."""
         return "" if self._encoding in ("utf-8", "ascii") else self._encoding
 
     @property
@@ -108,7 +108,7 @@ class TextFile:
         return "\n" in self._raw and self._raw.count("\n") == self._raw.count("\r\n")
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
-        """Encode `lines` like this file. Raises `NotTextError` for what the encoding cannot hold."""
+        """Encode `lines` in the file's encoding. Raises `NotTextError` for what that cannot hold."""
         mark = self._mark if has_mark else b""
         text = "".join(lines)
         try:
@@ -126,7 +126,7 @@ class TextFile:
         return mark + content
 
     def _require_one_reading(self, text: str) -> None:
-        """Raise `NotTextError` for a new character that other encodings the file may have would write differently."""
+        """Raise `NotTextError` for a new character that the possible encodings of the file write differently."""
         new = "".join(set(text).difference(self._raw))
         for other in self._legacy[1:]:
             for sign in new:
@@ -189,7 +189,7 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Return `new` with the endings of `old`: unchanged lines keep theirs, others take the replaced line's."""
+    """Return `new` with the endings of `old`: unchanged lines keep theirs, others get that of the line they replace."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -205,7 +205,7 @@ def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
 
 
 MOST_RETURNED_BYTES = 100_000
-"""How much is returned, as UTF-8. With its note, an answer stays below the limit of every tool result."""
+"""How many bytes of UTF-8 are returned. With its note, an answer stays below the limit of every tool result."""
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -220,7 +220,7 @@ class FilePart(Struct, frozen=True):
     text: str
     lines: int
     is_cut: bool = False
-    """Whether the limit, not the request, decided where the text ends."""
+    """Whether the text ends where it does because of the limit, and not because no more was requested."""
 
 
 class TextReader(Struct, kw_only=True):
@@ -231,7 +231,7 @@ class TextReader(Struct, kw_only=True):
     errors: str
     is_stopped: Callable[[], bool]
     most_bytes: int
-    """How large an answer may be as UTF-8, without its note."""
+    """How many bytes an answer may have as UTF-8, without its note."""
     most_lines: int
     """How many lines an answer may have, without its note."""
 
@@ -299,7 +299,7 @@ class TextReader(Struct, kw_only=True):
         return FilePart(f"{shown}\n{note}", lines, is_cut=True)
 
     def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
-        """Return lines from `first` on, and whether they are all that was asked for, within the limit."""
+        """Return lines from `first` on, and whether these are all that were asked for and fit the limit."""
         self.file.seek(self.start)
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         to_skip = first - 1
@@ -353,7 +353,7 @@ class Splice(Struct, frozen=True, kw_only=True):
     is_verbatim: bool = False
     r"""Whether the added lines have their own `\r`, or are meant to have none."""
     ends_with_newline: bool | None = None
-    """Whether the file ends with a newline if the last of `added` becomes its last line. None: as before."""
+    """Whether the file ends with a newline if the last of `added` becomes its last line. None leaves that as it was."""
 
 
 def split_block(text: str) -> tuple[str, ...]:
@@ -361,7 +361,7 @@ def split_block(text: str) -> tuple[str, ...]:
 
 
 def splice(lines: Sequence[str], splices: Sequence[Splice]) -> list[str]:
-    """Return `lines` with `splices` applied, which are ordered and do not overlap. Lines include their endings."""
+    """Return `lines` with `splices` applied. These must be in order and not overlap. Lines include their endings."""
     result: list[str] = []
     done = 0
     for item in splices:

@@ -25,15 +25,15 @@ Action = Literal["Add", "Update", "Delete"]
 
 class PatchHunk(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
-    """Each with its sign (`+`, `-` or a space), without its newline; a carriage return before that is part of it."""
+    """Lines with their sign (`+`, `-` or a space), without newline. A carriage return before that is kept."""
     start: int | None = None
-    """The line (from 0) at which the hunk claims to begin. None: it does not say."""
+    """The line (from 0) at which the patch says that the hunk begins. None if it does not say."""
     anchors: tuple[str, ...] = ()
     """Lines that come before the hunk, outermost first."""
     is_at_end: bool = False
-    """Whether its last old line is the last line of the file."""
+    """Whether the last old line of the hunk is the last line of the file."""
     ends_with_newline: bool | None = None
-    """Whether the file ends with a newline after the hunk is applied. None: it does not say."""
+    """Whether the file ends with a newline once the hunk is applied. None if the patch does not say."""
 
     @property
     def old(self) -> tuple[str, ...]:
@@ -47,23 +47,23 @@ class PatchHunk(Struct, frozen=True, kw_only=True):
 class FilePatch(Struct, frozen=True, kw_only=True):
     action: Action
     paths: tuple[str, ...]
-    """Possible paths of the file, best first: a header can be read with and without git's `a/`. Empty: not given."""
+    """Possible paths of the file, best first: git's `a/` may or may not be part of it. Empty if none is given."""
     other_paths: tuple[str, ...] = ()
-    """What else the header can mean, if its two lines name two files without saying that one becomes the other."""
+    """Other possible paths, if the two lines of the header name two files without saying that one becomes the other."""
     line: int = 0
     """The line of the patch (from 1) at which its header begins."""
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
     source_path: str | None = None
-    """Where its content comes from, when it is renamed or copied."""
+    """The path of the file that is renamed or copied to this one."""
     is_copy: bool = False
     is_executable: bool | None = None
-    """Whether to set or clear its executable bits. None: they stay."""
+    """Whether to set or clear the executable bits. None leaves them as they are."""
 
 
 class PatchError(ValueError):
-    """The patch cannot be parsed, or does not fit. The text is written for the model."""
+    """The patch cannot be parsed, or does not fit. The text addresses the model."""
 
 
 FORMS = (
@@ -97,7 +97,7 @@ def parse_patch(text: str) -> list[FilePatch]:
 
 
 def _lines(text: str) -> list[str]:
-    """Split the patch into lines. If every line ends in CRLF, that is the patch's own style, not the files'."""
+    """Split the patch into lines. If all of them end in CRLF, that belongs to the patch and not to the files."""
     lines = text.removesuffix("\n").split("\n")
     if text.endswith("\n") and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]
@@ -231,7 +231,7 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
 
 
 def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
-    """Return the other ways to read a hunk without a header: `- old` with a space that is not text, pair by pair."""
+    """Return other ways to read a hunk without a header: for each sign, the space after `- old` is text or not."""
     spaced = all(line[1:2] in (" ", "") for line in hunk.lines)
     bare = replace(hunk, lines=tuple(line[0] + line[2:] for line in hunk.lines)) if spaced else None
     pairs = _pairs(hunk)
@@ -261,7 +261,7 @@ def _next_header(lines: Sequence[str], at: int) -> int:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether another file's header begins at line `at`, rather than a removed `-- x` that an added `++ y` replaces."""
+    """Whether another file's header begins at line `at`, and not a removed `-- x` that an added `++ y` replaces."""
     if lines[at].startswith(GIT_HEADER):
         return True
     below = next((line for line in lines[at + 2 :] if line.strip()), "")
@@ -269,7 +269,7 @@ def _ends_hunk(lines: Sequence[str], at: int) -> bool:
 
 
 def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:
-    """Return the index after the lines that the header counts, or None when there are not that many."""
+    """Return the index after the lines that the header counts; None when there are not that many."""
     while (old > 0 or new > 0) and at < len(lines):
         sign = lines[at][:1]
         if sign in ("", " ", "\r"):
@@ -404,12 +404,12 @@ _PREFIXES = frozenset(
     for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))
     for pair in ((first, second), (second, first))
 )
-"""What git puts before the two names, also with `diff.mnemonicPrefix`, and in either direction."""
+"""The prefixes of the two names in git's output, including those of `diff.mnemonicPrefix`, in either direction."""
 _BACKUP = re.compile(r"(?:\.(?:orig|old|bak)|~)$")
 
 
 def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths that a header can mean, best first, and those of another file, if it names two."""
+    """Return the paths that a header can mean, best first. If it names two files, also return those of the other."""
     sides = [side for side in (new, old) if side != _NOWHERE]
     pair = (old, new) if len(sides) == 2 else git_paths or (f"a/{old}" if new == _NOWHERE else old, new)
     if len(sides) == 2 and old == new:
@@ -431,7 +431,7 @@ def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple
 
 
 def _common_tail(old: str, new: str) -> str:
-    """Return the path that both end with below at least one folder each; empty if there is none."""
+    """Return the path with which both names end, if each has a folder before it; else empty."""
     parts: list[str] = []
     for mine, other in zip(reversed(old.split("/")[1:]), reversed(new.split("/")[1:]), strict=False):
         if mine != other:
@@ -441,7 +441,7 @@ def _common_tail(old: str, new: str) -> str:
 
 
 def _git_paths(text: str) -> tuple[str, str] | None:
-    """Split a `diff --git` line into its two names, which are equal except for their prefixes; None if they are not."""
+    """Split a `diff --git` line into its two names, which differ only in their prefixes; None if they do not."""
     if text.startswith('"') and (first := QUOTED_NAME.match(text)):
         return unquoted_name(first[0]), unquoted_name(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):

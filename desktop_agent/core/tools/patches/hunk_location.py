@@ -40,7 +40,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
     end: int
     level: int
     moved: int = 0
-    """How many lines below its stated line it was found."""
+    """How many lines below the stated line the hunk was found."""
 
     @property
     def note(self) -> str:
@@ -51,7 +51,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
 
 def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
-    """Return where each hunk belongs, in the order of the file. `lines` have no newline. Raises `PatchError`."""
+    """Return where each hunk belongs, in the order of the file. `lines` are without newlines. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
         try:
@@ -157,7 +157,7 @@ class _File:
         return [start for start in free if start >= self._after] or free
 
     def _anchor_lines(self, anchors: Sequence[str]) -> list[int]:
-        """Return the line of the innermost anchor, once for each place where the chain of anchors begins."""
+        """Return the line of the innermost anchor, once for each place at which all the anchors are found."""
         lines = [self._lines_like(anchor) for anchor in anchors]
         found: set[int] = set()
         for outer in lines[0]:

@@ -32,12 +32,12 @@ _MOST_NOTES = 10
 class PatchDraft(Struct):
     context: ToolContext
     file_path: str | None
-    """The only file that may be changed; None: those that the patch names."""
+    """The only file that may be changed; None for all that the patch names."""
     entries: list[JsonObject] = field(default_factory=list[JsonObject])
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _moves: dict[str, str] = field(default_factory=dict[str, str])
-    """New paths of moved files, by their paths before the patch."""
+    """The new path of each moved file, by its path before the patch."""
 
     def add(self, patch: FilePatch) -> None:
         path = self._path(patch)
@@ -54,7 +54,7 @@ class PatchDraft(Struct):
         self.entries.append(entry)
 
     def writes(self) -> tuple[FileTransition, ...]:
-        """Return the plan, with removed files last."""
+        """Return the plan. Files that are removed come last."""
         moves = {source: target for source, target in self._moves.items() if self._is_move(source, target)}
         sources = {target: source for source, target in moves.items()}
         changed = [
@@ -127,7 +127,7 @@ class PatchDraft(Struct):
         return entry | {"path": target.path, "from": source.path, "action": "Copy" if patch.is_copy else "Move"}
 
     def _is_move(self, source: str, target: str) -> bool:
-        """Whether the file really moved: later parts may have created or deleted one at either end."""
+        """Whether the file really moved. A later part of the patch may create or delete a file at either end."""
         is_gone = self._before[source] is not None and self._after[source] is None
         return is_gone and self._after[target] not in (None, self._before[target])
 
@@ -203,13 +203,13 @@ class Patched(Struct, frozen=True):
     added: int
     removed: int
     notes: tuple[str, ...]
-    """How located hunks differ from what the patch says."""
+    """In which way the hunks were found elsewhere than the patch says."""
 
 
 def apply_hunks(
     file: TextFile, hunks: Sequence[PatchHunk], alternatives: Sequence[Sequence[PatchHunk]] = ()
 ) -> Patched:
-    """Apply the reading that fits. Raises `PatchError`, and `NotTextError` for what the encoding cannot hold."""
+    """Apply the reading that fits. Raises `PatchError`, and `NotTextError` for text that the file cannot hold."""
     raw = list(file.lines)
     names_mark = file.has_mark and any(text.startswith(_MARK) for hunk in hunks for text in hunk.old)
     if names_mark:  # git takes the mark for a part of the first line
@@ -282,7 +282,7 @@ def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> l
 
 
 class _Indent:
-    """How the indent of a hunk differs from the file's, learnt from the lines that both have."""
+    """How the indent of a hunk differs from that of the file, learnt from the lines that both contain."""
 
     def __init__(self, said: Sequence[str], real: Sequence[str]) -> None:
         self._known: dict[str, str] = {}

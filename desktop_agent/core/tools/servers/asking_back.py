@@ -1,8 +1,8 @@
 """What an MCP server may ask the session's model or the user while its call runs.
 
 The model is asked with the user's permission, given each time or for the session. Questions and answers stay outside
-the conversation: the model that works for the user sees neither. Both are recorded, with their cost, before the server
-gets the answer. The user is asked one question at a time, within a call that was allowed.
+the conversation, so the model that works for the user sees neither. Both are recorded, with their cost, before the
+server gets the answer. The user is asked one question at a time, within a call that was allowed.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class AsideModel(Protocol):
     async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Ask like a turn, with retries and limits, and record the cost. Raises `AgentError`."""
+        """Ask the model with the retries and limits of a turn, and record the cost. Raises `AgentError`."""
         ...
 
 
@@ -78,10 +78,10 @@ class ServerSampling(Struct, frozen=True, eq=False):
     _policies: Policies
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _allowed: set[str] = field(default_factory=set[str])
-    """Fingerprints of the definitions of the servers that may ask the model without the user's approval."""
+    """Servers that may ask the model without a question to the user, by the fingerprints of their definitions."""
 
     def during(self, turn: int, ask: AskUser) -> SampleModel:
-        """Return the function that asks the model during one call. `ask` asks the user."""
+        """Return the function through which a server asks the model during one call. `ask` asks the user."""
         asked = 0
 
         async def sample(request: SamplingRequest) -> SampledAnswer:

@@ -44,13 +44,13 @@ from desktop_agent.core.tools.tool import Tool, ToolArguments, ToolContext, map_
 
 
 class SessionTrust:
-    """Compares what servers offer with what is recorded, and records what the user allows."""
+    """Compares what servers offer with what the user allowed, and records what the user allows."""
 
     def __init__(self, trust: ToolTrust, log: EventLog) -> None:
         self._trust = trust
         self._log = log
         self._allowed_once: set[tuple[str, str, Digest]] = set()
-        """Definitions that the user saw and allowed to run in this session: the model may be told about them."""
+        """Definitions that the user saw and allowed to run in this session, so that the model may read them."""
 
     def read(self, server: ServerDefinition) -> TrustedTools:
         """Return what the user allowed of a server. Blocks."""
@@ -62,7 +62,7 @@ class SessionTrust:
 
     @property
     def allowed_count(self) -> int:
-        """How many definitions the user allowed in this session. When it grows, the model gets other definitions."""
+        """How many definitions the user allowed in this session. When it grows, the model gets new definitions."""
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
@@ -71,7 +71,7 @@ class SessionTrust:
     def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the allowed versions of definitions that have changed since, which the model gets. Blocks."""
+        """Return the allowed versions of definitions that changed since. The model is given these. Blocks."""
         told: dict[str, OfferedTool] = {}
         for tool in tools if trusted.tools else ():
             before = trusted.tools.get(tool.name)
@@ -92,8 +92,8 @@ class SessionTrust:
     ) -> None:
         """Record that the user allowed a tool as it is.
 
-        Other tools that a rule names are recorded too, except those that changed since they were allowed: the user has
-        not been shown those changes.
+        Other tools that a rule covers are recorded, too. Those that changed since they were allowed are not, because
+        the user has not been shown these changes.
         """
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
@@ -120,7 +120,7 @@ _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 class OfferedSchema(Struct, frozen=True):
     schema: JsonObject
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Renamed properties of the root: our name to the server's."""
+    """Properties of the root that were renamed: the server's name, by the name that the model is given."""
 
     def arguments_for_server(self, arguments: Mapping[str, object]) -> JsonObject:
         return {self.renamed.get(name, name): value for name, value in arguments.items()}
@@ -147,7 +147,7 @@ def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
 
 
 def _as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema with an object at its root, which has the properties of all its alternatives."""
+    """Return the schema as one with an object at its root. It has the properties of all alternatives."""
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
     properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:
@@ -172,7 +172,7 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 
 
 class ArgumentCheck:
-    """Checks arguments against a server's schema. By one that is invalid, or cannot be applied, all of them pass."""
+    """Checks arguments against a server's schema. If that is invalid or cannot be applied, all arguments pass."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         from desktop_agent.core.base.json_schema import SchemaCheck
@@ -203,7 +203,7 @@ class McpArguments(ToolArguments):
 
 
 class McpTool(Tool[McpArguments]):
-    """A tool that another program offers. What that program says about it decides nothing."""
+    """A tool that another program offers. Nothing is decided by what that program says about it."""
 
     source = "external"
     arguments_type = McpArguments
@@ -229,25 +229,25 @@ class McpTool(Tool[McpArguments]):
         self._judged: OfferedTool | None = None
         self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
-        """The estimated tokens of its definition in a request."""
+        """The estimated tokens of the tool's definition in a request."""
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 
     @property
     def is_confined(self) -> bool:
-        """Whether the sandbox keeps the program from everything it was not given, including git's own files."""
+        """Whether the sandbox keeps the program from all that it was not given, including git's own files."""
         reached_by = self._connection.definition.reached_by
         return isinstance(reached_by, Program) and reached_by.sandbox is not None
 
     @property
     def may_write(self) -> bool:
-        """Whether the program can change files here; not if it runs elsewhere or may write nowhere."""
+        """Whether the program can change files here. It cannot if it runs elsewhere or has no folder to write to."""
         reached_by = self._connection.definition.reached_by
         return isinstance(reached_by, Program) and (reached_by.sandbox is None or bool(reached_by.sandbox.folders))
 
     @property
     def is_read_only(self) -> bool:
-        """Always False: only the server claims that a tool is read-only."""
+        """Always False, because only the server's own claim says that a tool is read-only."""
         return False
 
     def title(self, arguments: McpArguments) -> str:
@@ -285,7 +285,7 @@ class McpTool(Tool[McpArguments]):
         return McpArguments(values=values)
 
     async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed, or None. Only this current version is called."""
+        """Return how the tool differs from what the user allowed, or None. Only the version compared here is called."""
         if self._trust is None:
             return None
         self._judged = await self._offered_now()
@@ -300,7 +300,7 @@ class McpTool(Tool[McpArguments]):
         return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """Note that the user allowed the tool as of the last `change`: once, or permanently by `rules`."""
+        """Note that the user allowed the tool as it was at the last `change`: once, or lastingly by `rules`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -308,7 +308,7 @@ class McpTool(Tool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
-        """Call the tool; cancelling tells the program. Raises `ToolError` when the tool changed since `change`."""
+        """Call the tool. Cancelling this tells the program. Raises `ToolError` if the tool changed since `change`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -338,7 +338,7 @@ class McpTool(Tool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Return the tool as the server lists it now; starts the server if needed: a start brings a new list."""
+        """Return the tool as the server lists it now. If the server has to be started, it sends a new list."""
         try:
             tools = await self._connection.tools()
         except ServerError as error:
@@ -363,14 +363,14 @@ class McpTool(Tool[McpArguments]):
 
 
 BETWEEN = "__"
-"""Separates server and tool. A server's name has no `__` and does not end with `_`, so no two names collide."""
+"""Separates server and tool in a name. Servers' names have no `__` and do not end with `_`, so none collide."""
 
 LONGEST_NAME = 64
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
-    """Return a unique name that providers accept: names that were altered or cut get a hash."""
+    """Return a unique name that providers accept. A name that had to be altered or cut gets a hash."""
     plain = f"{server}{BETWEEN}{_NOT_IN_A_NAME.sub('_', tool)}"
     if plain == f"{server}{BETWEEN}{tool}" and len(plain) <= LONGEST_NAME and not _HASHED.search(tool):
         return plain
@@ -379,7 +379,7 @@ def wire_name(server: str, tool: str) -> str:
 
 
 _HASHED = re.compile(r"-[0-9a-f]{8}$")
-"""A tool with such a name could otherwise take the hashed name of another."""
+"""Matches the hashes in such names. A tool whose own name ends like this could otherwise collide with one."""
 
 
 def shown_name(server: str, tool: str) -> str:

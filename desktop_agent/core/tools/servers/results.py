@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
-"""The largest image that the strictest provider accepts: 5 MiB of base64."""
+"""How many bytes an image may have, as the strictest provider limits it to 5 MiB of base64."""
 
 LONGEST_SIDE = 8_000
 MOST_PICTURES = 20
@@ -26,7 +26,7 @@ class ReadParts(Struct):
     texts: list[str] = field(default_factory=list[str])
     pictures: list[BlobRef] = field(default_factory=list[BlobRef])
     files: list[tuple[BlobRef, str]] = field(default_factory=list[tuple[BlobRef, str]])
-    """Content that no model can be shown, with the address of each at the server, if it has one."""
+    """Content that cannot be shown to a model, each with its address at the server, if it has one."""
 
 
 def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
@@ -75,7 +75,7 @@ def _text_of(part: Part, reading: ReadParts) -> str:
 
 
 def _media_text(part: MediaPart, reading: ReadParts) -> str:
-    """Store the media and return a text about it, since only images can be shown to a model."""
+    """Store the media and return a text about it, because a model can be shown no media but images."""
     size = f"{len(part.content):,} bytes"
     name = f"{part.uri}, " if part.uri else ""
     try:
@@ -93,7 +93,7 @@ def _media_text(part: MediaPart, reading: ReadParts) -> str:
 
 
 def _is_said(structured: object, texts: list[str]) -> bool:
-    """Whether a text already says the same, as servers should send for clients that do not read structured content."""
+    """Whether a text already contains the structured content, as servers send it for clients that do not read that."""
     for text in texts:
         try:
             if json.loads(text) == structured:

@@ -83,7 +83,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
 _LONGEST_TEXT = 4_000
-"""Characters of a description that are indexed: it comes from a server."""
+"""How many characters of a description are indexed. It comes from a server, so it may be long."""
 _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
 
 
@@ -116,7 +116,7 @@ def _texts_of(tool: McpTool) -> tuple[str, ...]:
 
 
 def _whole_and_in_parts(text: str) -> str:
-    """Return the text split into words, those of mixed case also in parts: `GitHub` is `github`, `git`, `hub`."""
+    """Return the text split into words. Words of mixed case are also split: `GitHub` gives `github`, `git`, `hub`."""
     return " ".join((_HUMP.sub(" ", text), *(word for word in _WORD.findall(text) if _HUMP.search(word))))
 
 
@@ -127,13 +127,13 @@ def _argument_texts(schema: JsonObject) -> Iterable[str]:
 
 
 _LEAST_SHARE = 10
-"""The share that found tools may always take, in percent."""
+"""The share of the window that found tools may take in any case, in percent."""
 
 
 class DefinitionBudget(Struct, frozen=True):
     window: int
     share: int
-    """The share in percent. 0: all tools are left to the search; 100: no limit."""
+    """The share in percent. At 0, all tools must be searched for; at 100, there is no limit."""
 
     def is_enough_for(self, tokens: float) -> bool:
         return self.share >= 100 or (self.share > 0 and tokens <= self.window * self.share / 100)
@@ -146,7 +146,7 @@ class DefinitionBudget(Struct, frozen=True):
 class Choice(Struct, frozen=True):
     offered: tuple[McpTool, ...]
     deferred: tuple[McpTool, ...] = ()
-    """Those that are left to the search; none unless they would take too much."""
+    """The tools that must be searched for; none unless all of them would take too much."""
 
 
 def chosen(tools: Sequence[McpTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:

@@ -1,4 +1,4 @@
-"""The servers of one session: leased, started when a turn needs them, and registered with their current tools."""
+"""The servers of one session: leased, started when a turn needs them, and registered with the tools they now have."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 _MOST_NAMED = 5
 
 WantedServers = Callable[[], Definitions]
-"""Returns the servers that the session may use under the current settings, and the problems with the others."""
+"""Returns the servers that the session may use under the present settings, and the problems with the others."""
 
 
 class _Registered(Struct, frozen=True):
@@ -35,13 +35,13 @@ class _Registered(Struct, frozen=True):
     allowed_count: int
 
     def is_still(self, now: "_Registered") -> bool:
-        """Whether `now` would give the same tools. Compares no schemas: there may be thousands."""
+        """Whether `now` would give the same tools. Schemas are not compared, because there may be thousands."""
         is_same = self.offered is now.offered and self.trusted is now.trusted
         return is_same and self.definition == now.definition and self.allowed_count == now.allowed_count
 
 
 class SessionServers(Struct, eq=False):
-    """A session's share of the application's servers. `refresh` before each request; `close` once."""
+    """The servers that a session leases from the application. `refresh` before each request; `close` once."""
 
     _pool: ServerPool
     _workspace: Path
@@ -52,12 +52,12 @@ class SessionServers(Struct, eq=False):
     _leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
     _registered: dict[str, _Registered] = field(default_factory=dict[str, _Registered])
     _said: dict[str, str] = field(default_factory=dict[str, str])
-    """The last problem of each server that the user was told about."""
+    """For each server, the last problem that the user was told."""
     _said_changed: set[tuple[str, str, Digest]] = field(default_factory=set[tuple[str, str, Digest]])
-    """The changed definitions that the user was told of."""
+    """The changed definitions about which the user was told."""
 
     async def refresh(self, turn: int) -> None:
-        """Have the tools as they are now: before calls are run, and before the model is told of tools."""
+        """Bring the tools up to date, before calls are run and before the model is told which tools there are."""
         definitions = self._wanted()
         for problem in definitions.problems:
             if self._said.get(problem.key) != str(problem):

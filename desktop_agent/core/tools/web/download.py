@@ -39,7 +39,7 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     is_allowed: Callable[[IpAddress], bool] = is_public
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses to try, in order. Raises `ToolError` if there are none, or if *one* is not allowed."""
+        """Return the addresses to try, in order. Raises `ToolError` if there are none, or if any is not allowed."""
         try:
             found = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -104,13 +104,13 @@ def directly(_url: str) -> None: ...
 
 
 def _import_library() -> None:
-    """Import `httpx2` and everything its first request would import on the event loop, which takes 0.1 to 0.3 s."""
+    """Import `httpx2`, with what it would import on the event loop at the first request, which takes 0.1 to 0.3 s."""
     importlib.import_module("httpx2")
     importlib.import_module("anyio._backends._asyncio")
 
 
 async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
-    """Send a GET to a judged address without reading the body. Raises `ToolError` or what httpx2 raises."""
+    """Send a GET to a judged address without reading the body. Raises `ToolError`, and what httpx2 raises."""
     import httpx2
 
     host = url.raw_host.decode("ascii")
@@ -133,7 +133,7 @@ async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respon
 async def download(
     url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
 ) -> Download:
-    """Follow redirects. Raises `ToolError`. Pass a `route` through proxies only for a host that the caller chose."""
+    """Download, following redirects. Raises `ToolError`. Pass a `route` only if the caller itself chose the host."""
     async with AsyncExitStack() as stack:
         await asyncio.to_thread(_import_library)
         import httpx2
@@ -169,7 +169,7 @@ async def download(
 
 
 def _require_same_site(place: "URL", first: "URL") -> None:
-    """Raise `ToolError` unless `place` is the host of `first`, or its sibling (`www.` and `cn.bing.com`)."""
+    """Raise `ToolError` unless `place` is the host of `first`, or a sibling (`www.` and `cn.bing.com`)."""
     parent = "" if _is_address(first.host) else first.host.partition(".")[2]
     if place.host != first.host and not ("." in parent and place.host.endswith(f".{parent}")):
         raise ToolError(

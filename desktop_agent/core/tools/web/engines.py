@@ -32,9 +32,9 @@ class Engine(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     query: Callable[[str, int], Mapping[str, str]]
-    """Returns the parameters of the address for the words and the number of results wanted."""
+    """Returns the parameters of the address, for the words to search for and the number of results."""
     read: Callable[[str, str], Iterator[SearchResult]]
-    """Parses an answer, given the address it came from. Raises `ValueError` for one that makes no sense."""
+    """Parses an answer that came from the given address. Raises `ValueError` if it makes no sense."""
 
 
 def standard_engines() -> tuple[Engine, ...]:
@@ -90,14 +90,14 @@ def _from_page(page: str, address: str, form: _Form) -> Iterator[SearchResult]:
 
 
 class _ResultReader(HtmlReader):
-    """Collects titles with their links and the snippets behind them."""
+    """Collects titles, with their links, and the snippets that follow them."""
 
     def __init__(self, form: _Form) -> None:
         self.found: list[list[str]] = []
         self._form = form
         self._is_within = form.within is None
         self._reading: int | None = None
-        """The field that the text belongs to: 0 for a title, 2 for a snippet."""
+        """The field that the current text belongs to: 0 for a title, 2 for a snippet."""
         self._until = ""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -159,7 +159,7 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
 
 
 def unwrapped(link: str, address: str) -> str:
-    """Return the real target of a `link` on a page at `address`; empty for an ad or anything but a web page."""
+    """Return where a `link` on a page at `address` really leads; empty for an ad, or if it is not a web page."""
     try:
         target = urljoin(address, link.strip())
         parts = urlsplit(target)

@@ -32,13 +32,13 @@ class HtmlReader:
     """Base of parsers: calls one method for every tag and text, in order."""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle the start of a tag. Names are in lower case; a self-closing tag ends right away."""
+        """Handle the start of a tag. Names are in lower case. A self-closing tag ends right after it."""
 
     def handle_end(self, tag: str) -> None:
-        """Handle the end of a tag, which need not have begun."""
+        """Handle the end of a tag, which may never have started."""
 
     def handle_text(self, text: str) -> None:
-        """Handle text between two tags, with its character references resolved."""
+        """Handle text between two tags. Its character references are already resolved."""
 
     def read(self, html: str) -> None:
         position = 0
@@ -53,7 +53,7 @@ class HtmlReader:
             self.handle_text(unescape(html[position:]))
 
     def _behind(self, html: str, found: re.Match[str], name: str) -> int | None:
-        """Process one piece of markup and return where it ends; None when it never does."""
+        """Process one piece of markup and return where it ends; None when it does not end."""
         if (ending := _END_OF.get(name)) is not None:
             closed = ending.search(html, found.start() + 2)
             return closed.end() if closed is not None else None
@@ -100,7 +100,7 @@ class PageText(Struct, frozen=True):
 
 
 def read_page(html: str, url: str) -> PageText:
-    """Return title and text of a page that came from `url`, against which its links are resolved."""
+    """Return the title and text of a page. Its links are resolved against `url`, from which it came."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
     if reader.skipping or not reader.text():  # what is never closed would swallow the page
@@ -117,7 +117,7 @@ class _Reader(HtmlReader):
         self._url = url
         self._skipped = skipped
         self.skipping: list[str] = []
-        """What is open and not for reading."""
+        """The open tags whose content is not for reading."""
         self._parts: list[str] = []
         self._breaks = 0
         self._has_space = False
@@ -128,7 +128,7 @@ class _Reader(HtmlReader):
         self._cells = 0
         self._in_title = False
         self._link: tuple[str, int] | None = None
-        """The target of the open link, and the index in `_parts` where its text begins."""
+        """The target of the open link, and at which index in `_parts` its text begins."""
 
     def text(self) -> str:
         return "".join(self._parts).strip("\n")
