@@ -10141,6 +10141,34 @@
         <source>Answer: {text}</source>
         <translation>Antwort: {text}</translation>
     </message>
+    <message>
+        <source>Ask again, in a copy from before this turn</source>
+        <translation>Erneut fragen, in einer Kopie von vor dieser Runde</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>Kopiert</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the answer</source>
+        <translation>Antwort kopieren</translation>
+    </message>
+    <message>
+        <source>Quote</source>
+        <translation>Zitieren</translation>
+    </message>
+    <message>
+        <source>Quote the answer in your message</source>
+        <translation>Antwort in Ihrer Nachricht zitieren</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>Erneut fragen</translation>
+    </message>
 </context>
 <context>
     <name>TextsControl</name>

@@ -10101,6 +10101,34 @@
         <source>Answer: {text}</source>
         <translation>回答：{text}</translation>
     </message>
+    <message>
+        <source>Ask again, in a copy from before this turn</source>
+        <translation>在此轮之前的副本中重新提问</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy the answer</source>
+        <translation>复制回答</translation>
+    </message>
+    <message>
+        <source>Quote</source>
+        <translation>引用</translation>
+    </message>
+    <message>
+        <source>Quote the answer in your message</source>
+        <translation>在您的消息中引用回答</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>重新提问</translation>
+    </message>
 </context>
 <context>
     <name>TextsControl</name>

@@ -58,6 +58,8 @@ class TextEntry(Struct, kw_only=True):
     chunks: list[str]
     is_open: bool
     kind: Literal["text", "thinking"]
+    is_final: bool = False
+    """Whether it ends an answer that calls no tools."""
 
     @property
     def text(self) -> str:

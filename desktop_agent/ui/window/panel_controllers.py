@@ -82,6 +82,7 @@ class PromptController(PanelController):
         for followed in (composer.command_submitted, waiting.send_requested):
             followed.connect(view.row_layout.scroll_to_bottom)
         entries.retry_requested.connect(self._retry)
+        entries.again_requested.connect(self._ask_again)
         entries.quote_requested.connect(self._quote)
         waiting.edit_requested.connect(self._edit_queued)
         actions.quote.triggered.connect(view.messages.quote)
@@ -134,6 +135,12 @@ class PromptController(PanelController):
                 self._session.submit(ops.SubmitPrompt(text=entry.text))
                 self._follow_prompt()
                 return
+
+    def _ask_again(self, turn: int) -> None:
+        entries = self._session.transcript.entries
+        prompt = next((one for one in entries if isinstance(one, ev.PromptSubmitted) and one.turn == turn), None)
+        if prompt is not None:
+            self._view.entry_actions.resend_requested.emit(turn, prompt.text, False)
 
     def _quote(self, text: str) -> None:
         draft = self._composer.text().rstrip()

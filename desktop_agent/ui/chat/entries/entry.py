@@ -72,6 +72,7 @@ class EntryActions(QObject):
     attachment_requested = Signal(object)  # an Attachment
     link_activated = Signal(str)  # always http or https
     retry_requested = Signal()
+    again_requested = Signal(int)  # the turn whose prompt is to be asked again, in a copy from before it
     try_now_requested = Signal()  # instead of waiting before the next try
     settings_requested = Signal()
     sign_in_requested = Signal()

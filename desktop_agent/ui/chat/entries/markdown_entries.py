@@ -3,11 +3,12 @@
 Every fence has buttons. Links work by mouse, through the view, and by keyboard.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
@@ -20,8 +21,11 @@ from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
+from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.translation.core_words import answer_words
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
 
 
 class LinkedEntry(EntryWidget):
@@ -229,6 +233,9 @@ class TextWidget(MarkdownWidget):
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
+        self._acts: list[QPushButton] = []
+        """What the user can do with the answer, below it."""
+        self._timer = one_shot(self, 1_500, self._on_copied_seen)
         self.refresh()
 
     def refresh(self) -> None:
@@ -238,6 +245,49 @@ class TextWidget(MarkdownWidget):
             self.setAccessibleName(self.tr("Answer, being written"))
         else:
             self.setAccessibleName(self.tr("Answer: {text}").format(text=" ".join(entry.text[:SPOKEN_CHARS].split())))
+        if entry.is_final and not self._acts:
+            self._acts = [
+                self._make_act(self.tr("Copy"), self.tr("Copy the answer"), self._on_copy),
+                self._make_act(self.tr("Quote"), self.tr("Quote the answer in your message"), self._on_quote),
+                self._make_act(self.tr("Retry"), self.tr("Ask again, in a copy from before this turn"), self._on_again),
+            ]
+
+    def _make_act(self, text: str, name: str, clicked: Callable[[], None]) -> QPushButton:
+        button = make_button(
+            text, accessible_name=name, tooltip=name, clicked=clicked, variant="flat", is_compact=True, parent=self
+        )
+        button.show()
+        return button
+
+    def entry_height(self) -> int:
+        return super().entry_height() + (Height.SMALL_BUTTON + Space.XS if self._acts else 0)
+
+    def arrange(self) -> None:
+        super().arrange()
+        flow(self._acts, QRect(0, self.entry_height() - Height.SMALL_BUTTON, self._width, 0))
+
+    def tab_stops(self) -> list[QWidget]:
+        return [*(stop for stop in super().tab_stops() if stop not in self._acts), *self._acts]
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.row.entry_as(TextEntry).text)
+        self._acts[0].setText(self.tr("Copied"))
+        self._timer.start()
+        self.arrange()
+
+    def _on_copied_seen(self) -> None:
+        self._acts[0].setText(self.tr("Copy"))
+        self.arrange()
+
+    def _on_quote(self) -> None:
+        self.entry_actions.quote_requested.emit(self.row.entry_as(TextEntry).text)
+
+    def _on_again(self) -> None:
+        self.entry_actions.again_requested.emit(self.row.entry_as(TextEntry).turn)
 
 
 class ThinkingWidget(MarkdownWidget):

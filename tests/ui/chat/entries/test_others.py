@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import CommandRun, Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, Summary
+from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, Summary, TextBlock, ToolUseBlock
 from desktop_agent.core.slash.declarations import bullets, code, fenced
 from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat.conversation_search import Search
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
 from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
-from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
+from tests.ui.chat.stage import MODEL, Conversation, Stage, answer, click, prompt, record, thought
 
 
 def clash_with(*makers: Maker) -> Clash:
@@ -395,3 +395,32 @@ def test_going_back_to_before_what_it_summarised_puts_it_out_of_force(stage: Sta
     conversation.happen(compacted("a", 2), ev.Rewound(turn=2, scope="conversation"))
     entry = next(entry for entry in conversation.transcript.entries if isinstance(entry, CompactionEntry))
     assert not entry.is_in_force
+
+
+class TestWhatCanBeDoneWithAnAnswer:
+    def test_it_is_copied_quoted_and_asked_for_again_by_visible_buttons(self, stage: Stage) -> None:
+        conversation = stage.talk("go")
+        conversation.stream("It **works**.")
+        stage.view.row_layout.flush()
+        assert not stage.buttons(stage.widget(-1))
+        conversation.finish("It **works**.")
+        stage.view.row_layout.flush()
+        widget = stage.widget(-1)
+        assert stage.buttons(widget) == ["Copy", "Quote", "Retry"]
+        assert all(widget.rect().contains(button.geometry()) for button in widget.findChildren(QAbstractButton))
+        actions = stage.view.entry_actions
+        quoted, again = record(actions.quote_requested), record(actions.again_requested)
+        click(stage.button("Copy", widget))
+        assert QGuiApplication.clipboard().text() == "It **works**."
+        assert stage.buttons(widget) == ["Copied", "Quote", "Retry"]
+        click(stage.button("Quote", widget))
+        click(stage.button("Retry", widget))
+        assert (quoted, again) == ([("It **works**.",)], [(1,)])
+
+    def test_what_comes_before_a_call_has_no_buttons(self, stage: Stage) -> None:
+        conversation = stage.talk("go")
+        content = (TextBlock(text="I look first."), ToolUseBlock(id="c1", name="read_file", arguments={}))
+        conversation.show(
+            ev.MessageDone(turn=1, message_id="m", model=MODEL, content=content, stop_reason="tool_use"),
+        )
+        assert not stage.buttons(stage.widget(-1))
