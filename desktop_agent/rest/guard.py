@@ -184,9 +184,7 @@ class ServerIdentity(Struct, frozen=True, kw_only=True):
     """Whether the server answers to every numeric IP address, which no other site's name can look like."""
 
     def is_own_host(self, value: str) -> bool:
-        """Whether a `Host` header names this server. Another site's name does not, even if it resolves to
-        this server.
-        """
+        """Whether a `Host` header names this server. Another site's name that resolves to this server does not."""
         try:
             parts = urlsplit(f"//{value}")
             name, port = parts.hostname, parts.port

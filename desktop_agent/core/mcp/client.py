@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
 
 AskInBrowser = Callable[[str], Awaitable[Mapping[str, str]]]
-"""Has the user sign in at an address, and returns the parameters that the browser comes back with."""
+"""Has the user sign in at an address, and returns the parameters of the browser's answer."""
 
 ClientProof = Literal["none", "client_secret_post", "client_secret_basic"]
 """How the application authenticates at the token endpoint: RFC 7591 2."""
@@ -28,10 +28,10 @@ ClientProof = Literal["none", "client_secret_post", "client_secret_basic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """A server's answer to a token with too few rights: RFC 6750 3.1, `insufficient_scope`."""
+    """A server's answer to a token that has too few rights: RFC 6750 3.1, `insufficient_scope`."""
 
     header: str
-    """The answer's `WWW-Authenticate`, in plain ASCII and bounded."""
+    """The `WWW-Authenticate` header of the answer, in plain ASCII and of limited length."""
     scopes: frozenset[str]
 
 
@@ -42,18 +42,18 @@ class SignInRequest:
     address: Address
     headers: Mapping[str, str] = field(repr=False)
     redirect: str = ""
-    """The address that the browser comes back to; empty when there is none."""
+    """The address to which the browser returns; empty when there is none."""
     client_secret: str = field(default="", repr=False)
-    """Authenticates the application as `address.client_id`: a secret, or a private key as PEM."""
+    """The secret that authenticates the application as `address.client_id`; it may be a private key as PEM."""
     granted: frozenset[str] = frozenset()
-    """The scopes of the previous sign-in, which are requested again if there is a `challenge`."""
+    """The scopes of the previous sign-in. If there is a `challenge`, they are requested again."""
     challenge: str = ""
-    """The header with which the server asked for more scopes."""
+    """The header with which the server asked for more scopes; empty if it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRegistration:
-    """This application's registration with the authorisation server. The representation shows no secret."""
+    """The registration of this application with the authorisation server. The representation shows no secret."""
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
@@ -71,7 +71,7 @@ class GrantedAccess:
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
     expires_in: timedelta | None = None
-    """How long the token is valid, in seconds; `None` when that is not known."""
+    """How long the token is valid; `None` if that is not known."""
     scopes: frozenset[str] = frozenset()
 
 
@@ -86,12 +86,12 @@ class SampledMessage(Struct, frozen=True, kw_only=True):
 class SamplingRequest(Struct, frozen=True, kw_only=True):
     server: str
     fingerprint: str
-    """Identifies the server's definition: a different definition under the same name counts as a different server."""
+    """Identifies the definition of the server. Another definition with the same name counts as another server."""
     messages: tuple[SampledMessage, ...]
     system: str = ""
     max_tokens: int
     notes: tuple[str, ...] = ()
-    """Other requests of the server that are not met, in sentences."""
+    """What the server also requested but will not get, in sentences."""
 
 
 class SampledAnswer(Struct, frozen=True, kw_only=True):
@@ -101,15 +101,15 @@ class SampledAnswer(Struct, frozen=True, kw_only=True):
 
 
 class SamplingRefusedError(Exception):
-    """The request to sample the model is refused. `str(error)` tells the server why."""
+    """A server's request to the model is refused. `str(error)` tells the server why."""
 
 
 class SamplingDeniedError(SamplingRefusedError):
-    """The user declined, or is not there to agree."""
+    """The user refused the request, or is not there to allow it."""
 
 
 SampleModel = Callable[[SamplingRequest], Awaitable[SampledAnswer]]
-"""Asks the model on behalf of a server while a call runs. Raises `SamplingRefusedError`."""
+"""Asks the model for a server while a call runs. Raises `SamplingRefusedError`."""
 
 
 async def no_model_to_ask(_: SamplingRequest) -> SampledAnswer:
@@ -131,14 +131,14 @@ async def nobody_to_ask(_: ServerQuestion) -> Decision:
 
 
 class ConnectionLostError(ServerError):
-    """The server went away during a call. The reason is known only once it has ended."""
+    """The connection to the server was lost during a call. The reason is known only when the server has ended."""
 
 
 class SignInNeededError(ServerError):
-    """The server requires a sign-in. Retrying is of no use before the user has signed in."""
+    """The server requires a sign-in. Another try makes no sense until the user has signed in."""
 
     def __init__(self, name: str, scopes: frozenset[str] = frozenset()) -> None:
-        """`scopes` are those missing from the current sign-in; empty when there is no sign-in yet."""
+        """`scopes` are those that the present sign-in lacks; empty if there is no sign-in yet."""
         self.scopes = scopes
         if scopes:
             wanted = ", ".join(scope[:_LONGEST_SCOPE] for scope in sorted(scopes)[:_MOST_SCOPES])
@@ -152,7 +152,7 @@ class SignInNeededError(ServerError):
 
 
 class BearerTokens(Protocol):
-    """The tokens of a sign-in. Methods raise `ServerError`: `SignInNeededError` when the sign-in is over."""
+    """The tokens of a sign-in. Methods raise `ServerError`, and `SignInNeededError` if the sign-in has ended."""
 
     async def access_token(self) -> str: ...
 
@@ -161,16 +161,16 @@ class BearerTokens(Protocol):
         ...
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
-        """Return a token with more rights, if the user has granted them since. Raises `SignInNeededError`."""
+        """Return a token with more rights if the user has granted them since. Raises `SignInNeededError`."""
         ...
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a client may use, and the callbacks for what the server reports unasked."""
+    """What a client may use, and the callbacks for what a server reports without being asked."""
 
     workspace: Path
     environ: Mapping[str, str]
-    """The environment for a server process, already without credentials."""
+    """The environment of a server process. Credentials were removed from it."""
     log: ServerLog
     confine: Confine
     """Confines the command that runs a server according to its definition, until exit. Raises `ServerError`."""

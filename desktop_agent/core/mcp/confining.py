@@ -1,8 +1,8 @@
 """Confining a server as its definition says, for its whole life. A server that must be confined never runs unconfined.
 
-A server that `uvx` or `npx` runs is first downloaded into a cache of its own. The download run reaches the registry and
-sees nothing of the open folder; the server's own run sees the folder and reaches only the hosts that its definition
-names. So nothing in the folder can be sent to a registry, or to a publisher of packages there.
+A server that `uvx` or `npx` runs is first downloaded into a cache of its own. The run that downloads it reaches the
+registry and sees nothing of the open folder; the server's own run sees the folder and reaches only the hosts that its
+definition names. So nothing in the folder can be sent to a registry, or to someone who publishes packages there.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 class PackageRunner(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     caches: Mapping[str, str]
-    """Variables that name folders it writes to, each with its folder in the cache."""
+    """Variables that name folders to which the runner writes. Each is set to a folder in the cache."""
     quiet: Mapping[str, str]
-    """Variables that stop needless requests to the registry."""
+    """Variables that keep the runner from needless requests to the registry."""
     offline: Mapping[str, str]
-    """Variables that make it work offline, from its cache."""
+    """Variables that make the runner work offline, from its cache."""
     registries: tuple[str, ...]
     named_by: tuple[str, ...]
 
@@ -79,7 +79,7 @@ def runner_of(program: Program) -> PackageRunner | None:
 
 
 def _host_of(url: str) -> str:
-    """Return the host of an address in the form of `AllowedHosts`; an index of uv can have a name before it."""
+    """Return the host of an address in the form of `AllowedHosts`. An index of uv may have a name in front of it."""
     try:
         parts = urlsplit(url.rpartition("=")[2] if "://" in url.rpartition("=")[2] else url)
         host = parts.hostname or ""
@@ -109,7 +109,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     async def confining(
         self, program: Program, workspace: Path, command: Command, log: ServerLog, runner: ProcessRunner
     ) -> AsyncGenerator[Command]:
-        """Confine the command that runs the server, until exit. Raises `ServerError` when that is impossible."""
+        """Confine the command that runs the server, until exit. Raises `ServerError` if that is impossible."""
         assert program.sandbox is not None
         kernel = await self._kernel(workspace)
         cache = await asyncio.to_thread(self._cache_of, program)
@@ -184,7 +184,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             yield confined
 
     def _wrapped(self, run: "_Run", command: Command, temp: Path) -> Command:
-        """Return the command wrapped in the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""
+        """Return the command, wrapped in the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""
         hosts = run.limits.hosts
         environ = confined_environment(command.environ, self.environ) | (proxy_variables(hosts) if hosts else {})
         folders = tuple(folder_meant(text, run.workspace) for text in run.limits.folders)
@@ -210,7 +210,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return run.kernel.wrap(replace(command, environ=environ), spec)
 
     def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
-        """Return the program of `command`, as named, and the programs that it is started through. Blocks."""
+        """Return the program that `command` names, and the programs through which it is started. Blocks."""
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()
@@ -223,14 +223,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
                 yield program
 
     def _cache_of(self, program: Program) -> Path:
-        """Return the folder for a server's downloads, which depends only on how it is started. Blocks."""
+        """Return the folder for a server's downloads. It depends only on how the server is started. Blocks."""
         content = msgspec.json.encode((program.command, program.args))
         folder = self.cache / "packages" / blake2b(content, digest_size=8).hexdigest()
         make_private_folder(folder / "packages")
         return folder
 
     def _make_temp(self) -> Path:
-        """Return a new temporary folder for one run, and remove those left by killed applications. Blocks."""
+        """Return a new temporary folder for one run, and remove those that killed applications left. Blocks."""
         make_private_folder(self.cache)
         for left in self.cache.glob("tmp-*-*"):
             owner = left.name.split("-")[1]
@@ -246,4 +246,4 @@ class _Run(Struct, frozen=True, kw_only=True, eq=False):
     cache: Path
     log: ServerLog
     unseen: tuple[Path, ...] = ()
-    """Paths that it must not read, wherever they lie; they replace the default list of secrets in the workspace."""
+    """Paths that the server must not read, wherever they are. They replace the default list of the folder's secrets."""

@@ -1,8 +1,7 @@
 """One server: started on demand, called, ended when nobody needs it, and retried after a failure.
 
-A server lives in one task, its owner, which enters and leaves the client, because the task that entered it must leave
-it. Everything else goes through that task: callers wait until the client is ready and then speak to it from their own
-tasks.
+The client of a server must be left by the task that entered it. Therefore each server has one task, its owner, which
+does both and lives as long as the server. Callers wait until the client is ready, and then use it from their own tasks.
 """
 
 import asyncio
@@ -38,28 +37,28 @@ OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextMana
 logger = logging.getLogger(__name__)
 
 MOST_FAILURES: Final = 5
-"""After this many failures in a row, only the user can start the server again."""
+"""How many failures in a row are retried. After that, only the user can start the server again."""
 
 FIRST_RETRY_PAUSE_S: Final = 1.0
 LONGEST_RETRY_PAUSE_S: Final = 60.0
-"""The longest pause after a failure before the server is retried; the pause doubles with each failure up to this."""
+"""How long to wait at most before a failed server is tried again. The pause doubles with each failure, up to this."""
 
 
 FIRST_LISTING_PAUSE_S: Final = 0.5
 LONGEST_LISTING_PAUSE_S: Final = 30.0
-"""The pause between listings doubles up to this, for servers that report a change after each listing."""
+"""For servers that report a change after each listing, the pause between listings doubles up to this."""
 
 
 class Relisting:
-    """Tracks a server's change notifications, and the callers waiting for a new listing. Belongs to one event loop."""
+    """Tracks reports of changes from a server, and callers that wait for a new listing. Belongs to one event loop."""
 
     def __init__(self, clock: Clock, on_due: Callable[[], None]) -> None:
-        """`on_due` is called when `due_in_s` may have become smaller, so that the connection's owner checks it."""
+        """`on_due` is called when `due_in_s` may have decreased, so that the connection's owner checks it."""
         self._clock = clock
         self._on_due = on_due
         self._changes = 0
         self._listed = 0
-        """The number of changes that the last listing covers."""
+        """How many of the reported changes the last listing includes."""
         self._pause_s = 0.0
         self._next_at = 0.0
         self._waiting: dict[asyncio.Future[None], int] = {}
@@ -79,7 +78,7 @@ class Relisting:
         self._on_due()
 
     async def run(self, list_tools: Callable[[], Awaitable[tuple[OfferedTool, ...]]]) -> tuple[OfferedTool, ...]:
-        """Changes reported meanwhile are left for the next listing."""
+        """List the tools. Changes that are reported meanwhile are left for the next listing."""
         seen = self._changes
         is_calm = self._clock.monotonic() > self._next_at + LONGEST_LISTING_PAUSE_S
         self._pause_s = FIRST_LISTING_PAUSE_S if is_calm else min(2 * self._pause_s, LONGEST_LISTING_PAUSE_S)
@@ -99,7 +98,7 @@ class Relisting:
             self._waiting.pop(listed, None)
 
     def give_up(self) -> None:
-        """Release every waiting caller: the server is gone, and its next start lists its tools."""
+        """Release all callers that wait. The server is gone, and will list its tools when it starts again."""
         self._settle(self._changes)
 
     def _settle(self, seen: int) -> None:
@@ -132,12 +131,12 @@ async def _resources(client: "ServerClient") -> dict[str, object]:
 _KEPT_CALLS = 20
 
 _LAST_WORDS_S = 4.0
-"""How long a call to a server that has ended waits to hear how it ended."""
+"""How many seconds a call waits to learn how its server ended."""
 
 _LAST_LINES = 20
 
 _COMPLETION_S = 5.0
-"""How long a server may take to complete what the user is typing."""
+"""How many seconds a server may take to complete what the user types."""
 
 
 class Connection:
@@ -236,7 +235,7 @@ class Connection:
 
     @asynccontextmanager
     async def _used(self) -> AsyncGenerator["ServerClient"]:
-        """Provide the client, starting it if needed; the server is not ended meanwhile."""
+        """Yield the client; start the server if needed. It is not ended during the block."""
         self._running_calls += 1
         try:
             yield await self._client()
@@ -298,7 +297,7 @@ class Connection:
             raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
 
     async def _own(self, ready: "asyncio.Future[ServerClient]") -> None:
-        """Run the server for its whole life, in the one task that enters and leaves the client."""
+        """Run the server for its whole life. This is the task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
         try:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
@@ -328,7 +327,7 @@ class Connection:
             raise
 
     def _over(self, owner: asyncio.Task[None]) -> None:
-        """Answer the callers that still wait: a task cancelled before it begins runs none of its own code."""
+        """Release callers that still wait. A task that is cancelled before it begins cannot do this itself."""
         self._owner = None
         self._relisting.give_up()
         if not owner.cancelled() and (error := owner.exception()) is not None:
@@ -341,7 +340,7 @@ class Connection:
             self._ready.set_exception(ServerError(title, hint=status.hint))
 
     async def _attend(self, client: "ServerClient") -> str:
-        """Keep the server until it has ended or has to end; return what went wrong, empty if nothing did."""
+        """Wait until the server has ended or must end; return what went wrong, or an empty text."""
         ended = asyncio.create_task(client.ended(), name=f"mcp {self.definition.name} ends")
         try:
             while not self._is_stopping:

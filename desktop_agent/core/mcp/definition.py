@@ -36,15 +36,15 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
     """What a confined server may do. Folders are absolute, begin with `~/`, or are relative to the open folder."""
 
     folders: tuple[str, ...] = ()
-    """Folders that it may write to."""
+    """The folders to which the server may write."""
     read_folders: tuple[str, ...] = ()
-    """Folders that it may read in the home folder, which otherwise appears empty."""
+    """The folders in the home folder that the server may read. The rest of the home folder appears empty to it."""
     hosts: tuple[str, ...] = ()
-    """The hosts it may reach: `name`, `*.name`, `[address]`, `*`; each with a `:port`, or with 80 and 443."""
+    """The hosts that the server may reach: `name`, `*.name`, `[address]`, `*`, with a `:port` or else 80 and 443."""
 
     @property
     def words(self) -> str:
-        """The permissions in one sentence for the user; invisible characters appear by name, long lists are cut."""
+        """The permissions in one sentence for the user. Invisible characters are named, and long lists are cut."""
         return f"Confined: {self._may(_MOST_SHOWN)}."
 
     @property
@@ -76,7 +76,7 @@ def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
 
 
 def folder_meant(text: str, workspace: Path) -> Path:
-    """Resolve a folder of a definition against the open folder. Raises `ValueError` without a home folder."""
+    """Return the folder that a definition's text means in `workspace`. Raises `ValueError` without a home folder."""
     try:
         return workspace / Path(text).expanduser()
     except RuntimeError as error:
@@ -112,34 +112,34 @@ _WORDS = {".": "the open folder", "*": "every public host"}
 
 
 DefinedBy = Literal["user", "project"]
-"""Who wrote a definition: a project's starts nothing before the user trusts the project."""
+"""Who wrote a definition. A project's servers are not started before the user trusts the project."""
 
 Grant = Literal["authorization_code", "client_credentials"]
-"""How tokens are obtained: by consent in the browser, or with the application's own credentials (RFC 6749 4.4)."""
+"""How tokens are obtained: by consent in the browser, or by the application's own credentials (RFC 6749 4.4)."""
 
 STARTUP_TIMEOUT_MS = 30_000
 
 CALL_TIMEOUT_S = 600.0
-"""How long a call may take without progress."""
+"""How many seconds a call may take without progress."""
 
 IDLE_S = 300.0
 
 
 class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
-    """A server that runs as a local process and is spoken to by its standard input and output."""
+    """A server that is a process on this machine and speaks by its standard input and output."""
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables added to the environment, from which credentials have been removed."""
+    """Variables that are added to the environment, from which credentials were removed."""
     secret_env: tuple[str, ...] = ()
     """The names of the variables whose values are in the keyring."""
     cwd: str = ""
-    """The folder to start it in, absolute or relative to the file that defines it; empty for the workspace."""
+    """The folder in which to start it, absolute or relative to the definition's file; empty for the workspace."""
     encoding: str = "utf-8"
     encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
     sandbox: ServerSandbox | None = None
-    """What confines it; None: nothing, it can do all that the user can do."""
+    """What confines the server. If None, nothing does, so that it can do everything that the user can do."""
 
 
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
@@ -149,21 +149,21 @@ class Address(Struct, frozen=True, kw_only=True, tag="http"):
     secret_headers: tuple[str, ...] = ()
     """The names of the headers whose values are in the keyring."""
     allow_unencrypted: bool = False
-    """Whether to use `http://` although others on the network can read and change the traffic."""
+    """Whether to use `http://`, although others on the network can then read and change what is sent."""
     client_id: str = ""
-    """The application's client ID at the authorisation server; empty for dynamic registration.
+    """The application's client ID at the authorisation server. If it is empty, the client is registered dynamically.
 
-    A URL points to a description of the application, and is used only with authorisation servers that accept one.
+    If it is a URL, it points to a description of the application, and only servers that accept one get it.
     """
     issuer: str = ""
-    """The issuer identifier of the only permitted authorisation server; empty for the one that the server names."""
+    """The issuer identifier of the only authorisation server allowed; empty for the one that the server names."""
     grant: Grant = "authorization_code"
     callback_port: int = 0
-    """The port of the redirect address, for a `client_id` that is registered with one; 0 for any."""
+    """The port of the redirect address, if the `client_id` was registered with one; 0 for any port."""
 
     @property
     def names_itself_by_url(self) -> bool:
-        """Whether the client ID is a URL that leads to a client ID metadata document."""
+        """Whether the client ID is a URL, which points to a metadata document about the client."""
         return self.client_id.startswith("https://")
 
 
@@ -174,13 +174,13 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     call_timeout_s: float = CALL_TIMEOUT_S
     ttl_seconds: float = IDLE_S
     disabled_tools: tuple[str, ...] = ()
-    """Tools, by the server's own names, that are hidden from the model."""
+    """The tools, by the server's own names, that the model does not get."""
     is_enabled: bool = True
     defined_by: DefinedBy = "user"
 
     @property
     def fingerprint(self) -> str:
-        """Equal for two definitions that run the same server; switches and limits do not count."""
+        """The same for two definitions that run the same server. Switches and limits are not included."""
         content = msgspec.json.encode(self.reached_by, order="deterministic")
         return blake2b(content, digest_size=16).hexdigest()
 
@@ -198,7 +198,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def in_full(self) -> str:
-        """Everything that decides what runs, including values of variables and headers, for the trust question."""
+        """Everything that decides what runs, with the values of variables and headers, for the question of trust."""
         match self.reached_by:
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
@@ -219,7 +219,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         return NOT_CONFINED if self.reached_by.sandbox is None else self.reached_by.sandbox.words
 
     def may_write(self, path: Path, workspace: Path) -> bool:
-        """Whether its local process can write this file of the workspace. Blocks."""
+        """Whether the server's local process can write to this file of the workspace. Blocks."""
         if not isinstance(self.reached_by, Program):
             return False
         if self.reached_by.sandbox is None:
@@ -228,7 +228,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         return any(real_path(path).is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
-        """Return the program that starts it if no such program is found, else None. Blocks."""
+        """Return the program that starts the server if it is not found; else None. Blocks."""
         program = self.reached_by
         if not isinstance(program, Program):
             return None
@@ -240,7 +240,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> Collection[str]:
-        """Values that must not be shown or written: anything passed to the server can be a credential."""
+        """Values that must not be shown or written: everything that the server is given may be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
 
 

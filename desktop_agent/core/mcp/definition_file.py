@@ -94,7 +94,7 @@ def keep_secrets(keyring: Keyring, definition: ServerDefinition, secrets: Mappin
 
 
 def read_secrets(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
-    """Return the secret headers or variables of a server. Also raises when a value is missing."""
+    """Return the secret headers or variables of a server. Raises also when the value of one is missing."""
     found: dict[str, str] = {}
     for name in _names(definition):
         value = keyring.get(_entry(definition, name))
@@ -132,7 +132,7 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 LIST = "mcp.definitions"
 
 _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
-"""Short enough that a tool name prefixed with it fits the limits of providers; `__` separates the two."""
+"""The names that servers can have: short enough to be the beginning of tools' names, and without the separator `__`."""
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
@@ -143,7 +143,7 @@ KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
 class Definitions(Struct, frozen=True, kw_only=True):
-    """The defined servers, in order, and the problems of unusable definitions."""
+    """The defined servers, in order, and what is wrong with definitions that cannot be used."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[FileProblem, ...] = ()
@@ -153,7 +153,7 @@ class Definitions(Struct, frozen=True, kw_only=True):
 
 
 def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
-    """Return the servers that the tables define. A project's server never replaces one of the user's."""
+    """Return the servers that the tables define. A project's server never takes the place of a user's."""
     found: dict[str, ServerDefinition] = {}
     problems: list[FileProblem] = []
     for table in tables:
@@ -176,7 +176,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 
 
 def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> None:
-    """Reject secrets in a file: every program of the user can read it, and they are copied with it."""
+    """Refuse secrets in a file, because every program of the user can read it, and it is copied with them."""
     if isinstance(definition.reached_by, Program):
         if is_project and definition.reached_by.secret_env:
             raise ValueError("a project's server gets no secrets from your keyring: take out secret_env")
@@ -275,7 +275,7 @@ def _arguments(value: object) -> tuple[str, ...]:
 
 
 def _variables(value: object) -> dict[str, str]:
-    """Return variables given as a table, as a list of tables, or as a list of KEY=VALUE."""
+    """Return variables from a table, a list of tables, or a list of KEY=VALUE."""
     entries = cast("list[object]", value) if isinstance(value, list) else [value]
     found: dict[str, str] = {}
     for entry in entries:
@@ -310,7 +310,7 @@ _LONGEST = 10**9
 
 
 def with_folder(definition: ServerDefinition, folder: Path) -> ServerDefinition:
-    """Return the definition with its folder made absolute, relative to the folder of the file that defines it."""
+    """Return the definition with an absolute folder. It was relative to the folder of the definition's file."""
     program = definition.reached_by
     if not isinstance(program, Program) or not program.cwd:
         return definition
@@ -325,9 +325,9 @@ def add_definitions(
 ) -> tuple[tuple[str, str], ...]:
     """Add servers to the settings file and their secrets to the keyring. Blocks.
 
-    Of several, those whose secrets the keyring refuses are left out and returned, by name with the reason, unless it
-    refuses all. `keep_others` runs once it is certain that they can be added. Raises `UsageError` for a name that
-    exists or a broken file, `CredentialsError` and `StorageError`; then nothing is added.
+    Servers whose secrets the keyring refuses are left out and returned, by name with the reason; if it refuses all,
+    this raises. `keep_others` is called when it is certain that the servers can be added. Raises `UsageError` for a
+    name that exists or a broken file, `CredentialsError` and `StorageError`; nothing is added then.
     """
     refused: dict[str, CredentialsError] = {}
     split = [without_secrets(definition) for definition in definitions]
@@ -356,9 +356,9 @@ def add_definitions(
 
 
 def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyring) -> None:
-    """Write a changed definition in place of the one of its name. Blocks. Raises like `add_definitions`.
+    """Write a changed definition in place of the one with its name. Blocks. Raises like `add_definitions`.
 
-    Secrets that it names without a value stay as they are; those that it no longer names are forgotten.
+    Secrets that the definition names without a value are kept. Those that it does not name any more are forgotten.
     """
     public, secrets = without_secrets(definition)
     table = table_of_definition(public)
@@ -376,7 +376,7 @@ def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyrin
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
-    """Remove a server; return None if it was unusable. The keyring stays. Raises `UsageError`, `StorageError`."""
+    """Remove a server; return None if it was unusable. Leaves the keyring. Raises `UsageError`, `StorageError`."""
     removed: list[Mapping[str, object]] = []
 
     def change(entries: TableList) -> None:
@@ -428,7 +428,7 @@ def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
 
 
 def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
-    """Update the table with this name by what `change` returns of it; a None value removes the key."""
+    """Replace the values that `change` returns for the table with this name. A key with the value None is removed."""
 
     def change_one(entries: TableList) -> None:
         place = _required(entries, name)

@@ -1,6 +1,6 @@
 """New servers: from a list of known ones, from what the user types, and from other tools' JSON.
 
-Being in the list installs, starts or trusts no server.
+A server in the list is not installed, started or trusted by being there.
 """
 
 import json
@@ -41,7 +41,7 @@ class KnownServer(Struct, frozen=True, kw_only=True):
     needs: str
     where: str
     sandbox: ServerSandbox | None = None
-    """The default confinement; None if it needs more than a sandbox allows, or runs elsewhere."""
+    """The usual confinement; None if the server needs more than a sandbox allows, or runs elsewhere."""
 
     @property
     def confinement(self) -> str:
@@ -127,7 +127,7 @@ def typed_definition(
     headers: Iterable[tuple[str, str]] = (),
     client_id: str = "",
 ) -> ServerDefinition:
-    """Return the server at an address or run by a program. Raises `ValueError`, also for options of the other kind."""
+    """Return the server at an address or run by a program. Raises `ValueError`, also for the other kind's options."""
     where = where.strip()
     if is_address(where):
         typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}
@@ -140,7 +140,7 @@ def typed_definition(
 
 
 def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> ServerDefinition:
-    """Return what was typed, with what nobody is asked for as it was before; a secret without a value is kept."""
+    """Return the definition as typed, with what is not asked for as it was before. Secrets without a value are kept."""
     reached_by = typed.reached_by
     match before.reached_by, reached_by:
         case Program() as old, Program(command=command, args=args, sandbox=sandbox):
@@ -159,7 +159,7 @@ def is_address(where: str) -> bool:
 
 
 def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
-    """Return the sandbox of a server from comma-separated lists. Raises `ValueError` with a message for the user."""
+    """Return a server's sandbox from comma-separated lists. Raises `ValueError`, whose message is for the user."""
     typed = {"folders": folders, "read_folders": read_folders, "hosts": hosts}
     lists = {key: [word.strip() for word in text.split(",") if word.strip()] for key, text in typed.items()}
     found = sandbox_in({"sandbox": True, **lists})
@@ -173,14 +173,14 @@ _REFERENCE = re.compile(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(
 
 
 class ImportedServers(Struct, frozen=True, kw_only=True):
-    """The servers that can be imported, and by name why the others cannot."""
+    """The servers that can be imported, and for each of the others, by name, why it cannot."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
 
 
 def servers_in_file(path: Path) -> ImportedServers:
-    """Return the servers of another tool's file. Blocks. Raises `UsageError` as `servers_in_json` does."""
+    """Return the servers in the file of another tool. Blocks. Raises `UsageError` like `servers_in_json`."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -190,9 +190,9 @@ def servers_in_file(path: Path) -> ImportedServers:
 
 
 def servers_in_json(text: str, environ: Mapping[str, str] = os.environ) -> ImportedServers:
-    """Return the servers of another tool's JSON, with the values of `environ` where it refers to variables.
+    """Return the servers in the JSON of another tool. Where it refers to variables, `environ` has their values.
 
-    Raises `UsageError` when it has no list of servers.
+    Raises `UsageError` if it has no list of servers.
     """
     try:
         document: object = json.loads(text)
@@ -233,7 +233,7 @@ def _definition(name: str, entry: object, environ: Mapping[str, str]) -> ServerD
 
 
 def _resolved(value: object, environ: Mapping[str, str]) -> object:
-    """Return the value with the variables that its texts refer to. Raises `ValueError` naming one that has none."""
+    """Return the value, with the variables in its texts replaced. Raises `ValueError`, which names a missing one."""
     if isinstance(value, dict):
         return {key: _resolved(inner, environ) for key, inner in as_object(cast("object", value)).items()}
     if isinstance(value, list):

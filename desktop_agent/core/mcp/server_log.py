@@ -1,4 +1,4 @@
-"""What a server says beside the protocol: the end of it in memory, and more in a file, both of limited size.
+"""What a server prints besides the protocol. Its end is kept in memory and more of it in a file; both are limited.
 
 A server that floods its standard error is slowed down to the speed of the disk.
 """
@@ -13,17 +13,17 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 KEPT_BYTES = 64 * 1024
-"""How much of the end of the log stays in memory."""
+"""How many bytes at the end of the log are kept in memory."""
 
 FILE_BYTES = 1024 * 1024
-"""A log of this size is rotated; one older file is kept beside it."""
+"""How many bytes a log may have before it is rotated. One older file is kept beside it."""
 
 _PENDING_BYTES = 256 * 1024
-"""How much may wait for the disk before the server has to wait."""
+"""How many bytes may wait for the disk. After that, the server has to wait."""
 
 
 class ServerLog:
-    """The log of one server. Feed it on the event loop's thread."""
+    """The log of one server. Pass output to `feed` on the event loop's thread."""
 
     def __init__(self, path: Path | None, secrets: Collection[str] = ()) -> None:
         """Without a path nothing is written. `secrets` are masked in what is read and written."""
@@ -34,7 +34,7 @@ class ServerLog:
         self._writing: asyncio.Task[None] | None = None
 
     def feed(self, content: bytes) -> asyncio.Future[None] | None:
-        """Take output of the server; the returned future asks it to wait until the disk has caught up."""
+        """Take output of the server. If this returns a future, the server should wait for it: the disk is slow."""
         self._tail += content
         del self._tail[:-KEPT_BYTES]
         if self.path is None:
@@ -51,7 +51,7 @@ class ServerLog:
         self._secrets = tuple({*self._secrets, *secrets})
 
     def tail(self, lines: int = 0) -> str:
-        """Return the last lines, without control characters that a terminal would act on; 0: all that is kept."""
+        """Return the last lines, without control characters that affect a terminal. 0 returns all that is kept."""
         text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)
         return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
 
@@ -73,7 +73,7 @@ class ServerLog:
             self._writing = None
 
     def _writable(self, *, is_last: bool) -> int:
-        """Return how many bytes can be written: whole lines, because a masked text must not be cut in two."""
+        """Return how many bytes can be written. They end with a line, because a masked text must not be cut."""
         if is_last or len(self._pending) > _PENDING_BYTES:
             return len(self._pending)
         return self._pending.rfind(b"\n") + 1

@@ -1,7 +1,7 @@
 """The servers of the application: one connection for all sessions of a folder, ended when no session uses it.
 
-Sessions lease what they use. A server is told its folder and can keep what it learns there, so sessions of different
-folders never share one.
+Sessions lease the servers that they use. A server is told its folder and can keep what it learns there, so sessions of
+different folders never share one.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class _Key(NamedTuple):
 
 
 class Lease:
-    """A session's use of one server, until it is given back."""
+    """The use of one server by a session, until it is given back."""
 
     def __init__(self, connection: Connection, give_back: Callable[[], None]) -> None:
         self.connection = connection
@@ -40,14 +40,14 @@ class Lease:
         self._is_over = False
 
     def give_back(self) -> None:
-        """End the use. The server ends after its idle time."""
+        """End the use. When nobody uses the server any more, it ends after its idle time."""
         if not self._is_over:
             self._is_over = True
             self._give_back()
 
 
 class ServerPool:
-    """All connections of one application. `aclose` leaves no process of any server."""
+    """All connections of one application. After `aclose`, no process of any server is left."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ServerPool:
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
-        """`environ` has no credentials; `logs` is the folder for the output of servers."""
+        """Credentials were removed from `environ`; `logs` is the folder for the output of servers."""
         self._clock = clock
         self._environ = environ
         self._logs = logs
@@ -92,7 +92,7 @@ class ServerPool:
         return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
 
     def activities(self, workspace: Path) -> tuple[tuple[Connection, Activity, bool], ...]:
-        """Return a folder's servers that run as local processes, their activity, and whether sessions share them."""
+        """Return a folder's servers that are local processes, with their activity, and whether sessions share them."""
         found: list[tuple[Connection, Activity, bool]] = []
         for key, connection in self._connections.items():
             pid = connection.status.pid if key.workspace == workspace else None
@@ -101,12 +101,12 @@ class ServerPool:
         return tuple(found)
 
     def subscribe(self, listener: Callable[[ServerStatus], None]) -> Callable[[], None]:
-        """Call `listener` on the event loop's thread whenever a server's status changes. Return the unsubscriber."""
+        """Call `listener` on the event loop's thread when a server's status changes. Return a function to end that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def reopen(self) -> None:
-        """Let servers be started again after `aclose`."""
+        """Allow servers to be started again after `aclose`."""
         self._processes, self._clients = ProcessRunner(self._clock), None
 
     async def aclose(self) -> None:

@@ -21,14 +21,14 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     description: str = ""
     input_schema: Mapping[str, object] = field(default_factory=dict[str, object])
     only_reads: bool | None = None
-    """The server's claim about its effects: a hint, which never widens permissions."""
+    """What the server claims about its effects. This is a hint, which never widens permissions."""
     destroys: bool | None = None
     view: str = ""
-    """The address of its interactive view, which is not shown here; empty without one."""
+    """The address of the tool's interactive view, which is not shown here; empty without one."""
     unusable: str = ""
-    """Why it cannot be used here, in a sentence; empty when it can."""
+    """Why the tool cannot be used here, in a sentence; empty when it can."""
     annotations: Mapping[str, object] = field(default_factory=dict[str, object])
-    """All annotations, by the protocol's names."""
+    """All annotations of the tool, under the protocol's names."""
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True, rename={"is_required": "required"}):
@@ -74,7 +74,7 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_prompts: bool = False
     has_completions: bool = False
     unused: tuple[str, ...] = ()
-    """Other capabilities that are not used here: extensions by their identifiers, others in words."""
+    """Other capabilities, which are not used here: identifiers of extensions, and words for others."""
 
 
 class TextPart(Struct, frozen=True):
@@ -110,7 +110,7 @@ Part = TextPart | MediaPart | ResourcePart | LinkPart
 
 
 class CallReply(Struct, frozen=True, kw_only=True):
-    """The result of a call. A failure that the server reports is a reply, too, for the model to read."""
+    """The result of a call. If the server reports a failure, this is a result, too, which the model reads."""
 
     parts: tuple[Part, ...] = ()
     structured: object = None
@@ -128,7 +128,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
 """`idle`: not running, started on demand. `failed`: the last start failed; it is retried on demand after a pause.
 
-`resting`: it failed so often that only the user can start it again.
+`resting`: the server failed so often that only the user can start it again.
 """
 
 STATE_WORDS: dict[ServerState, str] = {
@@ -153,21 +153,21 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
     hint: str = ""
     facts: ServerFacts | None = None
-    """What the server said about itself; kept after it ends."""
+    """What the server said about itself. It is kept after the server has ended."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
-    """The prompts that it listed when it started."""
+    """The prompts that the server listed when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What it listed otherwise than the protocol wants it, in words; the rest is kept."""
+    """What the server listed in another way than the protocol demands, in words. The rest is kept."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0
     needs_sign_in: bool = False
-    """Whether its last answer required the user to sign in or to grant more scopes."""
+    """Whether the server's last answer required the user to sign in or to grant more scopes."""
     last_calls: tuple[LastCall, ...] = ()
-    """The last calls, newest at the end."""
+    """The latest calls; the newest is the last one."""
 
 
 def unused_line(status: ServerStatus) -> str:

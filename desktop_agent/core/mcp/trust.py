@@ -2,10 +2,10 @@
 
 There is one file per server, in the user's own folder, where no sandboxed command can write. Its key is the server's
 name and what it runs or reaches, so a server that takes another's name starts with nothing allowed. It stores the
-definitions themselves, because changes are shown. It fails closed: an unreadable record allows nothing.
+definitions themselves, because changes are shown. An unreadable record allows nothing.
 
-Two definitions are equal when the server says the same of the tool, in any order of JSON keys. All texts are the
-server's: for people, invisible and reordering characters appear by name.
+Two definitions are equal if the server says the same of the tool, whatever the order of JSON keys. All texts are the
+server's. When they are shown, invisible and reordering characters in them are named.
 """
 
 import json
@@ -31,14 +31,14 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 MOST_SHOWN_CHARS = 60_000
-"""How much of one definition is shown. The rest appears as its length and digest, so that a change in it is visible."""
+"""How many characters of a definition are shown. The rest appears as length and digest, so a change is visible."""
 
 
 MOST_INTRODUCED_CHARS = 8_000
 
 
 def introduced(text: str) -> str:
-    """Return the lines of a definition that the first question about the tool shows."""
+    """Return those lines of a definition that are shown when the user is first asked about the tool."""
     if len(text) <= MOST_INTRODUCED_CHARS:
         return text.removesuffix("\n")
     left = len(text) - MOST_INTRODUCED_CHARS
@@ -46,7 +46,7 @@ def introduced(text: str) -> str:
 
 
 def definition_digest(tool: OfferedTool) -> Digest:
-    """Return a digest that two definitions share only if they say the same."""
+    """Return the digest of a definition. It is the same only for definitions that say the same."""
     return digest_of(json.dumps(msgspec.to_builtins(tool), sort_keys=True).encode())
 
 
@@ -55,7 +55,7 @@ def is_same_definition(one: OfferedTool, other: OfferedTool) -> bool:
 
 
 def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[str, str]:
-    """Return two definitions in lines for display. If the definitions differ, so do the texts."""
+    """Return two definitions as lines for display. If the definitions differ, their texts differ, too."""
     old, new = _text(before, named) if before is not None else "", _text(after, named)
     if before is not None and old == new and not is_same_definition(before, after):
         # One contains the character itself, the other the name that is shown for it.
@@ -64,7 +64,7 @@ def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[st
 
 
 def diff_of_texts(before: str, after: str) -> str:
-    """Return the diff of two texts with some context, in lines that begin with `-`, `+` or a blank."""
+    """Return the diff of two texts with some context. Its lines begin with `-`, `+` or a blank."""
     old, new = before.splitlines(), after.splitlines()
     edits = find_edits(before.encode(), after.encode())
     lines: list[str] = []
@@ -117,7 +117,7 @@ _LOCK_TIMEOUT_S = 5.0
 
 class TrustedTools(Struct, frozen=True):
     tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
-    """The definitions, by the server's own names of the tools."""
+    """The definitions, by the names that the server gives to its tools."""
     is_broken: bool = False
 
 
@@ -134,7 +134,7 @@ class _Known(Struct, frozen=True):
 
 
 class ToolTrust:
-    """The trust records of one user. Several processes can change them; for any thread."""
+    """The records of what one user trusts. Several processes can change them. Safe to use from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -145,7 +145,7 @@ class ToolTrust:
         return self._folder / f"{digest_of(f'{server.name} {server.fingerprint}'.encode())[:32]}.json"
 
     def read(self, server: ServerDefinition) -> TrustedTools:
-        """Return the record, the same object as long as the file is unchanged. Blocks; never raises."""
+        """Return the record. While its file is unchanged, this is the same object. Blocks; never raises."""
         path = self.path_for(server)
         with self._lock:
             known, stamp = self._known.get(path), stamp_of(path)

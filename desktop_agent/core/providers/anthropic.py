@@ -1,9 +1,9 @@
 """Anthropic's Messages API as a wire format: builds request bodies that are valid for any conversation.
 
 A body never has what the API refuses: blank text, empty messages, two user messages in a row, a name or an ID with
-characters that it does not allow, thinking without its signature. It never has fields of ours either. Cache breakpoints
-mark the ends of the stable parts: the tools, the system prompt, the messages of the previous request, and the last
-message. Source: https://platform.claude.com/docs/en/api/messages
+characters that it does not allow, thinking without its signature. It never has fields of this application's own either.
+Cache breakpoints mark the ends of the stable parts: the tools, the system prompt, the messages of the previous request,
+and the last message. Source: https://platform.claude.com/docs/en/api/messages
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +47,7 @@ _LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
 _ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
-"""Block types that can carry a cache breakpoint. Thinking cannot, and opaque blocks go back unmodified."""
+"""Types of blocks that can carry a cache breakpoint. Thinking cannot, and opaque blocks go back unmodified."""
 
 
 class _Entry(NamedTuple):
@@ -56,7 +56,7 @@ class _Entry(NamedTuple):
 
 
 def _mark(entries: list[_Entry]) -> None:
-    """Put a cache breakpoint on the last block of the last message, or on the nearest earlier one that can carry it."""
+    """Put a cache breakpoint on the last block that can carry one: of the last message, or else of an earlier one."""
     for entry in reversed(entries):
         for block in reversed(entry.blocks):
             if block.get("type") in _CACHEABLE:
@@ -65,7 +65,7 @@ def _mark(entries: list[_Entry]) -> None:
 
 
 def _joined(entries: list[_Entry]) -> list[JsonObject]:
-    """Return the messages without empty ones, neighbours of one role joined, tool results first in each."""
+    """Return the messages without empty ones. Neighbours of one role are joined, with tool results first."""
     joined: list[_Entry] = []
     for entry in entries:
         if not entry.blocks:
@@ -146,7 +146,7 @@ def _supports(abilities: JsonObject, name: str) -> bool | None:
 API_VERSION = "2026-10-21"
 
 ONLY_AT_HOME = frozenset({"diagnostics"})
-"""Optional fields that are sent to Anthropic itself only, not to other servers of this format."""
+"""Optional fields that are sent only to Anthropic itself, and not to other servers of this format."""
 
 
 class AnthropicFormat(WireFormat):

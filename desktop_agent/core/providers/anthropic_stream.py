@@ -1,8 +1,8 @@
 """Reads an answer of Anthropic's Messages API: its blocks while they arrive, its web searches, its errors.
 
-Pure, in the order the events arrive, trusting none of them. A message exists only after `message_stop`, with a stop
-reason and every block closed. The SDK's own accumulator is not used: it silently shortens the arguments of a call that
-was cut off, and reports a stream that ended early as a success.
+Pure. Events are read in the order in which they arrive, and none is trusted. A message exists only after
+`message_stop`, with a stop reason and every block closed. The SDK's own accumulator is not used: it silently shortens
+the arguments of a call that was cut off, and reports a stream that ended early as a success.
 
 Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for cache misses,
@@ -67,10 +67,10 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
     "timeout_error": "overloaded",
     "overloaded_error": "overloaded",
 }
-"""The error types that say more than the status does; `api_error` and `invalid_request_error` say less."""
+"""The error types that say more than the HTTP status does; `api_error` and `invalid_request_error` say less."""
 
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
-"""Sent with statuses that seem temporary or blame the request, although the account's owner has to act."""
+"""Codes that come with a status for a temporary or a wrong request, although the account's owner has to act."""
 
 
 def read_refusal(error: RefusedError) -> Refusal:
@@ -123,7 +123,7 @@ _REASONS: Mapping[str, CacheMissReason] = {
     "tools_changed": "tools",
     "messages_changed": "messages",
 }
-"""The others, `previous_message_not_found` and `unavailable`, do not report a cache miss."""
+"""The reasons that report a cache miss. The others, `previous_message_not_found` and `unavailable`, do not."""
 
 
 def cache_miss_in(message: JsonObject) -> CacheMiss | None:
@@ -133,7 +133,7 @@ def cache_miss_in(message: JsonObject) -> CacheMiss | None:
 
 
 WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-"""The version without code execution, which all models with search accept; `max_uses` limits the cost."""
+"""The web search without code execution, which all models that search accept; `max_uses` limits the cost."""
 
 _LOCATION = "web_search_result_location"
 _USE = "server_tool_use"
@@ -192,9 +192,9 @@ def text_block(block: TextBlock) -> JsonObject:
 
 
 def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
-    """Remove, in place, searches without a result and results without a search: the API refuses both.
+    """Remove, in place, searches without a result and results without a search, because the API refuses both.
 
-    A search in the last answer stays if only our own results follow it.
+    A search in the last answer stays if only results of this application's calls follow it.
     """
     asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {
@@ -221,7 +221,7 @@ def _is_use(block: JsonObject) -> bool:
 
 
 def _is_end(block: JsonObject) -> bool:
-    """Whether a block is the result of a server-side call; a `tool_result` is one of ours."""
+    """Whether a block is the result of a server-side call. A `tool_result` is one of this application's instead."""
     return text_in(block, "type").endswith("_tool_result")
 
 
@@ -240,7 +240,7 @@ def start_block(fields: JsonObject) -> GrowingPart:
 
 
 class _Text(GrowingPart):
-    """Text with the pages that it cites. Other citations are ignored: we send no documents."""
+    """Text with the pages that it cites. Other citations are ignored, because no documents are sent."""
 
     _name: ClassVar = "text"
 
@@ -354,7 +354,7 @@ class _Opaque(GrowingPart):
 
 
 class _Parts(Struct, frozen=True):
-    """Growing text, copied once at the end instead of for every delta."""
+    """A text that grows. It is copied once at the end, instead of for every delta."""
 
     parts: list[str]
 
@@ -430,7 +430,7 @@ class AnthropicReader(MessageReader):
         return ()
 
     def _count(self, event: JsonObject) -> None:
-        """Take the token counts of an event. They are totals, and a later event can omit some."""
+        """Take the token counts of an event. They are totals. A later event can leave some out."""
         usage = event.get("usage")
         if not isinstance(usage, dict):
             return

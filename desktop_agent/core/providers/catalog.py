@@ -1,7 +1,7 @@
 """The provider catalogue: builds the provider of a model for one of the user's accounts.
 
-A conversation can stay open for days after its provider was built, so its credential is looked up again when its
-account, or the account's key, has changed.
+A conversation can stay open for days after its provider was built. Therefore the credential is looked up again when the
+account, or the key of the account, has changed.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ def account_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return the provider of an account; without network or HTTP client.
+    """Return the provider of an account. Uses no network and imports no HTTP client.
 
-    `model` is who answers: what other models thought is not sent to it.
+    `model` is the model that answers. It does not receive the thinking of other models.
     """
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
@@ -68,7 +68,7 @@ def key_credential(account: Account, key: str | None) -> Credential:
 
 
 def wire_format_of(account: Account) -> WireFormat:
-    """Return the wire format of an account; elsewhere than at its vendor's, without what only the vendor knows."""
+    """Return the wire format of an account. At another address than its vendor's, what only that knows is left out."""
     vendor = vendor_of(account.provider)
     is_at_home = account.where.rstrip("/") == vendor.address
     match vendor.wire:
@@ -87,7 +87,7 @@ def wire_format_of(account: Account) -> WireFormat:
 
 
 def other_credential(account: Account) -> str:
-    """Return what a user does about a key, or a sign-in, that is refused."""
+    """Return what the user can do if a key or sign-in of the account is refused."""
     vendor = vendor_of(account.provider)
     if account.kind == "oauth":
         return f"Sign in again: `desktop-agent auth sign-in {vendor.id} --account {account.label}`."
@@ -99,7 +99,7 @@ def other_credential(account: Account) -> str:
 
 
 def custom_headers(vendor: Vendor, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what the vendor's variable for headers names, a header on each line, as other programs read it."""
+    """Return the headers in the vendor's variable for headers, one on each line, as other programs read it."""
     text = environ.get(vendor.headers_variable, "") if vendor.headers_variable else ""
     lines = (line.partition(":") for line in text.split("\n"))
     return {name.strip(): value.strip() for name, colon, value in lines if colon}
@@ -119,7 +119,7 @@ class ProviderCatalog:
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`sign_ins` has the credentials of accounts without a key; `is_paced` lets the demo write at a human pace."""
+        """`sign_ins` has the credentials of accounts without a key. If `is_paced`, the demo writes at a human pace."""
         self._environ = environ
         self.keys = keys
         self.accounts = accounts
@@ -142,7 +142,7 @@ class ProviderCatalog:
         return self._provider(credential.account, credential, model)
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
-        """Return the models that an account's address lists. Raises as `build`, and `ProviderError`."""
+        """Return the models that an account's address lists. Raises like `build`, and `ProviderError`."""
         async with aclosing(self._provider(account, await self.credential_of(account), None)) as provider:
             return await provider.list_models()
 
@@ -185,9 +185,10 @@ class ProviderCatalog:
 
 
 class _CurrentCredential:
-    """The credential of a model's account, as long as the account keeps its address.
+    """The present credential of a model's account, as long as the account keeps its address.
 
-    A key change by another process goes unnoticed: otherwise the keyring could prompt the user with every request.
+    If another process changes the key, this is not noticed, because otherwise the keyring could prompt the user at
+    every request.
     """
 
     def __init__(self, catalog: ProviderCatalog, model: ModelRef, account: Account) -> None:
@@ -198,12 +199,12 @@ class _CurrentCredential:
         self._address = account.where.rstrip("/")
         self._stamp: FileStamp | None = None
         self._key_changes: int | None = None
-        """The number of key changes at the last look-up; `None` before the first."""
+        """How often the key had been changed at the last look-up; `None` before the first."""
         self._inner: Credential = NoCredential()
         self._earlier_secrets: tuple[str, ...] = ()
 
     async def look_up(self) -> None:
-        """Look up the account and its credential, if they may have changed. Raises `AgentError`."""
+        """Look up the account and its credential if either may have changed. Raises `AgentError`."""
         # Before the look: what changes meanwhile is noticed the next time.
         stamp = await asyncio.to_thread(stamp_of, self._catalog.accounts.path)
         changes = self._catalog.keys.changes(self._entry)

@@ -42,7 +42,7 @@ _KEPT: JsonObject = {"type": "ephemeral"}
 
 
 def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
-    """Mark, in place, the last text before each of the `ends`, which are message counts."""
+    """Mark, in place, the last text before each of the `ends`. An end is a number of messages."""
     for end in ends:
         for number in reversed(range(end)):
             if (marked := _marked(messages[number])) is not None:
@@ -72,7 +72,7 @@ _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
 
 def _add_to_user(messages: list[JsonObject], text: str) -> None:
-    """Append `text` to the user's last message: templates of many local models require alternating roles."""
+    """Append `text` to the user's last message, because templates of many local models require alternating roles."""
     last = messages[-1] if messages else {}
     match last:
         case {"role": "user", "content": str(content)}:
@@ -84,7 +84,7 @@ def _add_to_user(messages: list[JsonObject], text: str) -> None:
 
 
 def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]:
-    """Return the results of calls, then the user's text with the pictures of the results before it."""
+    """Return the results of calls, and then the user's text, with the pictures of these results."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     parts: list[JsonObject] = []
     for result in results:
@@ -149,7 +149,7 @@ class ChatFormat(OpenAIFormat):
     web_search = WEB_SEARCH
 
     def __init__(self, vendor: Vendor, *, is_at_home: bool) -> None:
-        """`is_at_home`: the requests go to the vendor's own address."""
+        """`is_at_home` says that the requests go to the vendor's own address."""
         super().__init__(
             "stream_options",
             PARALLEL,

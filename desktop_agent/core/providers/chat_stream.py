@@ -48,10 +48,10 @@ THINKING_FIELDS = ("reasoning_content", "reasoning")
 DETAILS = "reasoning_details"
 
 _SAYING = ("content", "refusal", "tool_calls", "function_call", "annotations", DETAILS, *THINKING_FIELDS)
-"""The fields of a message that say something."""
+"""The fields of a message that contain an answer."""
 
 _GROWING = ("text", "summary", "data", "signature")
-"""The fields of a detail that come in pieces."""
+"""The fields of a detail that arrive in pieces."""
 
 
 class _Thinking(GrowingText):
@@ -72,7 +72,7 @@ class _Thinking(GrowingText):
                 return
 
     def result(self) -> list[AssistantBlock]:
-        """Return the thinking text, under the name of its field, and the details in the form in which they go back."""
+        """Return the thinking text, the name of its field, and the details as they are to be sent back."""
         blocks: list[AssistantBlock] = []
         if shown := self.so_far:
             # Reasoning with details is sent back as those; its text would say it twice.
@@ -82,7 +82,7 @@ class _Thinking(GrowingText):
         return blocks
 
     def _add_detail(self, detail: JsonObject) -> None:
-        """Join a detail to the one before if it continues it: the same type and index."""
+        """Join a detail with the previous one if it has the same type and index and so continues it."""
         last = self._details[-1] if self._details else None
         if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index")):
             self._details.append(dict(detail))
@@ -97,14 +97,14 @@ class _Thinking(GrowingText):
 
 
 WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_results": 5}}
-"""A router's web search, limited to as many results as our own tool returns."""
+"""A router's web search. It returns at most as many results as the application's own tool."""
 
 _LONGEST_QUOTE = 600
-"""How much of a quote is kept, in characters: a router can quote a whole page."""
+"""How many characters of a quote are kept, because a router can quote a whole page."""
 
 
 class _Calls:
-    """The calls of an answer, also as compatible servers send them: in one piece, without an index or sharing one."""
+    """The calls of an answer. Compatible servers may send them in one piece, without an index, or with a shared one."""
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
@@ -143,7 +143,7 @@ class _Calls:
         return call
 
     def _is_next(self, known: "_Call", call_id: str, name: str) -> bool:
-        """Whether a piece begins another call than the one that its index stands for."""
+        """Whether a piece begins a new call, and does not continue the one that its index stands for."""
         is_other = bool(call_id) and bool(known.given_id) and call_id != known.given_id
         if is_other and not name:
             self.mended.append("changing_call_id")
@@ -163,12 +163,12 @@ class _Calls:
 
 class _Call(GrowingCall):
     given_id = ""
-    """The server's id; empty when it gave none. The turn makes ids unique."""
+    """The ID that the server gave the call; empty if it gave none. The turn makes IDs unique."""
     place = ""
-    """The index under which the server sends the call, as text; empty without one."""
+    """The index under which the server sends the call, as text; empty if it has none."""
 
     def is_whole(self) -> bool:
-        """Whether the arguments so far are a whole object. They are only read if they look like one."""
+        """Whether the arguments so far are a complete object. They are parsed only if they look like one."""
         last = next((part for part in reversed(self._parts) if part.strip()), "")
         return last.rstrip().endswith("}") and not parse_arguments(with_joined_pairs("".join(self._parts))).rejected
 
@@ -176,11 +176,11 @@ class _Call(GrowingCall):
 _DONE = "[DONE]"
 
 _BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")
-"""The reasons of Mistral, vLLM, GLM and DeepSeek for an answer that their server could not finish."""
+"""The reasons with which Mistral, vLLM, GLM and DeepSeek say that their server could not finish an answer."""
 
 
 def _error_in(event: JsonObject) -> JsonObject:
-    """Return the error in an event: in a field, in its choice (OpenRouter), or the event itself (older vLLM)."""
+    """Return the error in an event: in its field, in its choice (OpenRouter), or the event itself (older vLLM)."""
     choices = objects_in(event, "choices")
     is_error = "choices" not in event and bool(text_in(event, "message"))
     return error_in(event) or error_in(choices[0] if choices else {}) or (event if is_error else {})
@@ -188,7 +188,7 @@ def _error_in(event: JsonObject) -> JsonObject:
 
 class ChatReader(MessageReader):
     def __init__(self, *, reports_cost: bool = False) -> None:
-        """`reports_cost`: the usage has a cost in US dollars, which is trusted."""
+        """If `reports_cost`, the usage has a cost in US dollars, which is trusted."""
         super().__init__()
         self._reports_cost = reports_cost
         self._finish_reason = ""
@@ -197,7 +197,7 @@ class ChatReader(MessageReader):
         self._thinking = _Thinking()
         self._calls = _Calls()
         self._citations: dict[str, Citation] = {}
-        """The cited pages by address, each once, in the order in which they came."""
+        """The cited pages by address, without duplicates, in the order in which they arrived."""
         self._chars = 0
 
     def add(self, data: str) -> Sequence[StreamPiece]:
@@ -273,7 +273,7 @@ class ChatReader(MessageReader):
             yield from self._end()
 
     def _unsaid(self, message: JsonObject) -> JsonObject:
-        """Return what a whole message says that no piece has brought."""
+        """Return the parts of a whole message that no piece has contained."""
         said = ("content", "refusal") if self._text.received else ()
         said += ("tool_calls", "function_call") if self._calls.all else ()
         said += (*THINKING_FIELDS, DETAILS) if self._thinking.so_far else ()
@@ -288,12 +288,12 @@ class ChatReader(MessageReader):
                 self._citations.setdefault(url, Citation(url=url, title=title, quote=quote))
 
     def _end(self) -> Iterator[StreamPiece]:
-        """Emit the text held back for the other half of a surrogate pair."""
+        """Emit the text that was held back because the other half of a surrogate pair could follow."""
         yield from self._thinking.end()
         yield from self._text.end()
 
     def _stop_reason(self) -> StopReason:
-        """Return the stop reason: some servers say `stop` after calls, and `tool_calls` without any."""
+        """Return the stop reason by the calls: some servers say `stop` after calls, or `tool_calls` without any."""
         reason = stop_reason_of(self._finish_reason or "stop")
         if reason in ("end_turn", "stop_sequence", "tool_use"):
             return "tool_use" if self._calls.all else "refusal" if self._has_refused else "end_turn"

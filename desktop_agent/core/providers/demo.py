@@ -50,7 +50,7 @@ if __name__ == "__main__":
     unittest.main()
 """
 _MAX_EDITS = 2
-"""A second edit handles what the user changed meanwhile; a third would fail in the same way."""
+"""How many edits are tried. The second handles what the user changed meanwhile; a third would fail like that."""
 _REFUSALS = ("not permitted", "cannot be used here", "needs an approval and did not get one", "dry-run:")
 """Phrases in the result of a call that was not run for a reason other than a denial."""
 _PACE_S = 0.012

@@ -104,17 +104,17 @@ def _seconds_until(date: str | None, now: datetime) -> float | None:
 
 
 _LONGEST_NAME = 100
-"""How long a type, a code or a request's ID may be, in characters."""
+"""How many characters of a type, a code or a request's ID are kept."""
 
 _DAY_S = 86_400.0
 
 _LONGEST_MESSAGE = 2_000
-"""How long a message may be, in characters: a proxy can answer with a whole page."""
+"""How many characters of a message are kept: a proxy can answer with a whole page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedCall:
-    """The context of a failed call: the address, the model if there is one, and the secrets to mask."""
+    """What is known of a failed call: the address, the model if there is one, and the secrets to mask."""
 
     address: str
     model: str | None = None
@@ -124,24 +124,24 @@ class FailedCall:
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """An API's refusal, as read by its wire format; unknown fields are empty."""
+    """The refusal of an API, as its wire format reads it. Unknown fields are empty."""
 
     fault: ProviderFault
     status: int | None = None
-    """The HTTP status; `None` for an event in the middle of a stream."""
+    """The HTTP status; `None` if the refusal was an event in the middle of a stream."""
     type: str = ""
     code: str = ""
     message: str = ""
     request_id: str = ""
     parameter: str = ""
     is_from_api: bool = True
-    """Whether the body has the shape of this API's errors; otherwise an intermediary may have answered."""
+    """Whether the body has the form of this API's errors. If not, an intermediary may have answered."""
     names_model: bool = False
-    """Whether it is certain that the model was not found, rather than the path."""
+    """Whether it was certainly the model that was not found, and not the path."""
 
 
 class RefusedError(Exception):
-    """An answer with an error status, fully read. Never shown to a user: `explain` translates it."""
+    """An answer with an error status, fully read. No user sees it, because `explain` translates it."""
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
         super().__init__(status)
@@ -149,7 +149,7 @@ class RefusedError(Exception):
         self.headers = headers
         self.text = text
         self.body: JsonObject = {}
-        """The body if it is a JSON object, else empty."""
+        """The body, if it is a JSON object; otherwise empty."""
         self.is_json = False
         with suppress(ValueError, RecursionError):
             self.body = as_object(json.loads(text))
@@ -230,7 +230,7 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
 
 
 def _detail(refusal: Refusal, secrets: tuple[str, ...]) -> str:
-    """Return the facts for support, masked before they are cut: half of a key would not be recognised."""
+    """Return the facts for support. They are masked before they are cut, because half a key would not be recognised."""
 
     def shown(text: str, longest: int = _LONGEST_NAME) -> str:
         return mask(text, secrets)[:longest]

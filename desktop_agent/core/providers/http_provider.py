@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from desktop_agent.core.providers.http_connection import ApiConnection
 
 MAX_EVENT_BYTES = 2 * 2**20
-"""The largest event. Legitimate large ones are blocks that arrive whole, such as encrypted thinking."""
+"""How many bytes an event may have. Large ones are legitimate if a block arrives whole, such as encrypted thinking."""
 
 
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Yield the data of each event, including an unfinished last one.
 
-    Bytes that are not UTF-8 become lone surrogates, which no text and no argument keeps. Raises `ProviderError` for an
-    event beyond `MAX_EVENT_BYTES`.
+    Bytes that are not UTF-8 become lone surrogates, which are kept in no text and no argument. Raises
+    `ProviderError` for an event that is larger than `MAX_EVENT_BYTES`.
     """
     line, data, size = bytearray(), list[str](), 0
     is_first, is_after_return = True, False
@@ -82,7 +82,7 @@ def _data_in(line: bytes) -> Sequence[str]:
 
 
 def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
-    """Return `request` with other models' messages reduced to what `to` can read; unchanged if `to` is None."""
+    """Return `request` with other models' messages reduced to what `to` can read; as it is if `to` is None."""
     if to is None or all(is_readable_by(message, to) for message in request.messages):
         return request
     messages: list[Message] = []
@@ -100,23 +100,23 @@ def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelR
 
 
 SILENCE_S = 120.0
-"""How long a stream may stay silent. An API sends something every few seconds, so this means a dead connection."""
+"""How many seconds a stream may be silent. APIs send something every few seconds, so more means a dead connection."""
 
 _DRAIN_S = 0.5
-"""How long to wait, after a complete message, for the end of the response, which makes the connection reusable."""
+"""How many seconds to wait, after a message, for the end of the response, so that the connection can be reused."""
 
 
 class ApiEndpoint(Struct, frozen=True, kw_only=True):
     account: Account
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Added to every request; they override its other headers."""
+    """Added to every request, overriding other headers of the same name."""
     secrets: tuple[str, ...] = ()
     key_hint: str = ""
     allows_readable_proxy: bool = False
-    """Whether a proxy may read requests to an `http://` address; otherwise nothing is sent."""
+    """Whether a proxy may read requests to an `http://` address. If not, nothing is sent through one."""
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
-    """The answering model: other models' thinking is not sent, and prices are known. `None` sends everything."""
+    """The model that answers. It gets no other models' thinking, and its prices are known. `None`: all is sent."""
     models: ModelCatalogue | None = None
 
 
@@ -137,10 +137,10 @@ class HttpProvider:
         self._building = asyncio.Lock()
         self._is_closed = False
         self._without_effort: set[str] = set()
-        """The models whose refusal of the effort level has been reported."""
+        """The models for which it was reported that they refuse the level of effort."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
-        """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
+        """Yield the answer in pieces. The last one is a `Completion`. Raises `ProviderError`.
 
         Cancelling, or closing the generator, closes the connection.
         """
@@ -175,7 +175,7 @@ class HttpProvider:
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the API's own count of a request's tokens; `None` if it does not count. Raises `ProviderError`."""
+        """Return the API's own count of a request's tokens; `None` if it has no count. Raises `ProviderError`."""
         if not self._wire.count_path:
             return None
         call = self._call(request.model)
@@ -191,7 +191,7 @@ class HttpProvider:
         return self._wire.read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
-        """Return the model's context window: from metadata, else as listed by the address. Raises `ProviderError`."""
+        """Return the size of the model's context window, as known or listed by the address. Raises `ProviderError`."""
         if (known := await self._known(model)) is not None and known.context_tokens is not None:
             return known.context_tokens
         windows = {listed.name: listed.context_tokens for listed in await self.list_models()}
@@ -199,7 +199,7 @@ class HttpProvider:
         return windows[name] if name is not None else None
 
     async def aclose(self) -> None:
-        """Release connections; a stream that is still open fails. Safe to call twice."""
+        """Release the connections. A stream that is still open fails. Safe to call twice."""
         self._is_closed = True
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -218,7 +218,7 @@ class HttpProvider:
                 raise connection.explain(error, call) from None
 
     async def _with_cost(self, completion: Completion, name: str) -> Completion:
-        """Return the completion with its cost, if known. The price table is read in a thread."""
+        """Return the completion with its cost, if that is known. A thread reads the table of prices."""
         if self._endpoint.model is None:
             return completion
         model, now = replace(self._endpoint.model, model=name), self._clock.now()
@@ -246,7 +246,7 @@ class HttpProvider:
         return request.effort
 
     async def _known(self, model: str) -> KnownModel | None:
-        """Return the metadata of a model. In a thread: the first call reads a file."""
+        """Return what is known of a model. Uses a thread, because the first call reads a file."""
         models = self._endpoint.models
         return await asyncio.to_thread(models.model, self._endpoint.account, model) if models is not None else None
 
@@ -256,8 +256,8 @@ class HttpProvider:
     async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
         """Decide whether to send the request again at once; return whether the credential has been renewed.
 
-        It is sent again once with a renewed credential, and without an optional field that was refused. Raises
-        otherwise.
+        The request is sent again once with a renewed credential, and once without an optional field that was refused.
+        In all other cases, this raises.
         """
         refusal = self._wire.refusal(error)
         if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():
@@ -271,7 +271,7 @@ class HttpProvider:
         return explain_refusal(self._wire.refusal(error), known, wait_s=retry_after_s(error.headers, self._clock.now()))
 
     def _call(self, model: str | None = None) -> FailedCall:
-        """Return the context of a call, or raise `ProviderError` if the configuration cannot work."""
+        """Return the context of a call. Raises `ProviderError` if the configuration cannot work."""
         given = self._address
         if reason := why_no_address(given):
             raise bad_address(reason)
@@ -288,7 +288,7 @@ class HttpProvider:
         )
 
     async def _ready(self) -> "ApiConnection":
-        """Return the connection, made in a thread at first: the import and the certificates take a moment."""
+        """Return the connection. At first, a thread makes it, because the import and the certificates take a moment."""
         async with self._building:
             if self._connection is None and not self._is_closed:
                 self._connection = await asyncio.to_thread(self._build)
@@ -308,9 +308,9 @@ class HttpProvider:
 async def answer_pieces(
     reader: MessageReader, body: AsyncIterator[bytes], failures: tuple[type[Exception], ...] = ()
 ) -> AsyncGenerator[StreamPiece]:
-    """Yield the pieces of an answer to show, from the body of a response; `reader` has the message afterwards.
+    """Yield the pieces to show from the body of a response. Afterwards, `reader` has the message.
 
-    A `failure` after the end of the message is no failure of it.
+    If one of the `failures` comes after the end of the message, it is ignored.
     """
     beginning = _Beginning()
     events = event_data(beginning.watch(body))
@@ -326,7 +326,7 @@ async def answer_pieces(
 
 
 class _Beginning:
-    """The bytes of a response up to its first event. A long response without events is not kept."""
+    """The bytes of a response before its first event. If there are no events, only a short response is kept."""
 
     def __init__(self) -> None:
         self.content = bytearray()

@@ -36,10 +36,10 @@ class Place(Struct, frozen=True, kw_only=True):
 def local_places(
     added: Iterable[Account], environ: Mapping[str, str], named: Mapping[str, str] | None = None
 ) -> tuple[Place, ...]:
-    """Return every place of this machine where a server could run, without duplicates, in the order of the vendors.
+    """Return all places on this machine where a server could run, without duplicates, in the order of the vendors.
 
-    `added` are the user's accounts; addresses in `named`, from the settings, take precedence over a server's own
-    variable.
+    `added` are the user's accounts. Addresses in `named`, which come from the settings, take precedence over the
+    variable of a server.
     """
     accounts = list(added)
     found: dict[Place, None] = {}
@@ -65,7 +65,7 @@ def is_here(address: str) -> bool:
 
 
 def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
-    """Return the address in the vendor's own variable, parsed by Ollama's rules; empty if invalid.
+    """Return the address in the vendor's variable, parsed by Ollama's rules; empty if it is invalid.
 
     https://docs.ollama.com/faq, "How do I configure Ollama server?"
     """
@@ -86,7 +86,7 @@ def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
 
 
 LIMIT_S = 2.0
-"""How long each step may take: connecting, identifying the server, listing its models. All of it is on this machine."""
+"""How many seconds each step may take: connecting, identifying the server, listing its models."""
 
 _CONNECTION = "desktop_agent.core.providers.http_connection"
 
@@ -95,12 +95,12 @@ _Get = Callable[[str], Awaitable[bytes]]
 
 
 async def look_for_servers(places: Iterable[Place], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
-    """Probe all places at once. Never raises; cancelling closes all connections."""
+    """Look at all places at the same time. Never raises. Cancelling closes all connections."""
     return tuple(await asyncio.gather(*(look_at(place, limit_s=limit_s) for place in places)))
 
 
 async def look_at(place: Place, *, limit_s: float = LIMIT_S) -> LocalServer:
-    """Probe one place. Never raises."""
+    """Look at one place. Never raises."""
     found = LocalServer(provider=place.provider, address=place.address, state="not_running")
     if not await _listens(place.address, limit_s):
         return found
@@ -131,7 +131,7 @@ async def _listens(address: str, limit_s: float) -> bool:
 
 
 async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
-    """Return the server with its vendor: the expected one, or another known one."""
+    """Return what was found, with the vendor of the server: the expected one, or another that is known."""
     others = [vendor.id for vendor in VENDORS if vendor.is_local and vendor.id != found.provider]
     async with _connected(found.address, limit_s) as get:
         seen = await _asked(get, local_sign(found.provider))
@@ -181,7 +181,7 @@ async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
 
 @asynccontextmanager
 async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
-    """Yield a function that requests paths of an address over one connection, without a proxy and without a key."""
+    """Yield a function that requests paths of an address over one connection, without a proxy or a key."""
     from desktop_agent.core.providers.http_connection import ApiConnection
 
     parts = urlsplit(address)

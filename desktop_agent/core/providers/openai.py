@@ -34,7 +34,7 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "slow_down": "overloaded",
     "server_error": "server",
 }
-"""The fault by code or type, which say more than the status does."""
+"""The fault for a code or type. These say more than the HTTP status does."""
 
 
 def reported_error(fields: JsonObject) -> Refusal:
@@ -60,7 +60,7 @@ def _refusal(fields: JsonObject, status: int | None) -> Refusal:
 
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
-"""The highest credible price of one token. Anything larger, or not a number, is not a price."""
+"""How many dollars one token can cost credibly. What is higher, or not a number, is not a price."""
 
 
 def _answers_in_text(entry: JsonObject) -> bool:
@@ -69,7 +69,7 @@ def _answers_in_text(entry: JsonObject) -> bool:
 
 
 def _listed(entry: JsonObject) -> ListedModel:
-    """Return an entry; the fields beyond `id` are OpenRouter's, LM Studio's and llama.cpp's."""
+    """Return the model of an entry. Fields other than `id` are OpenRouter's, LM Studio's and llama.cpp's."""
     top, meta = object_in(entry, "top_provider"), object_in(entry, "meta")
     parameters = texts_in(entry, "supported_parameters")
     modalities = texts_in(object_in(entry, "architecture"), "input_modalities")
@@ -88,7 +88,7 @@ def _listed(entry: JsonObject) -> ListedModel:
 
 
 def _price(pricing: JsonObject) -> Rates | None:
-    """Parse OpenRouter's prices, which are texts and per token; a negative one means that the price varies."""
+    """Return OpenRouter's prices, which are texts, per token. A negative price means that it varies."""
     read, written = _dollars_in(pricing, "prompt"), _dollars_in(pricing, "completion")
     if read is None or written is None:
         return None
@@ -117,7 +117,7 @@ def _of_a_plan(entry: JsonObject) -> ListedModel:
 
 
 def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
-    """Return the usage in `fields`; `whole_input` and `output` are the names of its counts."""
+    """Return the usage in `fields`; `whole_input` and `output` are the names of the counts in it."""
     details = object_in(fields, f"{whole_input}_details")
     read = count_in(details, "cached_tokens", 0)
     written = count_in(details, "cache_write_tokens", 0)
@@ -131,7 +131,7 @@ def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
 
 
 def cost_in(fields: JsonObject) -> float | None:
-    """Return the cost in US dollars, as OpenRouter reports it."""
+    """Return the cost in US dollars that OpenRouter reports."""
     value = fields.get("cost")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -30,7 +30,7 @@ from desktop_agent.core.protocol.model import (
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """The whole message, always the last piece of a stream. Calls with unusable arguments are `rejected`."""
+    """The whole message, which is always the last piece of a stream. Calls with unusable arguments are `rejected`."""
 
     message_id: str
     content: tuple[AssistantBlock, ...]
@@ -38,9 +38,9 @@ class Completion(Struct, frozen=True, kw_only=True):
     usage: Usage
     explanation: str = ""
     cache_miss: CacheMiss | None = None
-    """As reported by the provider: `None` does not mean that the cache was used."""
+    """The miss that the provider reported. `None` does not mean that the cache was used."""
     refused_effort: str = ""
-    """The effort level that was refused, if this is the model's first answer without it."""
+    """The level of effort that the model refused, if this is the model's first answer without it."""
     mended: tuple[Flaw, ...] = ()
     type: Literal["completion"] = "completion"
 
@@ -50,11 +50,11 @@ class Completion(Struct, frozen=True, kw_only=True):
 
 
 StreamPiece = ev.TextDelta | ev.ThinkingDelta | ev.ToolProgress | ev.HostedCallReported | Completion
-"""A live event, whose `turn` and `at` are added when it is emitted; the completion comes last."""
+"""A live event, whose `turn` and `at` are added when it is emitted. The completion comes last."""
 
 
 def writing_call(call_id: CallId, name: str, size: int) -> ev.ToolProgress:
-    """Report the progress of a call whose arguments the model is still writing: `size` characters so far."""
+    """Return the progress of a call whose arguments the model still writes: `size` characters so far."""
     return ev.ToolProgress(call_id=call_id, name=name, message=f"Writing {name} ({size / 1000:.1f} kB)")
 
 
@@ -65,20 +65,20 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
-        """Yield the answer in pieces, a `Completion` last.
+        """Yield the answer in pieces. The last one is a `Completion`.
 
-        Raises `ProviderError`, also for a stream that ends early. Cancelling closes the connection at once.
+        Raises `ProviderError`, also for a stream that ends early. Cancelling this closes the connection at once.
         """
         ...
 
     async def aclose(self) -> None:
-        """Release connections. Safe to call twice; `stream` must not be called afterwards."""
+        """Release the connections. Safe to call twice. `stream` must not be called after this."""
         ...
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """An optional part of a provider whose address counts tokens and knows its models. Both methods use the network."""
+    """What a provider has, too, if its address counts tokens and knows its models. Both methods use the network."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return how many tokens the request takes; `None` when the address does not count. Raises `ProviderError`."""
@@ -90,11 +90,11 @@ class Counting(Protocol):
 
 
 ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
-"""Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
+"""Builds the provider of a model. Raises `AgentError` if that is impossible: no key, or an unknown provider."""
 
 
 async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
-    """Return the complete answer to a request without showing anything of it. Raises `ProviderError`."""
+    """Return the complete answer to a request. Nothing of it is shown meanwhile. Raises `ProviderError`."""
     async with aclosing(provider.stream(request)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Completion):
@@ -104,7 +104,7 @@ async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
 
 class ProviderPool:
     def __init__(self, source: ProviderSource, on_first: Callable[[ModelRef], Awaitable[None]]) -> None:
-        """`on_first` is awaited once for each model, before its provider is returned."""
+        """`on_first` is awaited once for each model, before the provider of the model is returned."""
         self._source = source
         self._on_first = on_first
         self._built: dict[ModelRef, Provider] = {}
@@ -124,7 +124,7 @@ class ProviderPool:
         return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
-        """Build the provider again the next time: the user may have entered another key or address."""
+        """Build the provider anew the next time, because the user may have entered another key or address."""
         if (provider := self._built.pop(model.bare, None)) is not None:
             await provider.aclose()
 
@@ -133,11 +133,11 @@ class ProviderPool:
 
 
 _SPREAD = 0.1
-"""Added at most, as a fraction of the requested wait: sessions refused together should not retry together."""
+"""The largest addition to a requested wait, as a fraction of it, so that sessions do not all retry at once."""
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """Exponential backoff with jitter. Times in seconds; a try is one request, the first one included."""
+    """Exponential backoff with jitter. Times are in seconds. The first request counts as a try, too."""
 
     max_tries: int = 5
     base_s: float = 1.0
@@ -150,7 +150,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:
         """Return how long to wait after try number `attempt` (from 1); `random` returns a number from 0 to below 1.
 
-        The server's wish counts, up to `retry_after_cap_s`; otherwise the wait doubles up to `cap_s`, with jitter.
+        The wait that the server requests counts, up to `retry_after_cap_s`. Otherwise the wait doubles with each try up
+        to `cap_s`, with jitter.
         """
         asked = error.retry_after_s
         if asked is not None and asked > 0:
@@ -165,7 +166,7 @@ TellAnswer = Callable[[Completion], None]
 
 @contextmanager
 def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
-    """Emit events for one try of a request: its start, and how it ended. Yields a function to call with the answer."""
+    """Emit events for one try of a request: its start and how it ended. Yields a function to call with the answer."""
     tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
     is_over = False
 
@@ -192,7 +193,7 @@ def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose 
 
 
 RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
-"""Waits after a failed try (counted from 1) of a turn. Raises the error when retrying makes no sense."""
+"""Waits after a failed try (counted from 1) of a turn. Raises the error if another try makes no sense."""
 
 
 async def answer_aside(
@@ -206,7 +207,7 @@ async def answer_aside(
 ) -> Completion:
     """Return the complete answer to a request outside the conversation, and record its usage.
 
-    Raises `ProviderError`; with `wait` only when retrying makes no sense.
+    Raises `ProviderError`. If there is a `wait`, raises it only when another try makes no sense.
     """
     attempt = 1
     while True:

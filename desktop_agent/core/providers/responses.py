@@ -1,7 +1,7 @@
 """OpenAI's Responses as a wire format: builds request bodies that are valid for any conversation.
 
-The vendor stores nothing (`store` is false), so thinking goes back encrypted, as the items that it came in. The API
-refuses such an item unless a message or a call of the same answer follows. Source:
+The vendor stores nothing (`store` is false), so thinking is sent back encrypted, in the items in which it arrived. The
+API refuses such an item unless a message or a call of the same answer follows. Source:
 https://platform.openai.com/docs/api-reference/responses
 """
 
@@ -73,7 +73,7 @@ def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject
 
 
 def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
-    """Yield the items of one answer; thinking is held back until a message or a call follows it."""
+    """Yield the items of one answer. Thinking is held back until a message or a call follows it."""
     waiting: list[JsonObject] = []
     phase: object = None
     for block in content:
@@ -126,7 +126,7 @@ def _text(text: str) -> JsonObject:
 
 
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
-"""Fields that are not allowed in a request that counts against a ChatGPT plan.
+"""Fields that a request must not have if it counts against a ChatGPT plan.
 
 Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
 """
@@ -139,7 +139,7 @@ class ResponsesFormat(OpenAIFormat):
     web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
-        """`names_sources`: a search reports the pages that it found."""
+        """If `names_sources`, a search reports the pages that it found."""
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
         # verified. Older models do not know `prompt_cache_options`.
         super().__init__(

@@ -53,7 +53,7 @@ CACHE_OPTIONS = "prompt_cache_options"
 COMPARED = "comparison_response_id"
 
 CACHE_FIELDS = frozenset({CACHE_KEY, CACHE_OPTIONS})
-"""Optional fields that are not sent to other servers of this format."""
+"""Optional fields that are sent to no other servers of this format."""
 
 _REASONS: Mapping[str, CacheMissReason] = {
     "model_changed": "model",
@@ -119,7 +119,7 @@ def _query(action: JsonObject) -> str:
 
 
 PHASE = "phase"
-"""The kind of a text in this API: interim commentary, or the final answer. It has to be sent back."""
+"""The field for the kind of a text: interim commentary, or the final answer. It has to be sent back."""
 _PARAGRAPH = "\n\n"
 
 
@@ -136,7 +136,7 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
-    """Emit the text that no piece has brought. If the two differ, the text already shown stands."""
+    """Emit the rest of a text, which no piece has contained. If the two differ, what was shown stays."""
     whole, so_far = repaired(whole), text.received
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 
@@ -171,7 +171,7 @@ class _Message(GrowingPart):
 
 
 class _Reasoning(GrowingPart):
-    """Thinking: a summary that is shown, and the encrypted whole that goes back unmodified."""
+    """Thinking: a summary, which is shown, and the whole in encrypted form, which is sent back unmodified."""
 
     def __init__(self) -> None:
         self._text = GrowingText(ThinkingDelta)
@@ -211,7 +211,7 @@ class _Call(GrowingCall):
 
 
 class _Opaque(GrowingPart):
-    """An item of unknown type, kept whole so that it can go back."""
+    """An item of unknown type. It is kept whole so that it can be sent back."""
 
     def __init__(self, begun: JsonObject) -> None:
         self._begun = begun
@@ -297,7 +297,7 @@ class ResponsesReader(MessageReader):
         return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
 
     def _take_output(self, response: JsonObject) -> Iterator[StreamPiece]:
-        """Take the items that some servers send only with the end, all of them or those that they did not close."""
+        """Take items that some servers send only at the end: all items, or those that they had not closed."""
         is_all = not self._items
         for index, item in enumerate(objects_in(response, "output")):
             if is_all or self._items.is_open(index):
@@ -323,6 +323,6 @@ class ResponsesReader(MessageReader):
 
 
 def _searches(block: AssistantBlock) -> bool:
-    """Whether the vendor charges for a block as a search: opening a page that it found is free."""
+    """Whether the vendor charges for a block as a search. Opening a page that was found is free."""
     call = block.call if isinstance(block, OpaqueBlock) else None
     return call is not None and call.tool == "web_search" and call.state == "completed"

@@ -38,7 +38,7 @@ class Think(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """Call a tool. `malformed` is JSON text as a broken model would send it, instead of the arguments."""
+    """Call a tool. `malformed` is sent in place of the arguments: JSON text as a broken model would write it."""
 
     name: str
     arguments: JsonObject = field(default_factory=dict[str, object])
@@ -62,7 +62,7 @@ class Cost(Struct, frozen=True):
 
 
 class Hang(Struct, frozen=True):
-    """Send nothing more until cancelled."""
+    """Send nothing more, until this is cancelled."""
 
 
 class Stop(Struct, frozen=True):

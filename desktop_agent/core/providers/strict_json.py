@@ -22,7 +22,7 @@ def repaired(text: str) -> str:
 
 
 def with_joined_pairs(text: str) -> str:
-    """Return `text` with surrogate pairs joined. Lone surrogates stay, so that they are noticed."""
+    """Return `text` with surrogate pairs joined. Lone surrogates are kept, so that they are noticed."""
     whole = "utf-16-le"
     return text if is_encodable(text) else text.encode(whole, "surrogatepass").decode(whole, "surrogatepass")
 
@@ -40,7 +40,7 @@ def repaired_json(value: object) -> object:
 
 
 class TextJoiner:
-    """Repairs text that arrives in pieces: half of a surrogate pair waits for the piece with the other half."""
+    """Repairs text that arrives in pieces. Half of a surrogate pair waits for a piece with the other half."""
 
     def __init__(self) -> None:
         self._half = ""
@@ -58,10 +58,10 @@ class TextJoiner:
 
 
 MAX_DEPTH = 100
-"""How deeply JSON may be nested: no tool needs more, and encoders give up at a few hundred levels."""
+"""How deeply JSON may be nested. No tool needs more, and encoders fail at a few hundred levels."""
 
 _CHARS_PER_VALUE = 16
-"""The weight of an empty list, which takes more memory than its two characters."""
+"""How many characters an empty list counts for, because it takes more memory than two characters do."""
 
 
 class Arguments(NamedTuple):
@@ -86,12 +86,12 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def _with_escapes(text: str) -> str:
-    """Return JSON in which raw control characters, which only strings can have, are escaped. Raises `ValueError`."""
+    """Return JSON with raw control characters, which only strings can have, escaped. Raises `ValueError`."""
     return json.dumps(json.loads(text, strict=False, parse_constant=_refuse_constant, parse_float=_finite))
 
 
 def _decoded_once(text: str) -> str:
-    """Return the text of which `text` is the JSON string. Raises `ValueError`."""
+    """Return the text that `text` encodes as a JSON string. Raises `ValueError`."""
     value: object = json.loads(text)
     if not isinstance(value, str):
         raise ValueError("are not a string")  # noqa: TRY004 - as any other text that is not what it should be
@@ -105,7 +105,7 @@ _MENDING: Mapping[Flaw, Callable[[str], str]] = {
 
 
 def read_object(text: str) -> JsonObject:
-    """Parse the JSON object in `text`. Raises `ValueError` that says what is wrong: "are not …"."""
+    """Parse the JSON object in `text`. Raises `ValueError`, whose message begins with "are not …"."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -126,7 +126,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def weight_of(value: object) -> int:
-    """Return the size of decoded JSON in characters, with a fixed weight for every number, list and object."""
+    """Return the size of decoded JSON in characters. Each number, list and object counts for a fixed number."""
     weight, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
@@ -140,7 +140,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    """Parse a number. Raises `ValueError` for one that overflows to infinity: no journal or request could hold it."""
+    """Parse a number. Raises `ValueError` if it overflows to infinity, which no journal or request could hold."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large")

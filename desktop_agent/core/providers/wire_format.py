@@ -52,17 +52,17 @@ PICTURE_GONE = "[The picture is no longer available.]"
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 Pictures = Mapping[Digest, str]
-"""The data of each picture by its digest, or a placeholder for it until the body is encoded."""
+"""For each picture, by its digest, its data, or a placeholder until the body is encoded."""
 
 
 class EncodedPictures:
-    """A cache of base64 pictures of the last request, because the next one usually has them again."""
+    """The pictures of the last request in base64, kept because the next request usually has them again."""
 
     def __init__(self) -> None:
         self._kept: dict[Digest, bytes] = {}
 
     def encode(self, images: Mapping[Digest, bytes]) -> Mapping[Digest, bytes]:
-        """Return `images` in base64, and drop those of earlier requests that are not among them."""
+        """Return `images` in base64, and drop those of the previous request that are not among them."""
         kept = self._kept
         encoded = {digest: kept[digest] if digest in kept else b64encode(images[digest]) for digest in images}
         self._kept = encoded
@@ -81,18 +81,18 @@ class WireFormat(ABC):
 
     answers_path: ClassVar[str]
     models_path: ClassVar[str]
-    """The path of the list of models, with its query."""
+    """The path of the list of models, including its query."""
     count_path: ClassVar[str] = ""
-    """The path for counting tokens; empty where that is not offered."""
+    """The path for counting tokens; empty if the API does not count."""
     headers: ClassVar[Mapping[str, str]] = {}
     web_search: ClassVar[JsonObject]
 
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
     ) -> None:
-        """`optional` fields can be left out, those in `never` always are; a dotted name is a nested field.
+        """`optional` fields can be left out, those in `never` always are. A dotted name stands for a nested field.
 
-        The effort level is not sent once any of the `effort_fields` is left out.
+        Once any of the `effort_fields` is left out, the level of effort is not sent any more.
         """
         self._optional = frozenset(optional)
         self._never = frozenset(never)
@@ -103,7 +103,7 @@ class WireFormat(ABC):
         self._refused_search: set[str] = set()
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        """Return the body as JSON. Takes milliseconds: call it from a thread. Raises `ProviderError` for a bad tool."""
+        """Return the body as JSON. Takes milliseconds, so use a thread. Raises `ProviderError` for a bad tool."""
         return self._encoded(request, pictures, self.left_out(request.model))
 
     def _encoded(self, request: ModelRequest, pictures: EncodedPictures, left_out: Collection[str]) -> bytes:
@@ -118,7 +118,7 @@ class WireFormat(ABC):
         return b"".join(parts)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        """Return the body of a request to count the tokens of `request`, as JSON. Otherwise like `encode`."""
+        """Return, as JSON, the body of a request to count the tokens of `request`. Otherwise it is like `encode`."""
         raise NotImplementedError
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
@@ -127,7 +127,7 @@ class WireFormat(ABC):
 
     @abstractmethod
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the whole body as a JSON object, with `pictures` as the data of its pictures. Do not modify it."""
+        """Return the whole body as a JSON object with `pictures` as the data of its pictures. Must not be modified."""
 
     @abstractmethod
     def tool(self, tool: ToolDefinition) -> JsonObject:
@@ -141,7 +141,7 @@ class WireFormat(ABC):
 
     @abstractmethod
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the usable models of a list, in its order. Raises `ProviderError` if it is no list."""
+        """Return the usable models of a list, in the list's order. Raises `ProviderError` for anything else."""
 
     def left_out(self, model: str) -> frozenset[str]:
         return self._left_out.get(model, self._never)
@@ -157,7 +157,7 @@ class WireFormat(ABC):
         ]
 
     def offers_search(self, request: ModelRequest) -> bool:
-        """Whether a request offers the provider's own web search in place of our tool."""
+        """Whether a request offers the provider's own web search in place of the application's tool."""
         is_wanted = any(tool.hosted_tool == _SEARCH_TOOL for tool in request.tools)
         is_offered = self._searches and is_wanted and request.model not in self._refused_search
         if is_offered:
@@ -165,7 +165,7 @@ class WireFormat(ABC):
         return is_offered
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Leave out the refused optional part from now on; return whether sending the request again makes sense."""
+        """From now on, leave out the optional part that was refused. Return whether the request can be sent again."""
         field = refusal.parameter
         if refusal.fault == "invalid_request" and field in self._optional - self.left_out(model):
             self._left_out[model] = self.left_out(model) | {field}
@@ -187,7 +187,7 @@ _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tool_name_in(name: str, longest: int) -> str:
-    """Return a valid name for a past call, which can be another model's, or of a tool that never existed."""
+    """Return a valid name for a past call. It may be another model's, or of a tool that never existed."""
     if len(name) <= longest and _ALLOWED.fullmatch(name):
         return name
     return _OTHER.sub("_", name)[:longest] or "unknown"
@@ -211,7 +211,7 @@ def arguments_text(block: ToolUseBlock) -> str:
 
 
 def call_id_in(call_id: CallId, longest: int) -> str:
-    """Return an ID that the API accepts; another provider's ID is mapped to the same valid one every time."""
+    """Return an ID that the API accepts. The same ID of another provider is always mapped to the same valid one."""
     if len(call_id) <= longest and _ALLOWED.fullmatch(call_id):
         return call_id
     return f"call_{blake2b(call_id.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
@@ -222,7 +222,7 @@ def call_id_in(call_id: CallId, longest: int) -> str:
 # unknown block must go back as it came.
 
 _MOST_TOKENS = 10**9
-"""A larger number is no token count, and sums of it would not fit into the files that keep them."""
+"""A larger number is not a token count, and sums of it would not fit into the files that store them."""
 
 
 def required_object(fields: JsonObject, name: str) -> JsonObject:
@@ -234,7 +234,7 @@ def required_object(fields: JsonObject, name: str) -> JsonObject:
 
 
 def required_text(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, which can begin or end with half of a surrogate pair. Raises `ProviderError`."""
+    """Return the text `name`, which may begin or end with half of a surrogate pair. Raises `ProviderError`."""
     value = fields.get(name)
     if not isinstance(value, str):
         raise broken_off(f"malformed event: {name} is not text")
@@ -246,7 +246,7 @@ def optional_text(fields: JsonObject, name: str) -> str:
 
 
 def required_token(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, an ID, a name or a signature: not empty, and without lone surrogates."""
+    """Return the text `name`: an ID, a name or a signature. It must not be empty or have lone surrogates."""
     value = required_text(fields, name)
     if not value or not is_encodable(value):
         raise broken_off(f"malformed event: {name} is empty or broken")
@@ -254,7 +254,7 @@ def required_token(fields: JsonObject, name: str) -> str:
 
 
 def required_name(fields: JsonObject, name: str) -> str:
-    """Return the name or ID `name`. Raises `ProviderError` also for an overlong one."""
+    """Return the name or ID `name`. Raises `ProviderError`, also if it is too long."""
     value = required_token(fields, name)
     if len(value) > MAX_NAME_CHARS:
         raise oversized(f"{name} has {len(value):,} characters")
@@ -262,18 +262,18 @@ def required_name(fields: JsonObject, name: str) -> str:
 
 
 def event_type(event: JsonObject) -> str:
-    """Return the type of an event, which some gateways leave out of an error. Raises `ProviderError` for none."""
+    """Return the type of an event; some gateways leave it out of errors. Raises `ProviderError` if there is none."""
     return "error" if event.get("error") and "type" not in event else required_text(event, "type")
 
 
 def error_in(event: JsonObject) -> JsonObject:
-    """Return the error of an event, of which some servers send only the words; empty if it has none."""
+    """Return the error of an event; empty if it has none. Some servers send only the message of the error."""
     error = event.get("error")
     return as_object(error) or ({"message": error} if error else {})
 
 
 def message_id_in(fields: JsonObject) -> str:
-    """Return the ID of a message, which is stored and can go back; empty if it is invalid."""
+    """Return the ID of a message, which is stored and may be sent back; empty if it is invalid."""
     message_id = repaired(text_in(fields, "id"))
     return message_id if len(message_id) <= MAX_NAME_CHARS else ""
 
@@ -296,7 +296,7 @@ def size_in(fields: JsonObject, name: str) -> int | None:
 
 
 def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
-    """Return the JSON object of an answer, empty for other JSON. Raises `ProviderError` for invalid JSON."""
+    """Return the JSON object of an answer; empty for other JSON. Raises `ProviderError` if it is not JSON."""
     try:
         return as_object(json.loads(answer))
     except (ValueError, RecursionError):
@@ -306,7 +306,7 @@ def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
 def decode_event(data: str) -> JsonObject | None:
     """Return the JSON object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
 
-    Infinite numbers become null: neither a journal nor a request could hold them.
+    Infinite numbers become null, because neither a journal nor a request could hold them.
     """
     if not data:
         return None
@@ -332,7 +332,7 @@ class NumberedParts:
     """The numbered parts of a growing answer. Methods raise `ProviderError` for wrong numbers and oversized answers."""
 
     def __init__(self, *, times_said: int = 1) -> None:
-        """`times_said` is how often a format sends each text: in pieces, and possibly again as a whole at the end."""
+        """`times_said` is how often a format sends each text: in pieces, and perhaps again as a whole at the end."""
         self._most_chars = times_said * MAX_CHARS
         self._parts: dict[int, GrowingPart] = {}
         self._open: set[int] = set()
@@ -363,7 +363,7 @@ class NumberedParts:
         return self._at(index).add(event)
 
     def end(self, index: int, whole: JsonObject) -> Iterable[StreamPiece]:
-        """Close a part: no more events for it are accepted."""
+        """Close a part. No more events are accepted for it."""
         part = self._at(index)
         self._open.discard(index)
         return part.end(whole)
@@ -374,7 +374,7 @@ class NumberedParts:
             raise oversized(f"more than {MAX_CHARS:,} characters")
 
     def closed(self) -> "list[GrowingPart]":
-        """Return the parts in order. Raises `ProviderError` while one is open."""
+        """Return the parts in order. Raises `ProviderError` if one is still open."""
         if self._open:
             raise broken_off("the message ended inside a part")
         return [self._parts[index] for index in sorted(self._parts)]
@@ -390,9 +390,9 @@ class MessageReader(ABC):
 
     def __init__(self) -> None:
         self.is_untouched = True
-        """Whether no event of this format arrived at all."""
+        """Whether no event of this format has arrived."""
         self.is_whole = False
-        """Whether the final event of the message arrived: later ones are ignored."""
+        """Whether the final event of the message has arrived, after which other events are ignored."""
         self._message_id = ""
         self._usage = Usage()
         self._explanation = ""
@@ -407,7 +407,7 @@ class MessageReader(ABC):
         return tuple(self._take(event)) if event is not None else ()
 
     def add_whole(self, body: bytes) -> Sequence[StreamPiece]:
-        """Take the body of a response without events: an answer, if it is a JSON document of this format."""
+        """Take the body of a response without events. If it is a JSON document of this format, it is the answer."""
         text = body.decode(errors="surrogateescape").strip()
         document = decode_event(text) if text.startswith("{") and text.endswith("}") else None
         if document is None or not self._is_answer(document):
@@ -421,15 +421,15 @@ class MessageReader(ABC):
 
     @abstractmethod
     def _is_answer(self, document: JsonObject) -> bool:
-        """Whether a JSON document is an answer in this format, or a reported error."""
+        """Whether a JSON document is an answer in this format, or an error in it."""
 
     @abstractmethod
     def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
-        """Yield the events in which an answer would have been streamed."""
+        """Yield the events as which this answer would have been streamed."""
 
     @abstractmethod
     def completion(self) -> Completion:
-        """Return the whole message, or raise `ProviderError` if any of it is missing."""
+        """Return the whole message. Raises `ProviderError` if any part of it is missing."""
 
     @abstractmethod
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]: ...
@@ -460,27 +460,27 @@ class GrowingPart(ABC):
     """A part of an answer between its start and its end. Its methods yield the pieces to show."""
 
     mended: Sequence[Flaw] = ()
-    """Only after `result`."""
+    """The flaws that were mended. Known only after `result`."""
 
     def begin(self) -> Iterable[StreamPiece]:
         """Show the content of the start event."""
         return ()
 
     def add(self, event: JsonObject) -> Iterable[StreamPiece]:
-        """Take an event about this part. Unknown kinds are ignored."""
+        """Take an event about this part. Kinds of events that are unknown are ignored."""
         return ()
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
-        """Close the part; `whole` is the complete part, if the end event has it."""
+        """Close the part. `whole` is the complete part, if the end event contains it."""
         return ()
 
     @abstractmethod
     def result(self) -> Sequence[AssistantBlock]:
-        """Return its blocks. Only after `end`."""
+        """Return the blocks of the part. Call it only after `end`."""
 
 
 class GrowingText:
-    """Text that arrives in pieces: half of a surrogate pair waits for its other half."""
+    """Text that arrives in pieces. Half of a surrogate pair waits for its other half."""
 
     def __init__(self, shown_as: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
         self._shown_as = shown_as
@@ -489,16 +489,16 @@ class GrowingText:
 
     @property
     def so_far(self) -> str:
-        """The text that was shown."""
+        """The text that was shown so far."""
         return "".join(self._parts)
 
     @property
     def received(self) -> str:
-        """The text that arrived, with the thoughts that a model wrote into it."""
+        """The text that arrived, including thoughts that a model wrote into it."""
         return self.so_far
 
     def split(self) -> tuple[str, str]:
-        """Return the thoughts that were in the text, and the rest of it. Only after `end`."""
+        """Return the thoughts that were in the text, and the rest of the text. Call it only after `end`."""
         return "", self.so_far
 
     def add(self, text: str) -> Iterator[StreamPiece]:
@@ -515,7 +515,7 @@ class GrowingText:
 
 
 def thinking_in(thoughts: str) -> list[ThinkingBlock]:
-    """Return the thoughts of a model that wrote them into its text. They are shown, and do not go back."""
+    """Return thoughts that a model wrote into its text as a block that is shown, but not sent back."""
     return [ThinkingBlock(thinking=thoughts, signature="")] if thoughts else []
 
 
@@ -523,9 +523,9 @@ _TAGS: Mapping[str, str] = {
     tag: f"{tag[0]}/{tag[1:]}"
     for tag in ("<think>", "<thinking>", "<thought>", "<seed:think>", "[THINK]", "\u25c1think\u25b7")
 }
-"""How thoughts begin and end in the texts of models: also Gemini's, Seed's, Mistral's and Kimi's."""
+"""The tags that begin and end thoughts in the texts of models, among them Gemini's, Seed's, Mistral's and Kimi's."""
 _MOST_BLANKS = 99
-"""How many blanks may be in front of thoughts. A model that repeats itself can write many more."""
+"""How many blanks may precede thoughts. A model that repeats itself can write many more."""
 _THOUGHTS = re.compile(rf"\s{{0,{_MOST_BLANKS}}}({'|'.join(map(re.escape, _TAGS))})")
 _THOUGHTS_BEGIN = tuple(tag[:size] for tag in _TAGS for size in range(1, len(tag)))
 _LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
@@ -543,9 +543,9 @@ class GrowingAnswer(GrowingText):
         super().__init__()
         self._received: list[str] = []
         self._held: str = ""
-        """What may be the beginning of a tag."""
+        """Held-back text that may be the beginning of a tag."""
         self._tag: str = ""
-        """The tag that ends the thoughts, while they last."""
+        """The tag that will end the thoughts; empty outside thoughts."""
         self._thoughts: list[str] = []
         self._state: Literal["undecided", "thoughts", "after thoughts", "text"] = "undecided"
 
@@ -598,10 +598,10 @@ def _beginning_of(tag: str, text: str) -> str:
 
 
 class GrowingCall(GrowingPart):
-    """A tool call. Its arguments are text until the part ends, and count only if that text is one whole object."""
+    """A tool call. Its arguments are text until the part ends, and are used only if that is one whole object."""
 
     def __init__(self, call_id: CallId, name: str, kind: str = "", field: str = "") -> None:
-        """Events of the type `kind` add to the arguments by their `field`."""
+        """Events of the type `kind` add to the arguments what is in their `field`."""
         self.id = call_id
         self.name = name
         self._kind = kind
@@ -618,7 +618,7 @@ class GrowingCall(GrowingPart):
             yield writing_call(self.id, self.name, self._size)
 
     def append(self, arguments: object) -> None:
-        """Add a piece of the text of the arguments; some servers send decoded ones, or all of them once more."""
+        """Add a piece of the arguments' text. Some servers send decoded arguments, or all of the text once more."""
         if is_too_deep(arguments):
             raise broken_off("the arguments are nested too deeply")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -642,7 +642,7 @@ _NO_NAME = "The call names no tool, so it was not run. Make the call again, with
 
 
 def kept_payload(payload: JsonObject, what: str) -> JsonObject:
-    """Return a part that goes back unmodified. Raises `ProviderError` for one nested too deeply to be stored."""
+    """Return a part that is sent back unmodified. Raises `ProviderError` if it is nested too deeply to be stored."""
     if is_too_deep(payload):
         raise broken_off(f"{what} is nested too deeply to be kept")
     return cast("JsonObject", repaired_json(payload))
@@ -666,7 +666,7 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 
 
 def stop_reason_of(word: str) -> StopReason:
-    """Return what a server's word for the reason to stop means: servers also use the words of each other's formats."""
+    """Return the reason to stop for a server's word. Servers also use the words of each other's formats."""
     return _STOP_REASONS.get(word.lower(), "other")
 
 
@@ -674,11 +674,11 @@ _NOT_RUN = {
     "max_tokens": "The answer reached its token limit, so the call was not run. Make it again, split if it is long.",
     "model_context_window_exceeded": "The context window was full, so the call was not run.",
 }
-"""What the model reads about a call in an answer that did not stop for tool calls."""
+"""What the model reads about a call in an answer that stopped for another reason than its calls."""
 
 
 def runnable_only_if_asked(block: AssistantBlock, reason: StopReason) -> AssistantBlock:
-    """Return `block`; a call in a message that did not stop for its calls is rejected, even if it looks complete."""
+    """Return `block`. If the message did not stop for its calls, a call is rejected, even if it looks complete."""
     if not isinstance(block, ToolUseBlock) or reason == "tool_use":
         return block
     why = _NOT_RUN.get(reason, f"The answer stopped for another reason ({reason}), so the call was not run.")

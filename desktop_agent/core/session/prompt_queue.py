@@ -45,9 +45,7 @@ class ArrivingPrompts:
     """Holds prompts until what they mention is fetched, and lets them arrive in the order in which they were added."""
 
     def __init__(self, mentions: PromptMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
-        """`arrived` is called on the event loop's thread with each added prompt, once it is fetched, failed
-        or stopped.
-        """
+        """`arrived` is called on the event loop's thread for each prompt once it is fetched, failed or stopped."""
         self._mentions = mentions
         self._arrived = arrived
         self._waiting: deque[_Waiting] = deque()

@@ -1,10 +1,10 @@
 """Questions that a server asks the user or the model during its calls, in both eras: routed to the call they belong to.
 
-A server of the stateless era asks within the answer to a call, so the SDK asks in the task of that call. One of the
-handshake era sends a request of its own. Over HTTP it comes on the stream of its call, whose context the SDK keeps. A
-process has one stream for everything, and a request does not say which call it is for (its progress token is for its
-own progress). When one call runs, the request can only be for that one; when several run, of sessions that share the
-server, it is refused, because one session must not answer for another.
+A server of the stateless era asks in its answer to a call, so the SDK asks in the task of that call. A server of the
+handshake era sends a request of its own. Over HTTP, this comes on the stream of the call, whose context the SDK keeps.
+A process has only one stream, and the request does not say for which call it is (its progress token is for its own
+progress). If one call runs, the request must be for that one. If several run, of sessions that share the server, the
+request is refused, because one session must not answer for another.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ _BOUNDS: dict[FieldKind, tuple[str, str]] = {
 
 
 class UnaskableError(Exception):
-    """The question cannot be put to the user. `str(error)` says why."""
+    """The user cannot be asked the question. `str(error)` says why."""
 
 
 def question_of(server: str, params: mcp_types.ElicitRequestParams) -> ServerQuestion:
@@ -177,12 +177,12 @@ def _list(value: object) -> list[object]:
 
 MOST_MESSAGES = 50
 LONGEST_TEXT = 40_000
-"""How long all messages and the system prompt together may be, in characters: the user reads them first."""
+"""How many characters all messages and the system prompt may have together, because the user reads them first."""
 MOST_TOKENS = 4_096
-"""The upper limit of an answer, even if the server asks for more."""
+"""How many tokens an answer may have, even if the server asks for more."""
 
 USER_REJECTED = -1
-"""The protocol's error code for a refusal by the user."""
+"""The protocol's error code for a request that the user refused."""
 
 
 def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageRequestParams) -> SamplingRequest:
@@ -237,7 +237,7 @@ def _notes(params: mcp_types.CreateMessageRequestParams) -> tuple[str, ...]:
 
 _MOST_PAGES = 5
 _MOST_QUESTIONS = 20
-"""How often one call may ask the user; further questions are declined."""
+"""How many questions one call may ask the user. Further ones are declined."""
 
 _DECLINED = mcp_types.ElicitResult(action="decline")
 _CANCELLED = mcp_types.ElicitResult(action="cancel")
@@ -264,7 +264,7 @@ class AskedBack:
 
     @asynccontextmanager
     async def during(self, ask: AskUser, sample: SampleModel) -> AsyncGenerator[None]:
-        """Let the server ask while a call runs; questions still open at its end are withdrawn."""
+        """Let the server ask while a call runs. Questions that are open at the end of the call are withdrawn."""
         call = _AskingCall(ask, sample)
         self._calls.add(call)
         token = _current.set(call)
@@ -307,7 +307,7 @@ class AskedBack:
         return refusal_of(refusal)
 
     def why_refused(self, error: MCPError) -> str:
-        """Return why the current call may not ask the model, if `error` reports that; otherwise an empty text."""
+        """Return why the present call may not ask the model, if `error` says that; otherwise an empty text."""
         call = _current.get()
         return call.refusal if call is not None and call.refusal == error.message else ""
 
@@ -364,7 +364,7 @@ class AskedBack:
 
 
 def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...]:
-    """Return the pages that a server requires a visit to before it serves the request; none for any other error."""
+    """Return the pages that a server requires a visit to before it serves the request; none for other errors."""
     if error.code != mcp_types.URL_ELICITATION_REQUIRED:
         return ()
     try:
@@ -375,7 +375,7 @@ def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...
 
 
 async def _while_it_runs(call: _AskingCall, answer: Awaitable[T]) -> T | None:
-    """Return the answer; None when the call ended first."""
+    """Return the answer; None if the call ended before it came."""
     asking = asyncio.ensure_future(answer)
     call.asking.add(asking)
     asking.add_done_callback(call.asking.discard)

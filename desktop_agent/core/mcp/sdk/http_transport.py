@@ -1,7 +1,7 @@
-"""Reaching a server by streamable HTTP: the SDK's transport over our own client, with limits and readable failures.
+"""Reaching a server by streamable HTTP: the SDK's transport over another client, with limits and readable failures.
 
-The SDK's transport ends with all of its requests when one of them raises. So none raises: a failure becomes a protocol
-answer that carries a mark, and the caller of that request gets the failure in words. No failure quotes an answer.
+When one request raises, the SDK's transport ends with all of its requests. So none raises: a failure becomes a protocol
+answer with a mark, and the caller of that request gets the failure in words. No failure quotes an answer.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class SessionGoneError(ConnectionLostError):
-    """The server has forgotten the connection. This is no failure: the next call opens a new one."""
+    """The server has forgotten the connection. This is no failure, because the next call opens a new one."""
 
 
 def no_address() -> ServerError:
@@ -66,7 +66,7 @@ _REFUSALS = {
 
 
 def unreachable(error: Exception, address: str, proxy: Proxy | None) -> ServerError:
-    """Translate the `error` of a failed request; `error` can wrap the real cause."""
+    """Return the `ServerError` for a failed request to a server. `error` may contain the real cause."""
     causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, AgentError)), None):
         return known if isinstance(known, ServerError) else ServerError(known.title, hint=known.hint)
@@ -111,7 +111,7 @@ _STATUS = 403
 
 
 def challenge_in(response: httpx2.Response) -> Challenge | None:
-    """Return the scopes required by a server that refuses a token as insufficient; None for any other answer."""
+    """Return the scopes that a server asks for when a token has too few; None for any other answer."""
     header = response.headers.get("www-authenticate", "")
     if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
         return None
@@ -124,18 +124,18 @@ def challenge_in(response: httpx2.Response) -> Challenge | None:
 
 
 class ChallengedTransport(httpx2.AsyncBaseTransport):
-    """Answers the next request with a stored challenge, so that the SDK signs in for what was refused before."""
+    """Answers the next request with a stored challenge, so that the SDK signs in for what the server refused before."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
         self._challenge: httpx2.Response | None = None
 
     def challenge(self, header: str) -> None:
-        """Answer the next request with `header`: the token allows too little."""
+        """Answer the next request with `header`, as a server does if a token has too few rights."""
         self._challenge = httpx2.Response(_STATUS, headers={"WWW-Authenticate": header})
 
     def want_token(self) -> None:
-        """Answer the next request as if there were no token."""
+        """Answer the next request as a server does if there is no token."""
         self._challenge = httpx2.Response(401)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -147,24 +147,24 @@ class ChallengedTransport(httpx2.AsyncBaseTransport):
 
 
 _MOST_ERROR_BYTES = 64 * 1024
-"""How much is read of an error response; a longer one is a page that nobody asked for."""
+"""How many bytes of an error response are read. A longer one is a page that nobody asked for."""
 
 _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"
 _FAILED = 500
 _MOST_FAILURES = 100
 _MOST_TOKENS = 4
-"""Attempts per request: without a token, with the stored one, with a renewed one, and with one that has more rights."""
+"""How often a request is sent: without a token, with the stored one, a renewed one, and one with more rights."""
 
 
 class TokenAccess(Struct, frozen=True, kw_only=True):
-    """How a connection gets the user's tokens when the server asks for one."""
+    """How a connection gets the user's tokens if the server asks for one."""
 
     name: str
     tokens: Callable[[], Awaitable[BearerTokens]]
-    """Raises `SignInNeededError` without a sign-in."""
+    """Returns the tokens of the user's sign-in. Raises `SignInNeededError` if there is none."""
     hide: Callable[[Collection[str]], None]
-    """Masks the secrets of a token in the log of the server."""
+    """Called with the secrets of a token, which are then masked in the log of the server."""
 
 
 class HttpLink(httpx2.AsyncBaseTransport):
@@ -178,7 +178,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         headers: Mapping[str, str],
         access: TokenAccess,
     ) -> None:
-        """`address` is for display; `headers` go with every request, and their values are shown nowhere."""
+        """`address` is for display. `headers` are sent with every request; their values are never shown."""
         self._inner = inner
         self._address = address
         self._headers = headers
@@ -212,7 +212,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
             self._over.set_result(why)
 
     async def ended(self) -> str:
-        """Return when the server has forgotten the connection, or raise the `ServerError` that ended it."""
+        """Return when the server has forgotten the connection. Raises the `ServerError` that ended it, if one did."""
         why = await asyncio.shield(self._over)
         if isinstance(why, SessionGoneError):
             return ""
@@ -225,7 +225,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return mask(text, self._hidden)
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request, with a token once the server has asked for one, and with another one if it refuses that."""
+        """Send a request, with a token if the server has asked for one. If it refuses the token, try another."""
         has_credential = "authorization" in map(str.lower, self._headers)
         token = await self._tokens.access_token() if self._tokens is not None else ""
         for _ in range(_MOST_TOKENS):
@@ -259,7 +259,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return httpx2.Response(_FAILED, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     async def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Return the answer for the SDK, fully read unless a stream. Raises `ServerError` for an invalid answer."""
+        """Return the answer for the SDK, fully read unless it is a stream. Raises `ServerError` if it is invalid."""
         try:
             if has_events(response) and response.is_success:
                 return response  # the SDK bounds each event
@@ -275,7 +275,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         )
 
     def _require_protocol(self, request: httpx2.Request, status: int, message: Mapping[str, object]) -> None:
-        """Raise `ServerError` unless an error response is a protocol error, which the SDK understands."""
+        """Raise `ServerError` unless an error response contains a protocol error, which the SDK understands."""
         is_error = isinstance(message.get("error"), dict)
         has_session = _SESSION in request.headers
         # 404 is what the protocol says; servers of the TypeScript SDK's examples answer 400 to nobody.
@@ -291,7 +291,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
 
 def has_events(response: httpx2.Response) -> bool:
-    """Whether the answer is a stream of events. Raises `ServerError` for a compressed one."""
+    """Whether the answer is a stream of events. Raises `ServerError` if it is compressed."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise ServerError(
             "It packed its answer, although it was asked not to, so the answer was not read.",
@@ -301,7 +301,7 @@ def has_events(response: httpx2.Response) -> bool:
 
 
 async def read_body(response: httpx2.Response, most_bytes: int, most_error_bytes: int | None = None) -> bytes:
-    """Read the body, limited to `most_bytes`; of an error response at most `most_error_bytes`. Raises `ServerError`."""
+    """Read the body, at most `most_bytes`, or `most_error_bytes` of an error response. Raises `ServerError`."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     content = bytearray()
     async for piece in response.stream:
@@ -320,14 +320,14 @@ def _message(content: bytes) -> Mapping[str, object]:
 
 
 _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
-"""Time limits, none for reading: an answer may take as long as its call, which has its own limit."""
+"""The time limits. There is none for reading, because an answer may take as long as its call, which has a limit."""
 
 
 @asynccontextmanager
 async def reaching(
     address: Address, secrets: Mapping[str, str], access: TokenAccess
 ) -> AsyncGenerator[tuple[HttpLink, Transport]]:
-    """Prepare the transport to a server; nothing is sent yet. Raises `ServerError` for an unusable address."""
+    """Prepare the transport to a server, without sending anything. Raises `ServerError` for an unusable address."""
     logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # failures are reported by us
     shown = address_of(address.url)
     if shown is None:
@@ -351,5 +351,5 @@ async def reaching(
 
 
 def _quotes_nothing(record: logging.LogRecord) -> bool:
-    """Whether a record of the SDK's log has no traceback, which would quote a server's answer."""
+    """Whether a record in the SDK's log is without a traceback, which would quote an answer of the server."""
     return record.exc_info is None

@@ -1,8 +1,8 @@
 """Signing in with a server by the SDK: discover the authorisation server, register, and have the user consent.
 
-What the SDK leaves open is decided here: a known client goes only to the issuer that the definition names, and
-authenticates in a way that the authorisation server accepts. Renewal is ours, too, because the SDK forgets when tokens
-expire and where they are renewed.
+This decides what the SDK leaves open: a known client is sent only to the issuer that the definition names, and
+authenticates in a way that the authorisation server accepts. Renewal is not left to the SDK, because it forgets when
+tokens expire and where they are renewed.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import server_client, server_transport
 
 _MOST_BYTES = 1024 * 1024
-"""The longest answer: server metadata or tokens."""
+"""How many bytes an answer may have: server metadata or tokens."""
 
 
 class SignInTransport(httpx2.AsyncBaseTransport):
-    """Sends each request through the proxy for its address. A server can name any address, so each one is checked."""
+    """Sends each request through the proxy for its address. Each address is checked, because a server can name any."""
 
     def __init__(self, server: Address) -> None:
         self._server = server
@@ -150,7 +150,7 @@ class _Remembered(TokenStorage):
 class OAuthClient(OAuthClientProvider):
     address: Address
     is_unasked = False
-    """Whether the server asks for no token: then it has to describe its sign-in of its own accord."""
+    """Whether the server asks for no token, so that it must describe its sign-in without being asked."""
 
     def _expected_issuer(self) -> str:
         if self.is_unasked and self.context.auth_server_url is None:
@@ -231,7 +231,7 @@ _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
 def _algorithm(key: str) -> str:
-    """Return the signing algorithm of a private key. Raises `ServerError` for an unusable key."""
+    """Return the signing algorithm for a private key. Raises `ServerError` if the key is unusable."""
     problem = "The private key for its client_id cannot be used."
     try:
         found = load_pem_private_key(key.encode(), None)
@@ -254,7 +254,7 @@ _TIMES = httpx2.Timeout(30.0, connect=10.0)
 
 
 async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
-    """Sign in with a server; the user is asked unless the application has credentials. Raises `ServerError`."""
+    """Sign in with a server. The user is asked, unless the application has credentials. Raises `ServerError`."""
     logging.getLogger("mcp.client.auth.oauth2").disabled = True  # its tracebacks quote codes and tokens
     transport = SignInTransport(request.address)
     way = ChallengedTransport(transport)
@@ -278,7 +278,7 @@ async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
 
 
 async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2.Auth) -> int:
-    """Send a ping and return the status: it is enough to trigger a sign-in, and begins no session."""
+    """Send a ping and return the status. A ping can trigger a sign-in, and begins no session."""
     response = await client.post(
         request.address.url,
         json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
@@ -294,7 +294,7 @@ async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2
 
 class _Flow:
     def __init__(self, request: SignInRequest, require_allowed: Callable[[str], object], ask: AskInBrowser) -> None:
-        """`require_allowed` raises `ServerError` for a page that must not be opened: a server can name any."""
+        """`require_allowed` raises `ServerError` for a page that must not be opened. A server can name any page."""
         self._ask = ask
         self._require_allowed = require_allowed
         self._asked_at = ""

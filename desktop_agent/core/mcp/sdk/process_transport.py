@@ -1,7 +1,7 @@
-"""Speaking to a process of ours, one message per line, with the streams that the SDK expects of a transport.
+"""Speaking to a process on this machine, one message per line, with the streams that the SDK expects of a transport.
 
-It replaces the SDK's own transport: ours runs servers like every other command (in a sandbox, with a mark that finds
-all of its children, ended with them), limits what one can print, and knows how it ended.
+It replaces the SDK's own transport. It runs servers like every other command (in a sandbox, with a mark that finds all
+of its children, ended with them), limits what a server can print, and knows how it ended.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The longest message that is accepted. No model could read a longer answer."""
+"""How many bytes a message may have. No model could read a longer answer."""
 
 
 UNREADABLE: Final = -32097
@@ -36,11 +36,11 @@ NOT_READABLE: Final = "It answered with what cannot be read."
 
 _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300
-"""How many characters at both ends of a line are searched for the ID of the request that it answers."""
+"""At how many characters at each end of a line the ID of the request that it answers is searched for."""
 
 
 def read_message(line: str) -> mcp_types.JSONRPCMessage:
-    """Parse a message, or return an error for the request that it answers. Raises `ValueError` for anything else."""
+    """Return the message on a line, or an error for the request it answers. Raises `ValueError` for other lines."""
     try:
         return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -60,7 +60,7 @@ def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
 
 
 def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
-    """Return the error for the request that the line answers; None when it answers none, as a log line."""
+    """Return the error for the request that the line answers. None if it answers none, such as a log line."""
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -83,16 +83,16 @@ def _number_in(line: str) -> int | None:
 
 
 GRACE_S = 2.0
-"""How long after its input was closed a server gets TERM: closing is the protocol's way to ask it to end."""
+"""How long a server may take to end when its input is closed, as the protocol asks it to, before it gets TERM."""
 
 MOST_STRAY_LINES = 200
-"""How many lines in a row may be no messages: enough for a greeting, not for a flood."""
+"""How many lines in a row may be no messages: enough for a greeting, but not for a flood."""
 
 _WAITING_BYTES = 1024 * 1024
-"""How much output may wait to be parsed before the server has to wait."""
+"""How many bytes of output may wait to be parsed. After that, the server has to wait."""
 
 _LARGE_BYTES = 256 * 1024
-"""Messages of at least this size are parsed in a thread."""
+"""How many bytes a message must have to be parsed in a thread."""
 
 _SHOWN_BYTES = 200
 
@@ -114,7 +114,7 @@ class ServerProcess:
         self.child: ChildProcess | None = None
 
     def take(self, content: bytes) -> asyncio.Future[None] | None:
-        """Take output of the process; the returned future asks it to wait."""
+        """Take output of the process. If a future is returned, the process should wait for it."""
         if self._problem:
             return None
         lines = self._splitter.feed(content)
@@ -159,7 +159,7 @@ class ServerProcess:
         return self._problem or _how_it_ended(await self.child.end())
 
     async def end(self, grace_s: float) -> None:
-        """Ask it to end and kill it after `grace_s`; no process of it is left afterwards."""
+        """Ask the server to end, and kill it after `grace_s`. No process of the server is left afterwards."""
         assert self.child is not None
         self.child.end_input()
         if grace_s and not self._problem:
@@ -203,7 +203,7 @@ class ServerProcess:
 async def running(
     runner: ProcessRunner, program: Program, command: Command, confine: Confine, log: ServerLog
 ) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
-    """Start a server, and end it with every process that it started. Raises `ServerError` when it cannot be started."""
+    """Start a server, and at the end stop it with all of its processes. Raises `ServerError` if it does not start."""
     async with confine(command) as confined:
         process = ServerProcess(program, log)
         try:

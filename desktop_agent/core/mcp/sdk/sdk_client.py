@@ -1,4 +1,4 @@
-"""Opens clients of the protocol on the official SDK: both eras, over a process or over HTTP."""
+"""Opens clients of the protocol with the official SDK, for both eras, over a process or over HTTP."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
@@ -64,11 +64,11 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 MOST_COMPLETIONS = 100
 _LONGEST_KIND = 40
 _LONGEST_SAYING = 2_000
-"""How much of a server's failure message is shown, in characters."""
+"""How many characters of a server's message about a failure are shown."""
 
 _SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE message")
 _SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
-"""How the SDK's message about an unexpected content type over HTTP begins."""
+"""The beginning of the SDK's message about an unexpected content type over HTTP."""
 
 _KNOWN = (
     ServerError,
@@ -148,19 +148,19 @@ def _not_known(error: ValidationError) -> ServerError:
 
 
 def _shortened(said: str) -> str:
-    """Return a server's text, shortened and without control characters, so that it cannot steer a terminal."""
+    """Return a server's text, cut and without control characters, so that it cannot control a terminal."""
     cut = said[:_LONGEST_SAYING]
     return without_controls(cut) + (" …" if len(said) > len(cut) else "")
 
 
 class IdleTimeout:
-    """Limits how long a server may show no sign of life during a call; suspended while a question waits."""
+    """Limits how long a server may be silent during a call. The time is suspended while a question waits."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._questions = 0
         self.limit = asyncio.timeout(timeout_s)
-        """The time limit to enter for the call; it raises `TimeoutError`."""
+        """The time limit, which the call must enter. It raises `TimeoutError`."""
 
     def renew(self) -> None:
         if not self.limit.expired():
@@ -169,7 +169,7 @@ class IdleTimeout:
 
     @contextmanager
     def suspended(self) -> Generator[None]:
-        """Stop the clock meanwhile: the server has asked something."""
+        """Suspend the time limit during the block, because the server has asked something."""
         self._questions += 1
         self.renew()
         try:
@@ -196,7 +196,7 @@ class ServerClient:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What of its listings cannot be used, in words."""
+        """What cannot be used of the server's listings, in words."""
         return self._sieve.left_out
 
     @property
@@ -240,7 +240,7 @@ class ServerClient:
     async def complete(
         self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
     ) -> tuple[str, ...]:
-        """Return completions of `value` for a part of a template; `others` are the parts given already."""
+        """Return completions of `value` for a part of a template; `others` are the parts that are given already."""
         if not self.facts.has_completions:
             return ()
         reference = mcp_types.ResourceTemplateReference(uri=template)
@@ -265,7 +265,7 @@ class ServerClient:
         ask: AskUser,
         sample: SampleModel,
     ) -> CallReply:
-        """Call a tool. Cancelling tells the server; time spent on its questions does not count as silence."""
+        """Call a tool. Cancelling tells the server. A wait for the user does not count as silence of the server."""
         timeout = IdleTimeout(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -304,12 +304,12 @@ class ServerClient:
         return await self._client.call_tool(tool, arguments, progress_callback=progressed)
 
     async def ended(self) -> str:
-        """Wait for the server's end and return how it ended; empty if that is no failure. Raises `ServerError`."""
+        """Wait until the server has ended. Return how it ended; empty if without failure. Raises `ServerError`."""
         return await self._way.ended()
 
 
 class SdkClients:
-    """Opens clients. One instance for the application: it owns the processes of all servers."""
+    """Opens clients. The application has one instance, which owns the processes of all servers."""
 
     def __init__(self, runner: ProcessRunner, credentials: ServerCredentials | None = None) -> None:
         self._runner = runner
@@ -317,7 +317,7 @@ class SdkClients:
 
     @asynccontextmanager
     async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[ServerClient]:
-        """Start or reach the server and negotiate the protocol. Raises `ServerError`."""
+        """Start or reach the server, and negotiate the protocol. Raises `ServerError`."""
         match definition.reached_by:
             case Program() as program:
                 secrets = await self._secrets(definition, surroundings)
@@ -406,7 +406,7 @@ async def _agreed(
 
 
 async def _listen(client: SdkClient, facts: ServerFacts, surroundings: Surroundings) -> None:
-    """Subscribe to tool changes of a server of the stateless era, which tells only subscribers."""
+    """Subscribe to changes of the tools, because a server of the stateless era tells only subscribers."""
     capabilities = client.server_capabilities.tools
     if facts.era != "stateless" or capabilities is None or not capabilities.list_changed:
         return

@@ -1,10 +1,10 @@
-"""Converts what a server offers and answers from the SDK's types to ours, within limits, more tolerantly than the SDK.
+"""Converts what a server offers and answers from the SDK's types, within limits, and more tolerantly than the SDK.
 
-The version 2026-07-28 asks servers to mark a result as complete, and clients to do without the mark (SEP-2322); the SDK
-refuses a result without it. The SDK also refuses a whole result for one unknown content, and a whole listing for one
-entry that its types reject; either is named here instead, and the rest is kept. And it makes an object of every entry
-of a list, so long lists are cut first: a message can have 16 MiB, which is room for 200,000 entries, and making objects
-of them blocks the loop for seconds.
+The version 2026-07-28 asks servers to mark a result as complete, and clients to do without the mark (SEP-2322), but the
+SDK refuses a result without it. The SDK also refuses a whole result for one unknown content, and a whole listing for
+one entry that its types reject. Here, either is named, and the rest is kept. The SDK also makes an object of every
+entry of a list, so long lists are cut first: a message can have 16 MiB, which is room for 200,000 entries, and making
+objects of them blocks the loop for seconds.
 """
 
 import base64
@@ -112,16 +112,16 @@ def _media(data: str, media_type: str, uri: str) -> Part:
 
 
 MOST_LISTED: Final = 20_000
-"""How many entries of a listing are kept; the others are left out, in words."""
+"""How many entries of a listing are kept. A message says how many others were left out."""
 
 MOST_TOOLS: Final = 2_000
 """How many tools of one server are kept."""
 
 MOST_PARTS: Final = 1_000
-"""How many parts of a result, a resource or a prompt are kept; a note at the end says how many were left out."""
+"""How many parts of a result, a resource or a prompt are kept. A note at the end says how many were left out."""
 
 MOST_ASKED_AT_ONCE: Final = 20
-"""How many questions one answer of the stateless era may ask; one with more is refused as a whole."""
+"""How many questions one answer of the stateless era may ask. An answer with more is refused as a whole."""
 
 _LISTED: Final = {
     "tools": MOST_TOOLS + 1,
@@ -129,11 +129,11 @@ _LISTED: Final = {
     "resources": MOST_LISTED + 1,
     "resourceTemplates": MOST_LISTED + 1,
 }
-"""How many entries a page keeps: one more than a listing, so that its reader knows that there are more."""
+"""How many entries of a page are kept: one more than of a listing, by which the reader knows that there are more."""
 
 
 def cut_long_lists(result: dict[str, object]) -> None:
-    """Shorten overlong lists of a raw result, in place, and refuse one that asks too many questions."""
+    """Shorten lists of a raw result that are too long, in place. Refuse a result that asks too many questions."""
     _refuse_many_questions(result)
     for name, most in _LISTED.items():
         entries = result.get(name)
@@ -145,7 +145,7 @@ def cut_long_lists(result: dict[str, object]) -> None:
 
 
 def _refuse_many_questions(result: dict[str, object]) -> None:
-    """Replace a result that asks too many questions by a failure: answering half of them would be no answer."""
+    """Replace a result that asks too many questions by a failure, because answering only some of them is no answer."""
     count = len(object_in(result, "inputRequests"))
     if count > MOST_ASKED_AT_ONCE and result.get("resultType") == "input_required":
         text = f"[The server asked for {count:,} things at once; no more than {MOST_ASKED_AT_ONCE} are answered.]"
@@ -187,7 +187,7 @@ Message = SessionMessage | Exception
 _MOST_LEFT_OUT = 30
 _LONGEST_WHY = 200
 _ONLY_SHOWN = frozenset({"title", "description", "icons", "annotations", "_meta", "mimeType", "size", "execution"})
-"""The fields of an offer that it can be used without."""
+"""Fields that are only shown, so that an offer can be used without them."""
 _METHODS = {
     "tools": ("tools/list", mcp_types.ListToolsResult, "tool"),
     "prompts": ("prompts/list", mcp_types.ListPromptsResult, "prompt"),
@@ -198,13 +198,13 @@ _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Sieve:
-    """Takes from raw results what the SDK's types would reject, and names it: the rest is kept."""
+    """Takes out of raw results what the SDK's types would reject, and says what that was. The rest is kept."""
 
     def __init__(self) -> None:
         self.version = LATEST_HANDSHAKE_VERSION
-        """The negotiated version, whose types decide."""
+        """The negotiated version, whose types decide what is rejected."""
         self.unknown_version = ""
-        """The version that the server insists on, where that is none of those known here."""
+        """The version that the server insists on, if it is not one of those known here."""
         self._left_out: dict[str, dict[str, None]] = {name: {} for name in _METHODS}
 
     @property
@@ -284,7 +284,7 @@ _FIELDS = {"resourceTemplates": "resource_templates"}
 
 
 def _mistakes(models: Sequence[object], entries: list[object]) -> dict[int, dict[str, str]]:
-    """Return what is wrong with entries that one of the types rejects: by position, then by field."""
+    """Return what is wrong with entries that one of the types rejects, by position and then by field."""
     wrong: dict[int, dict[str, str]] = {}
     for model in models:
         try:
@@ -308,7 +308,7 @@ def _list_of(model: Any) -> TypeAdapter[Any]:
 
 
 def _mend_capabilities(result: dict[str, object]) -> None:
-    """Keep what says that the server has something; where it says nothing that can be read, it is asked for tools."""
+    """Keep the capabilities that say that the server has something. If none can be read, it is asked for its tools."""
     can = result.get("capabilities")
     if not isinstance(can, dict):
         result["capabilities"] = {"tools": {}}
@@ -351,7 +351,7 @@ class _Completing:
 
     @property
     def last_context(self) -> Context | None:
-        """The context of the sender; the SDK looks for this attribute."""
+        """The context of the sender. The SDK looks for this attribute."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Message:
@@ -382,7 +382,7 @@ class _Completing:
 
 
 MOST_PAGES = 2_000
-"""How many pages a list may have, so that an endless listing does not hang the session."""
+"""How many pages a list may have, so that an endless one does not block the session."""
 
 
 P = TypeVar("P", bound=mcp_types.PaginatedResult)
@@ -391,7 +391,7 @@ Offer = TypeVar("Offer", bound=Struct)
 
 
 def offered(found: BaseModel, kind: type[Offer]) -> Offer:
-    """Return a prompt, a resource or a template: what `kind` has of the fields that the server has set."""
+    """Return a prompt, a resource or a template: those fields of `kind` that the server has set."""
     fields = set(kind.__struct_encode_fields__)
     return convert(found.model_dump(include=fields, exclude_none=True), learned(kind))
 
@@ -399,7 +399,7 @@ def offered(found: BaseModel, kind: type[Offer]) -> Offer:
 async def listed(
     fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], listing: str, sieve: Sieve
 ) -> list[T]:
-    """Return the items of all pages, each once. What a list that does not end well had listed until then is kept."""
+    """Return the items of all pages without duplicates. If a list does not end well, what it had listed is kept."""
     found: dict[str, T] = {}
     cursors: set[str] = set()
     cursor: str | None = None

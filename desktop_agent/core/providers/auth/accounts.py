@@ -42,7 +42,7 @@ class LoadedAccounts(Struct, frozen=True):
     problems: tuple[FileProblem, ...] = ()
 
     def of(self, provider: str) -> tuple[Account, ...]:
-        """Return all accounts of a provider, the usual one first. Raises `UsageError` for an unknown provider."""
+        """Return all accounts of a provider; the usual one is first. Raises `UsageError` for an unknown provider."""
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
@@ -50,11 +50,11 @@ class LoadedAccounts(Struct, frozen=True):
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
     def of_model(self, model: ModelRef) -> Account:
-        """Return the account for requests to `model`, with the address that they go to.
+        """Return the account for requests to `model`, with the address to which they go.
 
-        The usual account takes the address that `model` names, if any; an account with a name has its own address.
-        Raises `UnsafeSettingsError` for a broken file, `AccountGoneError` when it does not exist or belongs to another
-        address, and `UsageError` for an unknown provider.
+        The usual account uses the address that `model` names, if any; an account with a name has its own address.
+        Raises `UnsafeSettingsError` for a broken file, `AccountGoneError` if the account does not exist or belongs to
+        another address, and `UsageError` for an unknown provider.
         """
         if self.problems:
             raise UnsafeSettingsError(self.problems)
@@ -85,7 +85,7 @@ class AccountsFile:
         self._file = TableFile(path, "account", "accounts")
 
     def load(self) -> LoadedAccounts:
-        """Return the valid accounts, and name every invalid one. Blocks; never raises."""
+        """Return the valid accounts, and what is wrong with each other one. Blocks; never raises."""
         return LoadedAccounts(*self._file.load(_account, lambda account: _key(account.provider, account.name)))
 
     def address_of(self, model: ModelRef) -> str:
@@ -139,7 +139,7 @@ def _key(provider: str, name: str) -> tuple[str, str]:
 
 
 def _account(entry: object, others: Collection[Hashable]) -> Account:
-    """Return the account of one entry. Raises `ValueError` that says what is wrong with it."""
+    """Return the account of one entry. Raises `ValueError`, which says what is wrong with the entry."""
     values = table_of(entry, Account.__struct_fields__)
     provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
     usual = usual_account(provider)

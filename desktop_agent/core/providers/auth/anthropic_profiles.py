@@ -1,7 +1,7 @@
 """Profiles of Anthropic's own tools: API access that the user signed in for there, read and renewed as their SDK does.
 
-The format is that of the SDK's `lib/credentials`; a test compares the two. Claude Code's own sign-in is a different
-one, and is not read: docs/guide/sign-in.md.
+The format is that of the SDK's `lib/credentials`; a test compares the two. The sign-in of Claude Code is another one,
+which is not read: docs/guide/sign-in.md.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     base_url: str
     workspace_id: str
-    """The workspace; empty for the default one."""
+    """The profile's workspace; empty for the default one."""
     client_id: str
-    """The client that renews the tokens; empty when another program does."""
+    """The client that renews the tokens; empty when another program renews them."""
     credentials_path: Path
 
 
@@ -76,7 +76,7 @@ def active_name(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
-    """Return the profiles that a user signed in for, the active one first. Unusable ones are left out. Blocks."""
+    """Return the profiles that a user signed in for, without unusable ones. The active one is first. Blocks."""
     try:
         names = sorted(file.stem for file in (config_folder(environ) / "configs").glob("*.json"))
     except OSError:
@@ -92,7 +92,7 @@ def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
 
 
 def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
-    """Return the profile with this name. Blocks. Raises `CredentialsError` for one without a sign-in."""
+    """Return the profile with this name. Blocks. Raises `CredentialsError` if there is no sign-in for it."""
     if not name or name != name.strip() or name.startswith(".") or set(name) & set("/\\\0"):
         raise _unusable(name, "its name is no name of a file")
     folder = config_folder(environ)
@@ -136,7 +136,7 @@ _TYPE = "oauth_token"
 
 
 class CredentialsFile:
-    """The tokens of one profile. Every method goes through a thread, and raises `CredentialsError`."""
+    """The tokens of one profile. Every method uses a thread, and raises `CredentialsError`."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -149,7 +149,7 @@ class CredentialsFile:
         await asyncio.to_thread(self._keep, tokens)
 
     async def drop(self) -> None:
-        """Leave the file alone: the user signs out with the tool that made it."""
+        """Do nothing, because the user signs out with the tool that made the file."""
 
     def _load(self) -> Tokens | None:
         fields = self._read()
@@ -217,7 +217,7 @@ OAUTH_BETA = "oauth-2025-04-20"
 
 _TOKEN_PATH = "/v1/oauth/token"  # noqa: S105 - a path
 _LIFE_S = 3600
-"""The lifetime of a token when the answer does not state it: the SDK's default."""
+"""The lifetime of a token if the answer does not state it. The SDK uses the same."""
 
 _NAME = "Anthropic"
 
@@ -230,7 +230,7 @@ def request_headers(profile: Profile) -> Mapping[str, str]:
 def token_source(
     profile: Profile, *, lock: Callable[[], AbstractAsyncContextManager[None]], clock: Clock
 ) -> TokenSource:
-    """Return the source of the profile's tokens. `lock` works only within this application: the SDK has none."""
+    """Return the source of the profile's tokens. `lock` excludes only this application, because the SDK has no lock."""
     file = CredentialsFile(profile)
     if not profile.client_id:
         return RereadSource(profile, file)
@@ -248,7 +248,7 @@ def token_source(
 
 
 class RereadSource:
-    """The tokens of a profile that another program renews: they are read from its file again."""
+    """The tokens of a profile that another program renews, read from its file each time they are needed."""
 
     def __init__(self, profile: Profile, file: CredentialsFile) -> None:
         self._profile = profile

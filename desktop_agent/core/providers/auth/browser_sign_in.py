@@ -29,11 +29,11 @@ _RANDOM_BYTES = 32
 @dataclass(frozen=True, slots=True)
 class Attempt:
     verifier: str = field(repr=False)
-    """Proves to the token endpoint that the holder of the code also began the sign-in: RFC 7636."""
+    """A secret that proves to the token endpoint that whoever has the code also began the sign-in: RFC 7636."""
     state: str = field(repr=False)
-    """Returned with the answer: RFC 6749 10.12."""
+    """A random value that must come back with the answer: RFC 6749 10.12."""
     nonce: str = field(repr=False)
-    """Returned in the identity token: OpenID Connect Core 3.1.2.1."""
+    """A random value that must come back in the identity token: OpenID Connect Core 3.1.2.1."""
 
     @classmethod
     def new(cls) -> Self:
@@ -47,7 +47,7 @@ class Attempt:
 
 
 def is_same(given: str, wanted: str) -> bool:
-    """Compare a text from outside with a secret in constant time."""
+    """Compare a text from outside with a secret, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))
 
 
@@ -100,10 +100,10 @@ def response(page: RedirectPage) -> bytes:
 
 
 MAX_HEAD_BYTES = 32 * 2**10
-"""The longest request: a code, a state, and the headers of a browser with many cookies for 127.0.0.1."""
+"""How many bytes a request may have: a code, a state, and many cookies that a browser has for 127.0.0.1."""
 
 _HEAD_S = 10.0
-"""How long a connection may take to send its request. Browsers open some that they never use."""
+"""How many seconds a connection may take to send its request. Browsers open some that they never use."""
 
 _MAX_PARAMETERS = 20
 
@@ -116,10 +116,10 @@ class Request(NamedTuple):
 
 
 class RedirectReceiver:
-    """Listens while its context is entered. Belongs to one event loop."""
+    """Listens for the answer while its context is entered. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Without a `state`, the path must be a secret. `host` is what the service is told; port 0: any free one."""
+        """Without `state`, the path must be a secret. The service is told `host`; `port` 0 stands for any free port."""
         self._path = path
         self._state = state
         self._host = host
@@ -128,7 +128,7 @@ class RedirectReceiver:
         self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
         self._is_taken = False
         self.has_refused = False
-        """Whether an answer with another state, or a malformed one, came."""
+        """Whether an answer came that was malformed, or had another state."""
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -155,7 +155,7 @@ class RedirectReceiver:
         return f"http://{self._authority}{self._path}"
 
     def expect(self, state: str) -> None:
-        """Accept only answers with this state from now on, for a sign-in whose state is created after its address."""
+        """From now on, accept only answers with this state. For sign-ins that create the state after the address."""
         self._state = state
 
     async def answer(self) -> Mapping[str, str]:
@@ -211,7 +211,7 @@ class RedirectReceiver:
 
 
 def read_request(head: bytes) -> Request | None:
-    """Return the request in a head, or `None` if it is not HTTP/1 with exactly one host."""
+    """Return the request that has this head; `None` if it is not HTTP/1 with exactly one host."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     parts = first.split(" ")
     fields = (line.partition(":") for line in lines)
@@ -224,7 +224,7 @@ def read_request(head: bytes) -> Request | None:
 
 
 def read_parameters(query: str) -> Mapping[str, str] | None:
-    """Return the parameters of a query, or `None` when one is repeated, or there are too many."""
+    """Return the parameters of a query; `None` if one is repeated, or there are too many."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
     except ValueError:
@@ -234,7 +234,7 @@ def read_parameters(query: str) -> Mapping[str, str] | None:
 
 
 LIMIT_S = 600.0
-"""How long the user has in the browser: they may have to create an account, or wait for a code by mail."""
+"""How many seconds the user has in the browser: they may have to create an account, or wait for a mail."""
 
 
 class Browser(Protocol):
@@ -270,7 +270,7 @@ async def _open(browser: Browser, address: str) -> None:
 async def _in_time(
     service: str, receiver: RedirectReceiver, clock: Clock, opening: asyncio.Future[None]
 ) -> Mapping[str, str]:
-    """Wait for the answer until `LIMIT_S`, even while the browser is still being opened; its errors are raised."""
+    """Wait for the answer until `LIMIT_S`, even while `opening` still opens the browser. Its errors are raised."""
     answer = asyncio.ensure_future(receiver.answer())
     limit = asyncio.ensure_future(clock.sleep(LIMIT_S))
     try:

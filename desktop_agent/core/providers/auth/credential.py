@@ -12,19 +12,19 @@ from desktop_agent.core.providers.auth.token_renewal import TokenSource
 
 
 class Credential(Protocol):
-    """Belongs to one account. Its representation never shows a secret."""
+    """What authenticates the requests of one account. Its representation never shows a secret."""
 
     async def headers(self) -> Mapping[str, str]:
         """Return the authentication headers of a request. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def renew(self) -> bool:
-        """Note that the address refused it; return whether there is another one to try. Raises `CredentialsError`."""
+        """Note that the address refused it; return whether another can be tried. Raises `CredentialsError`."""
         ...
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Everything that it has sent; must not appear in any message."""
+        """All secrets that were sent. They must not appear in any message."""
         ...
 
 
@@ -42,7 +42,7 @@ class KeyCredential:
         return (self._key,)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return the header with the key. Raises `ProviderError` for a key that is invalid in HTTP."""
+        """Return the header with the key. Raises `ProviderError` for a key that an HTTP header cannot hold."""
         if not (self._key and self._key.isascii() and self._key.isprintable() and " " not in self._key):
             raise ProviderError(
                 "The key is not a key: it is empty or contains characters that keys do not have.",
@@ -69,14 +69,14 @@ _REMEMBERED = 10
 
 
 class TokenCredential:
-    """Bearer tokens of one account. Belongs to one event loop. The representation shows none."""
+    """Bearer tokens of one account. Belongs to one event loop. The representation shows no token."""
 
     def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
         self._source = source
         self._headers = dict(headers or {})
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._last: WeakKeyDictionary[asyncio.Task[object], str] = WeakKeyDictionary()
-        """The last token sent by each task: a late refusal must not be blamed on a newer token."""
+        """The last token that each task sent, so that a late refusal is not blamed on a newer token."""
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
+"""API keys: from the environment first, then from the system's keyring. They are never in a file or a representation.
 
-A keyring call is synchronous and can wait for a user who is asked to unlock it: callers on the event loop use
+A keyring call is synchronous and can wait for a user who is asked to unlock the keyring. Callers on the event loop use
 `in_daemon_thread`, never an executor, because the process waits for an executor's threads at its end. `keyring` is
 imported at the first call (75 ms). A call can hang for ever: the service is silent, or its prompt is out of sight. It
 runs in a daemon thread, for which the process does not wait when it exits; this closes its connection, and the prompt
@@ -39,11 +39,11 @@ USE_ENVIRONMENT = "You can also set the key as an environment variable, for exam
 
 
 _QUIET_S = 2.0
-"""How long a wait may last before the user is told what it is for."""
+"""After how many seconds of waiting the user is told what the wait is for."""
 _ANSWER_S = 5.0
-"""How long to wait for a keyring that does not prompt the user."""
+"""How many seconds to wait for a keyring that does not prompt the user."""
 _USER_S = 60.0
-"""How long to wait for a keyring that prompts the user, or might."""
+"""How many seconds to wait for a keyring that prompts the user, or might."""
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:
@@ -76,10 +76,10 @@ def _no_answer() -> CredentialsError:
 
 
 SERVICE = "desktop-agent"
-"""The service name of every entry in the keyring; the user name is the account's `entry_of`."""
+"""The service name of all entries in the keyring. The user name of an entry is the account's `entry_of`."""
 
 KeySource = Literal["environment", "keyring", "run"]
-"""`run`: given for this run, and stored nowhere."""
+"""Where a key comes from. `run`: it was given for this run, and is stored nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _Writable(Protocol):
 
 
 class SystemKeyStore:
-    """One key per entry in the system's keyring. Every call can block, and raises `CredentialsError`."""
+    """The system's keyring, with one key for each entry. Every call can block, and raises `CredentialsError`."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class SystemKeyStore:
         tell: Callable[[str], None] = lambda _: None,
         over: Callable[[], None] = lambda: None,
     ) -> None:
-        """`tell` is called with the reason when a call waits long, then `over`, both on the call's thread."""
+        """`tell` is called with the reason when a call waits long, and `over` afterwards, both on the call's thread."""
         self._chosen = backend
         self._tell = tell
         self._over = over
@@ -185,7 +185,7 @@ class SystemKeyStore:
         return kind.__module__ in ("keyring.backends.fail", "keyring.backends.null")
 
     def probe(self) -> KeyringReport:
-        """Test whether keys can be stored, by storing and deleting an entry of our own. Never raises."""
+        """Test whether keys can be stored, by storing and deleting an entry for this purpose. Never raises."""
         name = "none"
         try:
             name = self.name()
@@ -196,9 +196,9 @@ class SystemKeyStore:
         return KeyringReport(backend=name, is_usable=True)
 
     def _patiently(self, work: Callable[[], T], *, may_ask_user: bool = True) -> T:
-        """Return the result of `work` within the limits, which depend on whether the keyring may prompt the user.
+        """Return the result of `work`. The time limit depends on whether the keyring may prompt the user.
 
-        Blocks. Raises `CredentialsError` when that takes too long, and at once while an earlier call still hangs.
+        Blocks. Raises `CredentialsError` when the limit is reached, and at once while an earlier call still hangs.
         """
         _load_libraries()
         if self._stuck is not None and not self._stuck.done():
@@ -250,14 +250,14 @@ class SystemKeyStore:
 
 
 def _load_libraries() -> None:
-    """Import what calls need before their time limit starts: on a busy machine that takes seconds. Calls no keyring."""
+    """Import what calls need before their time limit starts, because it can take seconds. Calls no keyring."""
     importlib.import_module("keyring")
     with suppress(ImportError):  # another keyring than the Secret Service
         importlib.import_module("secretstorage")
 
 
 def entry_of(account: Account) -> str:
-    """Return the entry of an account's key. It contains the address, so that a key goes to no other address."""
+    """Return the entry of an account's key. The address is part of it, so that a key is sent to no other address."""
     if account.is_usual:
         return account.provider
     entry = f"{account.provider}:{account.name.casefold()}"
@@ -265,9 +265,9 @@ def entry_of(account: Account) -> str:
 
 
 def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
-    """Return an account's key: the environment's for the usual account, else the one in `store`.
+    """Return an account's key. The usual account's is looked for in the environment first, all others in `store`.
 
-    Blocks. Raises `CredentialsError`. The store is not asked about accounts without a key.
+    Blocks. Raises `CredentialsError`. For an account without a key, `store` is not used.
     """
     if account.kind != "key":
         return ResolvedKey(None, None)
@@ -282,7 +282,7 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
 
 def may_ask(backend: "KeyringBackend") -> bool:
-    """Whether the next call could prompt the user to unlock the keyring: only the Secret Service can tell. Blocks."""
+    """Whether the next call could prompt the user to unlock the keyring. Only the Secret Service can tell. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
         return True
     import secretstorage
@@ -302,7 +302,7 @@ _PROBE_ENTRY = "doctor-probe"
 def _explained(verb: str, *hidden: str) -> Generator[None]:
     """Turn any error of a backend, including D-Bus and import errors, into a `CredentialsError` with advice.
 
-    The original is not its cause: a traceback in a log must not reveal the key.
+    The original error is not kept as the cause, so that no traceback in a log reveals the key.
     """
     try:
         yield
@@ -357,7 +357,7 @@ def read_long(keyring: Keyring, name: str) -> str | None:
 
 
 def write_long(keyring: Keyring, name: str, secret: str) -> None:
-    """Store the secret, which must contain no white space, replacing an earlier one."""
+    """Store the secret in place of an earlier one. It must not contain white space."""
     earlier = _piece(keyring.get(name))
     texts = [secret[start : start + PIECE_CHARS] for start in range(0, len(secret), PIECE_CHARS)]
     writing = secrets.token_hex(4)
@@ -384,7 +384,7 @@ def _piece(kept: str | None) -> re.Match[str] | None:
 
 
 def read_record(keyring: Keyring, name: str, kind: type[T]) -> T | None:
-    """Return the record stored by `write_record`, or `None` when there is none, or one of another version."""
+    """Return the record that `write_record` stored; `None` if there is none, or it has another version."""
     kept = read_long(keyring, name)
     try:
         return msgspec.json.decode(kept, type=learned(kind)) if kept is not None else None

@@ -1,7 +1,7 @@
 """The credentials of an MCP server from the keyring: its secret headers, and the tokens of a sign-in.
 
-The tokens are either a user's, renewed as the registration says, or the application's own (RFC 6749 4.4), which are
-requested on demand and again when they expire. The SDK that signs in is imported for the first sign-in.
+The tokens are either a user's, which are renewed as the registration says, or the application's own (RFC 6749 4.4),
+which are requested when they are needed and again when they expire. The SDK is imported for the first sign-in.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class ServerKeyring:
     """The entries of MCP servers. Every call can block, and raises `CredentialsError`."""
 
     def __init__(self, keys: SystemKeyStore | None = None, *, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Without `keys`, uses this machine's keyring; `tell` is called with the reason when a call waits long."""
+        """Without `keys`, this machine's keyring is used. `tell` is called with the reason when a call waits long."""
         self._keys = keys or SystemKeyStore(tell=tell)
 
     def get(self, entry: str) -> str | None:
@@ -79,7 +79,7 @@ class ServerKeyring:
 
 @contextmanager
 def _in_our_words() -> Generator[None]:
-    """Drop the advice to use an environment variable, which applies to model keys only."""
+    """Drop the advice to use an environment variable, because that is meant for keys of models only."""
     try:
         yield
     except CredentialsError as error:
@@ -128,7 +128,7 @@ class KeptSignIn:
         return KeyringTokens(self._keyring, self._name)
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Keep everyone else, including other processes, from renewing or changing it."""
+        """Hold the lock that keeps others, including other processes, from renewing or changing the sign-in."""
         digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
         return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
 
@@ -136,21 +136,21 @@ class KeptSignIn:
         return read_record(self._keyring, f"{self._name}/registration", ServerRegistration)
 
     def read_challenge(self) -> str:
-        """Return the header with which the server asked for more scopes; empty if there is none. Blocks."""
+        """Return the header with which the server asked for more scopes; empty if it did not. Blocks."""
         return read_long(self._keyring, f"{self._name}/challenge") or ""
 
     def write_challenge(self, header: str) -> None:
         write_long(self._keyring, f"{self._name}/challenge", header)
 
     async def keep(self, granted: GrantedAccess) -> None:
-        """Store the result of a sign-in, replacing the previous one and the server's `challenge`."""
+        """Store the result of a sign-in. It replaces the previous one, and the `challenge` of the server is removed."""
         async with self.lock():
             await self.tokens.drop()
             await in_daemon_thread(lambda: self._write(granted.registration))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
-        """Store the tokens only, after they were obtained again unchanged; the server's challenge stays."""
+        """Store only the tokens, without a registration. The server's `challenge` is kept."""
         async with self.lock():
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
@@ -184,7 +184,7 @@ async def _nobody(_page: str) -> Mapping[str, str]:
 async def granted(
     keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str = "", ask: AskInBrowser = _nobody
 ) -> GrantedAccess:
-    """Have the user sign in; without `ask`, sign in as the client that the definition names.
+    """Return the result of a sign-in by the user or, without `ask`, as the client that the definition names.
 
     Raises `ServerError`, `CredentialsError`, and what `ask` raises.
     """
@@ -234,7 +234,7 @@ class ClientRenewal(Renewal):
         self._clock = clock
 
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Raises `ServerError` and `CredentialsError`."""
+        """Return renewed tokens. Raises `ServerError` and `CredentialsError`."""
         return tokens_of(await granted(self._keyring, self._definition, self._kept), self._clock.now())
 
 
@@ -251,7 +251,7 @@ def _as_server_errors(name: str) -> Generator[None]:
 
 
 class ServerTokens:
-    """The tokens for one server's connection, with failures as `ServerError`."""
+    """The tokens for the connection to one server. Failures are raised as `ServerError`."""
 
     def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
         self._source = source
@@ -268,7 +268,7 @@ class ServerTokens:
             return await self._source.refused(token)
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
-        """Return another token after the server required more scopes, if the user has signed in since."""
+        """Return another token if the user has signed in since the server required more scopes."""
         with _as_server_errors(self._name):
             kept = await self._kept.tokens.load()
             if kept is not None and kept.access != token:
@@ -296,7 +296,7 @@ class KeyringCredentials:
             return await in_daemon_thread(lambda: read_secrets(self._keyring, definition))
 
     async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
-        """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
+        """Return the tokens of the user's sign-in; `None` if there was none. Raises `ServerError`."""
         assert isinstance(definition.reached_by, Address)
         kept = KeptSignIn(self._keyring, definition.reached_by, self._data, self._clock)
         if definition.reached_by.grant == "client_credentials":

@@ -23,7 +23,7 @@ def timed_out(service: str, limit_s: float, *, has_refused: bool) -> Credentials
 
 
 def declined(service: str, code: str) -> CredentialsError:
-    """Return the error for an error answer in the browser: RFC 6749 4.1.2.1."""
+    """Return the error for an error that the browser brings as the answer: RFC 6749 4.1.2.1."""
     if code == "access_denied":
         return CredentialsError(
             f"The sign-in with {service} was declined.",

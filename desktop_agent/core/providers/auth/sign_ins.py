@@ -61,7 +61,7 @@ _CLAUDE_CODE = OtherSignIn(
 
 
 def other_sign_ins(environ: Mapping[str, str] = os.environ) -> tuple[OtherSignIn, ...]:
-    """Return the sign-ins of other programs that exist. Only checks whether files exist, which blocks; never raises."""
+    """Return the sign-ins of other programs on this machine. Checks only whether files exist. Blocks; never raises."""
     codex = Path(environ.get("CODEX_HOME") or Path.home() / ".codex") / "auth.json"
     claude = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / ".credentials.json"
     return tuple(sign_in for file, sign_in in ((codex, _CODEX), (claude, _CLAUDE_CODE)) if _exists(file))
@@ -113,7 +113,7 @@ class SignIns:
         self._sources: dict[str, TokenSource] = {}
 
     async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:
-        """Have the user sign in, store the tokens, and return the account, added if it is new.
+        """Have the user sign in, store the tokens, and return the account, which is added if it is new.
 
         Raises `CredentialsError`, `UnsafeSettingsError`, and `UsageError` for a name that another account has.
         """
@@ -158,9 +158,9 @@ class SignIns:
         return account
 
     async def sign_out(self, account: Account) -> None:
-        """Remove the credential, and the account unless it is the usual one. Raises `CredentialsError`.
+        """Remove the credential, and the account if it is not the usual one. Raises `CredentialsError`.
 
-        The tokens of a profile stay: they belong to the tool that made it.
+        The tokens of a profile are kept, because they belong to the tool that made it.
         """
         entry = entry_of(account)
         if account.kind == "oauth":
@@ -174,7 +174,7 @@ class SignIns:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
-        """Return the registration of the user who signed in, or `None`. Raises `CredentialsError`."""
+        """Return the registration of the user who signed in; `None` if nobody did. Raises `CredentialsError`."""
         return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
@@ -223,7 +223,7 @@ class SignIns:
         return renewing(self._data / "locks" / f"sign-in-{name}.lock", self._clock)
 
     async def _new_or_same(self, account: Account) -> Account:
-        """Return the existing account, or the new one. Raises `UsageError` when a different account has its name."""
+        """Return the existing account, or else the new one. Raises `UsageError` if the existing one is different."""
         loaded = await asyncio.to_thread(self._accounts.load)
         if loaded.problems:
             raise UnsafeSettingsError(loaded.problems)
@@ -244,7 +244,7 @@ class SignIns:
 
 
 def _own_address(provider: str, address: str) -> str:
-    """Return the address to store for an account: empty when it is its vendor's own."""
+    """Return the address to store for an account. It is empty if it is the vendor's own."""
     return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
 
 

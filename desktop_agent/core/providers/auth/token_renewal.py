@@ -1,6 +1,6 @@
 """A valid access token on demand: kept in memory and in the keyring, renewed in time, once for all callers.
 
-A refresh token is good for one use, so one process at a time renews the tokens of an account.
+A refresh token can be used only once, so one process at a time renews the tokens of an account.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ from desktop_agent.core.system.processes.child import unhurried
 class _Access:
     token: str = field(repr=False)
     expires_at: int | None = None
-    """When it expires, in seconds since 1970."""
+    """When the access token expires, in seconds since 1970."""
     scopes: tuple[str, ...] = ()
 
 
 class KeyringTokens:
-    """The tokens of one account in the keyring. Each call uses a thread, because the keyring can prompt the user."""
+    """The tokens of one account in the keyring. Each call uses a thread, because the keyring may prompt the user."""
 
     def __init__(self, keyring: Keyring, name: str) -> None:
         self._keyring = keyring
@@ -45,11 +45,11 @@ class KeyringTokens:
         self._access = f"{name}/access"
 
     async def load(self) -> Tokens | None:
-        """Return the stored tokens, or `None`. With a refresh token alone, the access token counts as expired."""
+        """Return the stored tokens, or `None`. If only a refresh token is stored, the access token has expired."""
         return await in_daemon_thread(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
-        """Store `tokens`: the refresh token first, as its predecessor is used up."""
+        """Store `tokens`. The refresh token is stored first, because the previous one cannot be used again."""
         await in_daemon_thread(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
@@ -76,18 +76,18 @@ class KeyringTokens:
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""The expiry of a missing access token."""
+"""The expiry time that stands for a missing access token."""
 
 
 LIMIT_S = 120.0
-"""How long to wait for another process, which can be waiting for the user (keyring) and then the network."""
+"""How many seconds to wait for another process, which may wait for the user (keyring) and then for the network."""
 
 _LOOK_EVERY_S = 0.1
 
 
 @asynccontextmanager
 async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
-    """Hold the lock at `path` during the block; it ends with its process. Raises `CredentialsError`."""
+    """Hold the lock at `path` during the block. It is released if the process ends. Raises `CredentialsError`."""
     take, release = await asyncio.to_thread(_lock_at, path)
     began = clock.monotonic()
     try:
@@ -104,7 +104,7 @@ async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
 
 
 def _lock_at(path: Path) -> tuple[Callable[[], bool], Callable[[], None]]:
-    """Return functions that try once to take the lock, and release it. All block, and raise `CredentialsError`."""
+    """Return functions that try once to take the lock, and that release it. They block and raise `CredentialsError`."""
     from filelock import FileLock  # slow, and of no use before a token is renewed
 
     try:
@@ -138,10 +138,10 @@ MARGIN = timedelta(minutes=2)
 """How long before its expiry an access token is renewed."""
 
 SETTLED_S = 60.0
-"""A refusal this soon after a renewal means that renewing does not help."""
+"""If a token is refused within this many seconds after a renewal, renewing again does not help."""
 
 KEEP_AGAIN_S = 60.0
-"""How long to wait before storing tokens is retried."""
+"""After how many seconds storing tokens is tried again."""
 
 
 class TokenSource(Protocol):
@@ -152,7 +152,7 @@ class TokenSource(Protocol):
         ...
 
     async def refused(self, token: str) -> str:
-        """Return another token after the service refused `token`. Raises like `access_token`; call once per request."""
+        """Return another token after the service refused `token`; once per request. Raises like `access_token`."""
         ...
 
 
@@ -160,19 +160,19 @@ class Renewal(ABC):
     """How the tokens of one service are renewed."""
 
     first: Tokens | None = None
-    """The tokens to renew when none are stored yet; `None` where the user has to sign in first."""
+    """The tokens to renew if none are stored yet; `None` if the user has to sign in first."""
 
     def __init__(self, service: str, how_to_sign_in: str) -> None:
-        """`service` is its display name; `how_to_sign_in` tells the user what to do when the sign-in has ended."""
+        """`service` is the name shown to users; `how_to_sign_in` tells them what to do when the sign-in has ended."""
         self.service = service
         self.how_to_sign_in = how_to_sign_in
 
     @abstractmethod
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Exchange the refresh token, which is used up by this. Raises like a `TokenSource`, and `SignedOutError`."""
+        """Exchange the refresh token, which cannot be used again. Raises like a `TokenSource`, and `SignedOutError`."""
 
     def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow all that is needed
-        """Raise `CredentialsError` when the tokens lack the rights that they are needed for."""
+        """Raise `CredentialsError` if the tokens lack the rights for which they are needed."""
 
     def signed_out(self, detail: str) -> SignedOutError:
         title = f"You are not signed in with {self.service} any more."
@@ -193,9 +193,9 @@ class RefreshGrant(Renewal):
         sends_json: bool = False,
         life_s: float | None = None,
     ) -> None:
-        """`fields` go with each request; the errors in `over`, or any error without `over`, end the sign-in.
+        """`fields` are sent with each request. The errors in `over` end the sign-in; without `over`, every error does.
 
-        `life_s` is the lifetime of a token when the answer does not state it.
+        `life_s` is the lifetime of a token if the answer does not state it.
         """
         super().__init__(endpoint.service, how_to_sign_in)
         self._endpoint = endpoint
@@ -221,7 +221,7 @@ class RefreshGrant(Renewal):
 
 
 class RenewingSource:
-    """The tokens of one account. Belongs to one event loop; other processes can renew the same tokens."""
+    """The tokens of one account, renewed when due. Belongs to one event loop; other processes may renew them, too."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class RenewingSource:
         lock: Callable[[], AbstractAsyncContextManager[None]],
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`lock` keeps other processes from renewing meanwhile. `tell` is called when tokens could not be stored."""
+        """`lock` keeps other processes from renewing meanwhile; `tell` is called if tokens could not be stored."""
         self._kept = kept
         self._renewal = renewal
         self._clock = clock
@@ -240,12 +240,12 @@ class RenewingSource:
         self._tell = tell
         self._tokens: Tokens | None = None
         self._keep_at: float | None = None
-        """When to retry storing the tokens; `None` when they are stored."""
+        """When to try again to store the tokens; `None` if they are stored."""
         self._renewed_at: float | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def access_token(self) -> str:
-        """Return a valid token, renewed in time. While a renewal fails, a token that is still valid is used."""
+        """Return a valid token, renewed in time. If renewing fails, a token that is still valid is used."""
         async with self._one_at_a_time:
             if self._tokens is None:
                 self._tokens = await self._kept.load()
@@ -256,7 +256,7 @@ class RenewingSource:
             return tokens.access
 
     async def refused(self, token: str) -> str:
-        """Return another token, renewed unless that has happened since. Raises `SignedOutError` the second time."""
+        """Return another token: a newer or a renewed one. Raises `SignedOutError` the second time."""
         async with self._one_at_a_time:
             if self._tokens is not None and self._tokens.access != token:
                 return self._tokens.access
@@ -275,7 +275,7 @@ class RenewingSource:
             raise
 
     async def _renew(self, refused: str | None) -> Tokens:
-        """Return fresh tokens other than the `refused` one: those of another process, else renewed ones."""
+        """Return tokens other than the `refused` one: those that another process renewed, or else renewed ones."""
         async with self._lock():
             current = await self._current() or self._renewal.first
             if current is None:
@@ -287,7 +287,7 @@ class RenewingSource:
             return current
 
     async def _current(self) -> Tokens | None:
-        """Return the newest tokens: those that could not be stored, else the stored ones."""
+        """Return the newest tokens: those that could not be stored, if any, or else the stored ones."""
         if self._keep_at is None:
             return await self._kept.load()
         assert self._tokens is not None
@@ -314,7 +314,7 @@ class RenewingSource:
         return tokens
 
     async def _kept_by_others(self, current: Tokens) -> Tokens | None:
-        """Return tokens that a program without our lock has renewed meanwhile, or `None`."""
+        """Return tokens that a program which does not use the lock has renewed meanwhile, or `None`."""
         with suppress(CredentialsError):
             kept = await self._kept.load()
             if kept is not None and kept.access != current.access and kept.is_fresh(self._clock.now()):

@@ -1,4 +1,4 @@
-"""Token grants, and one request to a token endpoint: a form or JSON there, JSON back.
+"""Token grants, and one request to a token endpoint, which takes a form or JSON and returns JSON.
 
 Requests and answers are secrets: no error, log or representation made here quotes either, except for the code of a
 refusal. Answers are read strictly, following RFC 6749 5.1 and OpenID Connect. The HTTP client is imported with the
@@ -28,13 +28,13 @@ _CONNECTION = "desktop_agent.core.providers.http_connection"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Tokens of one account. The representation shows neither."""
+    """Tokens of one account. The representation shows none of them."""
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
     """The refresh token; `None` when another program renews the access token."""
     expires_at: datetime | None = None
-    """When the access token expires; `None` when unknown: it is used until it is refused."""
+    """When the access token expires; `None` if unknown, so that it is used until it is refused."""
     scopes: frozenset[str] = frozenset()
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
@@ -51,7 +51,7 @@ class KeptTokens(Protocol):
         ...
 
     async def drop(self) -> None:
-        """Remove tokens that the service no longer accepts. No error when there are none."""
+        """Remove tokens that the service no longer accepts. It is no error if there are none."""
         ...
 
 
@@ -59,24 +59,24 @@ _LONGEST_TOKEN = 16_384
 _LONGEST_LIFE_S = 10 * 366 * 24 * 3600
 
 _Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
-"""A printable text, so that it can be sent in a header."""
+"""Printable text, which an HTTP header can hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAnswer:
-    """A granted token answer. The representation shows no token."""
+    """The answer that grants tokens. The representation shows no token."""
 
     access_token: _Secret = field(repr=False)
     refresh_token: _Secret | None = field(default=None, repr=False)
     id_token: _Secret | None = field(default=None, repr=False)
     token_type: str = "Bearer"  # noqa: S105 - the kind of a token
     expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
-    """The lifetime in seconds."""
+    """The lifetime of the access token in seconds."""
     scope: str | None = None
-    """The granted scopes; `None` when they are all that were requested."""
+    """The scopes that were granted; `None` if all that were requested were."""
 
     def tokens(self, now: datetime, *, before: Tokens | None = None, scopes: frozenset[str] = frozenset()) -> Tokens:
-        """Return the tokens, valid from `now` on. `before` fills missing values; without it, `scopes` the scopes."""
+        """Return the tokens, valid from `now` on. What the answer leaves out comes from `before`, or from `scopes`."""
         refresh = before.refresh if before is not None and self.refresh_token is None else self.refresh_token
         unsaid = before.scopes if before is not None else scopes
         return Tokens(
@@ -88,7 +88,7 @@ class TokenAnswer:
 
 
 def read_grant(body: bytes, service: str) -> TokenAnswer:
-    """Parse the grant in a body. Raises `ProviderError` for anything else, quoting nothing of it."""
+    """Return the grant in a body. Raises `ProviderError` for anything else, and quotes nothing of it."""
     try:
         answer = msgspec.json.decode(body, type=learned(TokenAnswer))
     except msgspec.DecodeError as error:  # its message has types and places, no values
@@ -113,7 +113,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class RefusedGrantError(Exception):
-    """The service refused the grant. `code` is its error code, empty when it gave none."""
+    """The service refused the grant. `code` is the error code that it gave, or empty."""
 
     def __init__(self, status: int, code: str) -> None:
         super().__init__(f"HTTP {status} {code}".strip())
@@ -122,16 +122,16 @@ class RefusedGrantError(Exception):
 
 
 class TokenEndpoint:
-    """The token endpoint of one service. Every request makes a connection of its own: there is one an hour."""
+    """The token endpoint of one service. Every request makes its own connection, because there is only one an hour."""
 
     def __init__(self, service: str, address: str, *, headers: Mapping[str, str] | None = None) -> None:
-        """`service` is its display name."""
+        """`service` is the name shown to users."""
         self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
 
     async def post(self, fields: Mapping[str, str], *, as_json: bool = False) -> bytes:
-        """Return the answer to a form, or to JSON. Raises `RefusedGrantError` and `ProviderError`."""
+        """Send `fields` as a form or as JSON; return the answer. Raises `RefusedGrantError` and `ProviderError`."""
         data, json = (None, dict(fields)) if as_json else (dict(fields), None)
         if is_readable_on_the_way(self._address) or address_of(self._address) is None:
             raise ProviderError(
@@ -172,7 +172,7 @@ class TokenEndpoint:
 
 
 def _code_in(body: bytes) -> str:
-    """Return the error code of a refusal: of RFC 6749 5.2, or of an error object. No description is read."""
+    """Return the code of a refusal, as in RFC 6749 5.2 or in an error object. No description is read."""
     try:
         said: object = msgspec.json.decode(body)
     except msgspec.DecodeError:

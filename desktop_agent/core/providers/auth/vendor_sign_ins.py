@@ -48,10 +48,10 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
     issuer: str = "https://auth.openai.com"
     resource: str = "https://api.openai.com/v1"
     first_client_id: str = "dynamic_agent_client"
-    """The client id for the first sign-in of an account, whose answer brings the id that is used from then on."""
+    """The client ID for the first sign-in of an account. The answer brings the ID that is used from then on."""
     agent_name: str = "Desktop Agent"
     redirect_path: str = "/auth/callback"
-    """The same each time; only the port can change."""
+    """The path of the redirect address. It is the same each time; only the port can change."""
     scopes: tuple[str, ...] = (
         "openid",
         "profile",
@@ -70,7 +70,7 @@ class OpenRouterService(Struct, frozen=True, kw_only=True):
     authorize_url: str = "https://openrouter.ai/auth"
     keys_url: str = "https://openrouter.ai/api/v1/auth/keys"
     redirect_host: Literal["localhost", "127.0.0.1"] = "localhost"
-    """The host for which OpenRouter documents that every port can be used."""
+    """The host with which OpenRouter, as it documents, accepts every port."""
 
 
 CHATGPT = ChatGptService()
@@ -90,7 +90,7 @@ _PREFIX = "urn:uuid:"
 
 
 def host_id(folder: Path) -> str:
-    """Return this installation's random name, made once for all processes. Blocks. Raises `CredentialsError`."""
+    """Return the random name of this installation, made once for all processes. Blocks. Raises `CredentialsError`."""
     from filelock import FileLock, Timeout  # slow, and of no use before a sign-in
 
     path = folder / "host-id"
@@ -119,7 +119,7 @@ def _kept(path: Path) -> str | None:
 
 
 _SKEW = timedelta(minutes=5)
-"""The tolerated difference between the two clocks."""
+"""How far the clocks of this machine and of the service may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,11 @@ class _Claims:
 
 
 def _registration(service: ChatGptService, attempt: Attempt, client_id: str, token: str, now: datetime) -> Registration:
-    """Return the registration of the identity token's user. Raises `CredentialsError` when it is not for this sign-in.
+    """Return the registration of the user in the identity token. Raises `CredentialsError` if that is for another
+    sign-in.
 
-    Its signature is not checked, as it comes straight from the token endpoint: OpenID Connect Core 3.1.3.7, number 6.
+    The token's signature is not checked, because it comes straight from the token endpoint: OpenID Connect Core
+    3.1.3.7, number 6.
     """
     claims = _claims(token, service.name)
     audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
@@ -174,7 +176,7 @@ _OVER = frozenset(
         "refresh_token_reused",
     }
 )
-"""The errors that end a sign-in. After any other one the refresh token can be retried."""
+"""The errors that end a sign-in. After any other error, the refresh token can be tried again."""
 
 
 async def sign_in_with_chatgpt(

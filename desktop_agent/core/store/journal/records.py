@@ -186,9 +186,7 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
 
 
 def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
-    """Return the indexes of `pages` that can contain `text`, judged by its longest word. Blocks. Raises
-    `StorageError`.
-    """
+    """Return the indexes of `pages` that have the longest word of `text`. Blocks. Raises `StorageError`."""
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []
