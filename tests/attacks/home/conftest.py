@@ -1,5 +1,6 @@
 """The places and sandboxes of the tests of the sandbox."""
 
-from tests.core.sandbox.conftest import place, repository, runner, sandbox, shell
+from tests.core.conftest import runner
+from tests.core.sandbox.conftest import place, repository, sandbox, shell
 
 __all__ = ["place", "repository", "runner", "sandbox", "shell"]
