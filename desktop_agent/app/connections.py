@@ -20,6 +20,7 @@ from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_
 from desktop_agent.core.providers.catalog import account_provider, key_credential
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.ui.translation.core_words import core_words
 
 
 class WindowBrowser:
@@ -114,7 +115,7 @@ async def keep_key(bench: Workbench, account: Account, key: str) -> str:
     except CredentialsError as error:
         bench.keys.keep_for_now(entry_of(account), key)
         text = QCoreApplication.translate("Connections", "{0} The key is kept for this run only.")
-        return text.format(error.title)
+        return text.format(core_words(error.title))
     return ""
 
 

@@ -24,7 +24,7 @@ from desktop_agent.core.base.paths import AppPaths, resource_path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, ModelRef, SearchHit
-from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
@@ -74,7 +74,21 @@ def _ends_undo(event: ev.Event) -> bool:
 
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
-EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
+
+
+def examples() -> tuple[str, ...]:
+    return (
+        _example("What does this project do?"),
+        _example("Run the tests and fix what fails."),
+        _example("Find code that nothing uses."),
+    )
+
+
+def demo_prompt() -> str:
+    return _example("One of the tests fails. Find out why, fix it, and run the tests again.")
+
+
+_example = partial(QCoreApplication.translate, "Examples")
 
 
 def model_after_change(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
@@ -251,9 +265,10 @@ class Navigator(Controller):
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, SystemClock().now())
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
-        self._panels.transcript.status.empty.set_examples([DEMO_PROMPT])
+        prompt = demo_prompt()
+        self._panels.transcript.status.empty.set_examples([prompt])
         if not self._panels.composer.text().strip():  # else the user has written something already
-            self._panels.composer.set_text(DEMO_PROMPT)
+            self._panels.composer.set_text(prompt)
 
     async def show_session(self, session_id: str) -> bool:
         """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
@@ -308,7 +323,7 @@ class Navigator(Controller):
         mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox)
         draft = DraftSession(root, mode, in_background(self._panels.spawner.spawn, self._start_session))
         draft.keep_with(partial(self._drafts.note_sent, folder_draft(root)))
-        self._panels.transcript.status.empty.set_examples(EXAMPLES)
+        self._panels.transcript.status.empty.set_examples(examples())
         self._show(draft)
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()

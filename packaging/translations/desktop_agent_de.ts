@@ -2862,6 +2862,10 @@
         <translation>Von {0}/{1} kann kein Aufwand verlangt werden.</translation>
     </message>
     <message>
+        <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
+        <translation>Einer der Tests schlägt fehl. Finde heraus, warum, behebe es, und führe die Tests noch einmal aus.</translation>
+    </message>
+    <message>
         <source>Open the folder of a project.</source>
         <translation>Öffnen Sie den Ordner eines Projekts.</translation>
     </message>
@@ -4798,6 +4802,25 @@
     <message>
         <source>Write a README for this folder</source>
         <translation>Schreibe ein README für diesen Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>Examples</name>
+    <message>
+        <source>Find code that nothing uses.</source>
+        <translation>Finde Code, den nichts verwendet.</translation>
+    </message>
+    <message>
+        <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
+        <translation>Einer der Tests schlägt fehl. Finde heraus, warum, behebe es, und führe die Tests noch einmal aus.</translation>
+    </message>
+    <message>
+        <source>Run the tests and fix what fails.</source>
+        <translation>Führe die Tests aus, und behebe, was fehlschlägt.</translation>
+    </message>
+    <message>
+        <source>What does this project do?</source>
+        <translation>Was macht dieses Projekt?</translation>
     </message>
 </context>
 <context>

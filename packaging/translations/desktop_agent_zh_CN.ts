@@ -2851,6 +2851,10 @@
         <translation>无法为 {0}/{1} 指定推理强度。</translation>
     </message>
     <message>
+        <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
+        <translation>有一个测试失败了。请找出原因并修复，然后重新运行测试。</translation>
+    </message>
+    <message>
         <source>Open the folder of a project.</source>
         <translation>请打开一个项目的文件夹。</translation>
     </message>
@@ -4780,6 +4784,25 @@
     <message>
         <source>Write a README for this folder</source>
         <translation>为此文件夹写一份 README</translation>
+    </message>
+</context>
+<context>
+    <name>Examples</name>
+    <message>
+        <source>Find code that nothing uses.</source>
+        <translation>找出没有被使用的代码。</translation>
+    </message>
+    <message>
+        <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
+        <translation>有一个测试失败了。请找出原因并修复，然后重新运行测试。</translation>
+    </message>
+    <message>
+        <source>Run the tests and fix what fails.</source>
+        <translation>运行测试并修复失败的部分。</translation>
+    </message>
+    <message>
+        <source>What does this project do?</source>
+        <translation>这个项目是做什么的？</translation>
     </message>
 </context>
 <context>

@@ -24,6 +24,7 @@ from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
+from desktop_agent.ui.translation.core_words import core_words, error_words
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
@@ -90,7 +91,7 @@ class AccountActions(Controller):
         try:
             await in_daemon_thread(lambda: self._bench.keys.delete(entry_of(account)))
         except CredentialsError as error:
-            self._show_result(account, str(error), is_good=False)
+            self._show_result(account, error_words(error), is_good=False)
         else:
             self._show_result(account, self.tr("The key was removed."), is_good=True)
         if vendor_of(account.provider).needs_key:
@@ -109,7 +110,7 @@ class AccountActions(Controller):
         try:
             await models_at(self._bench, account, typed)
         except AgentError as error:
-            self._show_result(account, str(error), is_good=False)
+            self._show_result(account, error_words(error), is_good=False)
         else:
             has_key = typed or account.kind == "key"
             words = self.tr("The key works.") if has_key else self.tr("{0} answers.").format(label)
@@ -131,9 +132,10 @@ class AccountActions(Controller):
                     status = KeyStatus()
                 case None:  # only now is it worth trying whether a key could be kept
                     report = await in_daemon_thread(keys.probe)
-                    status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
+                    problem = f"{core_words(report.problem)} {core_words(report.hint)}".strip()
+                    status = KeyStatus(place=report.backend, problem=problem)
         except CredentialsError as error:
-            status = KeyStatus(problem=str(error))
+            status = KeyStatus(problem=error_words(error))
         if (editor := self._editor_of(account)) is not None:
             editor.show_status(status)
 
@@ -183,7 +185,7 @@ class AccountActions(Controller):
 
     def _show_sign_in_failure(self, error: AgentError) -> None:
         if self.dialog is not None:
-            self.dialog.sign_in.show_result(str(error), is_good=False)
+            self.dialog.sign_in.show_result(error_words(error), is_good=False)
 
 
 class Setup(Controller):

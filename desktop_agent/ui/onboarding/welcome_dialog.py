@@ -24,7 +24,7 @@ from desktop_agent.ui.onboarding.welcome_steps import (
     WaitingStep,
 )
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import answer_words
+from desktop_agent.ui.translation.core_words import error_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note
@@ -121,7 +121,7 @@ class OnboardingDialog(QDialog):
         self._end_work()
         self._say("")
         note = self._way[-1].problem or self._said
-        note.say(answer_words(str(error)), "error")
+        note.say(error_words(error), "error")
         note.setToolTip(plain_tooltip(error.detail))
         note.show()
 

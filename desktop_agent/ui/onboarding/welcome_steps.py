@@ -13,7 +13,7 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
 from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import answer_words, plural
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
@@ -452,7 +452,7 @@ class DoneStep(Step):
         self._model.clear()
         self._model.addItems(connected.models)
         self._model.setCurrentText(connected.usual_model)
-        show_text(self._note, answer_words(connected.note))
+        show_text(self._note, connected.note)
         self._update()
 
     def take_focus(self) -> None:

@@ -19,7 +19,6 @@ from desktop_agent.core.settings.model_choice import Destination
 from desktop_agent.ui.settings.page_parts import AddingForm, Removal, form, name_of
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.translation.core_words import answer_words
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
@@ -101,7 +100,7 @@ class KeyEditor(QWidget):
 
     def show_result(self, message: str, *, is_good: bool) -> None:
         self._is_busy = False
-        self._result.say(answer_words(message), "good" if is_good else "error")
+        self._result.say(message, "good" if is_good else "error")
         self._update()
         pressed, self._pressed = self._pressed, None
         if pressed is not None and self.field.has_keyboard and pressed.isVisible() and pressed.isEnabled():
@@ -123,7 +122,7 @@ class KeyEditor(QWidget):
             case "run":
                 return self.tr("In use: a key for this run only. It is not saved.")
             case None if status.problem:
-                return f"{answer_words(status.problem)} {self.tr('A key that you enter here is used until you quit.')}"
+                return f"{status.problem} {self.tr('A key that you enter here is used until you quit.')}"
             case None if self.account.kind == "none":
                 return self.tr("No key is needed. One that you save is sent, and kept in the system keyring.")
             case None:
@@ -206,7 +205,7 @@ class SignInPanel(QWidget):
 
     def show_result(self, words: str, *, is_good: bool) -> None:
         self._end_wait()
-        self._say(answer_words(words), "good" if is_good else "error")
+        self._say(words, "good" if is_good else "error")
 
     @property
     def _is_signed_in(self) -> bool:

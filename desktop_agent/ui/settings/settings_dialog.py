@@ -26,7 +26,7 @@ from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.core_words import error_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, set_names, vbox
@@ -158,7 +158,7 @@ class SettingsFoot(QWidget):
         self._undo.hide()
 
     def show_failure(self, error: AgentError) -> None:
-        self._note.say(f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
+        self._note.say(error_words(error), "error")
         self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import resource_path
 
 _GROUP = "\N{NARROW NO-BREAK SPACE}"
@@ -56,6 +57,11 @@ def core_words(text: str) -> str:
     Values filled in stay as they are, unless they are texts of the core themselves.
     """
     return _said(text) if text and _is_translated() else text
+
+
+def error_words(error: AgentError) -> str:
+    """Return what happened and what to do, in the user's language."""
+    return " ".join(filter(None, (core_words(error.title), core_words(error.hint))))
 
 
 def answer_words(markdown: str) -> str:

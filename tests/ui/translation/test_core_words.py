@@ -6,7 +6,9 @@ import pytest
 from PySide6.QtCore import QTranslator
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.app.navigator import demo_prompt, examples
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.providers.demo import DEMO_PROMPT
 from desktop_agent.ui.translation.core_words import answer_words, core_words
 
 TEXTS = [
@@ -80,3 +82,13 @@ def test_what_a_slash_command_said_is_shown_sentence_by_sentence_and_code_as_it_
 @pytest.mark.parametrize("said", [said for said, _ in ANSWERS])
 def test_in_english_an_answer_stays_as_it_is(said: str) -> None:
     assert answer_words(said) == said
+
+
+@pytest.mark.usefixtures("_german")
+def test_prompts_are_suggested_in_the_users_language() -> None:
+    assert examples()[0] == "Was macht dieses Projekt?"
+    assert demo_prompt().startswith("Einer der Tests schlägt fehl.")
+
+
+def test_the_demo_is_asked_what_it_is_written_for() -> None:
+    assert demo_prompt() == DEMO_PROMPT
