@@ -1,7 +1,11 @@
 """The workbench: opens and lists sessions with everything connected. Front ends and library users start from it.
 
-```python bench = Workbench.from_environment() session = await bench.create_session(Path("~/code/app"), sink=print) task
-= asyncio.create_task(session.run()) session.submit(SubmitPrompt(text="Why does the build fail?")) ```
+```python
+bench = Workbench.from_environment()
+session = await bench.create_session(Path("~/code/app"), sink=print)
+task = asyncio.create_task(session.run())
+session.submit(SubmitPrompt(text="Why does the build fail?"))
+```
 """
 
 import asyncio

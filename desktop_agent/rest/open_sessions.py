@@ -61,7 +61,7 @@ class OpenSession(ServedSession):
         """The number of the last event reported; the journal has everything up to it. 0 before the first."""
         self._queues: set[EventQueue] = set()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the session has ended completely. Its result or error is the session's."""
+        """Done when the session has ended completely."""
 
     def hand(self, op: ops.Op) -> int:
         """Submit an op, and return the number of the last event before it."""

@@ -65,7 +65,7 @@ _MAX_DAMAGES = 20
 
 
 def when(moment: datetime) -> str:
-    """Return a time as documents show it. It is in UTC, because this machine's zone means nothing to others."""
+    """Return a time as documents show it: in UTC, and not in this machine's zone."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 

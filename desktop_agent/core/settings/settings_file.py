@@ -40,7 +40,7 @@ def save_setting(path: Path, key: str, value: object) -> None:
     """Set the dotted `key` in the file, which is created if needed. Blocks; `value` must have been validated.
 
     Raises `UsageError` when the file is not valid TOML or cannot hold the value as text, and `StorageError` when it
-    cannot be read or written. In all these cases the file is left as it was.
+    cannot be read or written. After a `UsageError` the file is as it was.
     """
     file = _Edited(path)
     written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value

@@ -67,7 +67,7 @@ class PagedEntries(Fold):
     pages: list[JournalPage] = field(default_factory=list[JournalPage])
     """The pages before the live entries, the oldest first."""
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
-    """For each page, the events about its entries that came after the page was made."""
+    """For each page, the events about its entries that came after the table of pages was made."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
     base: int = 0
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])

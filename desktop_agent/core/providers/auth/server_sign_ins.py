@@ -34,7 +34,7 @@ class ServerSignIns:
         self._clock = clock
 
     async def sign_in(self, definition: ServerDefinition, browser: Browser) -> None:
-        """Have the user sign in with the server. Raises `UsageError`, `CredentialsError` and `ServerError`."""
+        """Have the user sign in, and store the result. Raises `UsageError`, `CredentialsError` and `ServerError`."""
         address = _address(definition)
         if any(name.lower() == "authorization" for name in (*address.headers, *address.secret_headers)):
             raise UsageError(

@@ -201,7 +201,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """Write the files. They are noted as written before, because a running command may be looked at meanwhile."""
+        """Write the files. This is announced first, because a running command may be looked at meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)
