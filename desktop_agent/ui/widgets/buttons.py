@@ -148,7 +148,7 @@ class PickerButton(MenuButton):
         if self._less > 0:
             words, metrics = text.removesuffix(_SIGN), self.fontMetrics()
             room = max(metrics.horizontalAdvance(words) - self._less, _LEAST_WORDS)
-            text = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, room) + _SIGN
+            text = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room) + _SIGN
         if self.text() != text:
             self.setText(text)
 

@@ -180,3 +180,12 @@ def test_a_sandbox_that_is_not_there_is_never_shown_as_if_it_were(pickers: ModeP
     pickers.show_mode(SONNET, "on_write", "strict")
     pickers.show_sandbox_availability(True, "")
     assert (button.text(), button.property("variant")) == ("Sandbox: read-only ▾", "")
+
+
+def test_where_there_is_too_little_room_the_beginning_stays(pickers: ModePickers) -> None:
+    button = pickers.approval_button
+    button.set_texts("Fragt vor dem Schreiben ▾", "Fragt vor dem Schreiben ▾")
+    button.set_short(is_short=True, less=40)
+    words = button.text().removesuffix(" ▾")
+    assert words.endswith("…")
+    assert "Fragt vor dem Schreiben".startswith(words.removesuffix("…").rstrip())
