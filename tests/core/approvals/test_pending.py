@@ -223,6 +223,30 @@ async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> Non
         assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["queued before", "queued after"]
 
 
+async def test_what_the_turn_had_changed_is_put_back_before_its_question_is_answered(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [CREATE]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = (await s.rx.expect(ev.ApprovalRequested)).request
+        s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
+        await s.rx.expect(ev.ApprovalRequested)
+        left, session_id = await asyncio.to_thread(journal_of(ground, s.id).read_bytes), s.id
+    journal_of(ground, session_id).write_bytes(left)
+    for _ in range(2):  # the undo survives the process, and the question survives the undo
+        async with reopened(ground, session_id, DONE) as s:
+            if ground.read("a.py") == "x = 2\n":
+                await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
+            assert ground.read("a.py") == "x = 1\n"
+            [request] = s.session.transcript.pending_approvals
+            left = await asyncio.to_thread(journal_of(ground, session_id).read_bytes)
+            s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+            assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+            assert ground.read("b.py") == "b\n"
+            check_conversation(s.last_request)
+        journal_of(ground, session_id).write_bytes(left)
+        (ground.workspace / "b.py").unlink()
+
+
 async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     async with reopened(ground, session_id, DONE) as s:
