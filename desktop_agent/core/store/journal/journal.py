@@ -50,7 +50,7 @@ class Journal:
     """Writes a journal. One per session and process; all methods block, so the session calls them in a thread."""
 
     def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
-        """Take over `descriptor`, open for appending. `status` is that of its file, which must be on the disk."""
+        """Take over `descriptor`, open for appending to a file with this `status`. All of it must be on the disk."""
         self._path = path
         self._descriptor = descriptor
         self._size = status.st_size

@@ -139,7 +139,7 @@ _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 class LineHead(Struct, frozen=True, gc=False):
-    """When something happened, and what: the bytes of a line's head, as all lines are scanned for them."""
+    """When something happened, and what. The values are undecoded bytes, because the heads of all lines are scanned."""
 
     at: bytes
     kind: bytes
