@@ -170,7 +170,7 @@ def _workspace(plan: ImportPlan, named: str) -> _Place:
     """Return the folder of the new session. One that the file names is used only if it is a project on this machine.
 
     The file may come from another user. If it could choose the home folder or the whole disk, commands would be
-    confined to nothing else.
+    confined only to that.
     """
     if plan.workspace is not None:
         return _Place(plan.workspace)
