@@ -147,8 +147,8 @@ async def test_hunks_undone_one_by_one_are_all_redone_and_undone_with_their_turn
 async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_order(
     ground: Ground, order: tuple[int, ...]
 ) -> None:
-    before = "".join(LINES).replace("\n", "\r\n")
-    after = text_with(line_5="five\n", line_30="thirty\n")
+    before = "".join(LINES)
+    after = text_with(line_5="five\n", line_30="thirty\n").replace("\n", "\r\n")
     ground.write("a.txt", before)
     everything = Call("create_file", {"path": "a.txt", "content": after, "if_exists": "overwrite"})
     async with ground.after([everything]) as s:
@@ -174,11 +174,11 @@ async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_
 
 
 async def test_a_line_of_the_persons_among_converted_line_endings_still_clashes(ground: Ground) -> None:
-    before = "".join(LINES).replace("\n", "\r\n")
-    ground.write("a.txt", before)
-    everything = Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})
-    async with ground.after([everything]) as s:
-        mine = text_with(line_5="five\n", line_30="mine\n")
+    ground.write("a.txt", "".join(LINES))
+    after = text_with(line_5="five\n").replace("\n", "\r\n")
+    async with ground.after([Call("create_file", {"path": "a.txt", "content": after, "if_exists": "overwrite"})]) as s:
+        assert ground.read("a.txt") == after
+        mine = text_with(line_5="five\n", line_30="mine\n").replace("\n", "\r\n")
         ground.write("a.txt", mine)
         (outcome,) = (await s.undo(ChangeSelection(turn=1))).outcomes
         assert outcome.state == "conflict"
