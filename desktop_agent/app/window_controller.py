@@ -51,7 +51,7 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop turns, of which `working` are running, and programs, which run in `busy` shells of the user.
+    """Ask whether to stop the `working` turns that are running, and the programs in `busy` of the user's shells.
 
     Closing the question means no. So does calling this while the question is open.
     """

@@ -215,7 +215,7 @@ def endpoint(
     kind: type[Struct] | None = None,
     words: str = "As asked for.",
 ) -> Callable[[Callable[..., Awaitable[Answer]]], Endpoint]:
-    """Declare an endpoint. `kind` is the type of the JSON where the handler makes the response itself."""
+    """Declare an endpoint. If the handler makes the response itself, `kind` is the type of its JSON."""
 
     def declared(handler: Callable[..., Awaitable[Answer]]) -> Endpoint:
         answered: Any = handler.__annotations__["return"]

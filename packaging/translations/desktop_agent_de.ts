@@ -8976,7 +8976,7 @@
         <translation>Blinkende Schreibmarken, pulsierende Zeichen, gleitende Leisten und Menüs. Nichts wird nur durch Bewegung mitgeteilt.</translation>
     </message>
     <message>
-        <source>Changes of commands</source>
+        <source>Changes made by commands</source>
         <translation>Änderungen durch Befehle</translation>
     </message>
     <message>
@@ -9480,7 +9480,7 @@
         <translation>Die Tasten für diese Aktion, in diesem Teil des Fensters.</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.</source>
+        <source>The keys of each action of the window, such as `Ctrl+Shift+F`, or `Ctrl+K Ctrl+S` for two pressed one after the other. An empty list means no keys. If your keys are another action&apos;s defaults, yours win.</source>
         <translation>Die Tasten jeder Aktion des Fensters, wie `Ctrl+Shift+F`, oder nacheinander wie `Ctrl+K Ctrl+S`. Eine leere Liste bedeutet: keine Tasten. Haben zwei Aktionen dieselben Tasten, behält sie die, der Sie sie gegeben haben.</translation>
     </message>
     <message>
@@ -9792,7 +9792,7 @@
         <translation>Freigaben</translation>
     </message>
     <message>
-        <source>Changes of commands</source>
+        <source>Changes made by commands</source>
         <translation>Änderungen durch Befehle</translation>
     </message>
     <message>

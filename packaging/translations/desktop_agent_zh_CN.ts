@@ -8937,7 +8937,7 @@
         <translation>闪烁的光标、跳动的标记、滑动的面板和菜单。没有任何信息只靠动画来表达。</translation>
     </message>
     <message>
-        <source>Changes of commands</source>
+        <source>Changes made by commands</source>
         <translation>命令的更改</translation>
     </message>
     <message>
@@ -9441,7 +9441,7 @@
         <translation>此操作在窗口这一部分中的按键。</translation>
     </message>
     <message>
-        <source>The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.</source>
+        <source>The keys of each action of the window, such as `Ctrl+Shift+F`, or `Ctrl+K Ctrl+S` for two pressed one after the other. An empty list means no keys. If your keys are another action&apos;s defaults, yours win.</source>
         <translation>窗口中每个操作的按键，写作 `Ctrl+Shift+F`；依次按下的写作 `Ctrl+K Ctrl+S`。空列表表示没有按键。两个操作使用相同按键时，由您指定的那个拥有它。</translation>
     </message>
     <message>
@@ -9753,7 +9753,7 @@
         <translation>审批</translation>
     </message>
     <message>
-        <source>Changes of commands</source>
+        <source>Changes made by commands</source>
         <translation>命令的更改</translation>
     </message>
     <message>

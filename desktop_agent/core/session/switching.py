@@ -93,7 +93,7 @@ async def _takes_no_images(parts: SessionParts, model: ModelRef) -> bool:
 
 
 async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record that the effort is not sent because the model does not know it; not if `before` is the same model."""
+    """Record that the effort is left out if the model does not know it. Does nothing if `before` is the same model."""
     now = parts.state.transcript.session.model
     if now is None or now == before or not now.effort:
         return

@@ -1,10 +1,10 @@
-"""What the user says of models, in `models.toml`. It goes before what an address lists and what ships.
+"""The user's own data about models, in `models.toml`. It overrides what a server lists and the table that ships.
 
 ```toml
 [[model]]
 provider = "ollama"
 name = "qwen3:32b"             # as its provider calls it
-label = "Qwen 3"               # what follows may be left out, and is then as the list has it, or unknown
+label = "Qwen 3"               # from here on optional: what is left out comes from the list, or is unknown
 context_tokens = 40960
 output_tokens = 8192
 takes_images = false
@@ -17,7 +17,7 @@ cache_read_price = 0.05
 cache_write_price = 0.6
 ```
 
-A table that cannot be used is named, and the others count: no safety depends on them.
+A table that cannot be used is reported and skipped, because no safety depends on it.
 """
 
 from collections.abc import Collection, Hashable

@@ -516,7 +516,7 @@ class Settings(Section, frozen=True, kw_only=True):
     )
     capture: CaptureSettings = section(
         CaptureSettings,
-        "Changes of commands",
+        "Changes made by commands",
         "What is watched for changes while a command runs, and so can be undone.",
     )
     tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
@@ -525,8 +525,8 @@ class Settings(Section, frozen=True, kw_only=True):
     keys: KeySettings = section(
         KeySettings,
         "Keyboard",
-        "The keys of each action of the window, as `Ctrl+Shift+F`, or as `Ctrl+K Ctrl+S` for one after the other. An "
-        "empty list means no keys. If two actions have the same keys, the one to which you gave them keeps them.",
+        "The keys of each action of the window, such as `Ctrl+Shift+F`, or `Ctrl+K Ctrl+S` for two pressed one after "
+        "the other. An empty list means no keys. If your keys are another action's defaults, yours win.",
     )
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options take precedence."

@@ -351,7 +351,7 @@ class ChangeState(Fold):
             known.changes = self._meant(known.changes)
 
     def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
-        """Replace ids of the journal by unique ones. A shared id means its latest change, as in earlier versions."""
+        """Replace ids of the journal by unique ones. An id of several changes stands for the latest of them."""
         return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
 
     def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:

@@ -43,7 +43,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "conversations": QT_TRANSLATE_NOOP("SettingsSections", "Long conversations"),
     "tools": QT_TRANSLATE_NOOP("SettingsSections", "Tool results"),
     "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
-    "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes of commands"),
+    "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
     "telemetry": QT_TRANSLATE_NOOP("SettingsSections", "Telemetry"),
     "project": QT_TRANSLATE_NOOP("SettingsSections", "Project"),

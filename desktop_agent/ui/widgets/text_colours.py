@@ -30,7 +30,7 @@ class Lexer(Protocol):
 
 
 def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
-    """Return the colours of `code`, a piece of a fence that continues `before`."""
+    """Return the colours of `code`, which follows `before` in the same fenced block."""
     if max(map(len, code.split("\n"))) > _MAX_LINE:
         return ()
     if before and max(map(len, before.split("\n"))) > _MAX_LINE:

@@ -28,7 +28,7 @@ _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
 class Effects:
-    """The part of one session's tool calls that changes something. Such calls run one after the other."""
+    """Carries out what the tool calls of one session change, one call after the other."""
 
     def __init__(
         self,

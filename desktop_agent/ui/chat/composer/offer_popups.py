@@ -345,9 +345,9 @@ class MentionPopup(ListPopup):
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Show these offers, at least one, for the typed text. The first is chosen if it matches closely.
+        """Show these offers, at least one, for the typed text. The first is chosen only if it matches closely.
 
-        So Enter sends a message that ends in `@property` instead of completing some file with these letters.
+        Otherwise Enter after `@property` would complete a file that merely has these letters, instead of sending.
         """
         self._typed = typed
         self._is_moved = False

@@ -20,10 +20,10 @@ _NEAR_END = 4
 
 
 class Navigation(QObject):
-    """Scrolls to the call, turn or place that is asked for once it is loaded, and asks for the pages in the viewport.
+    """Scrolls to a requested call, turn or place as soon as it is loaded, and requests the pages in the viewport.
 
     A button floats above the lower edge of the view while the end is far away and is not followed. It is hidden during
-    a search, which scrolls everywhere itself.
+    a search, which does its own scrolling.
     """
 
     pages_wanted = Signal(object)  # numbers of pages in view or near it, loaded or not, the most urgent first

@@ -101,9 +101,9 @@ class RowWidgets(QObject):
         return widget
 
     def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
-        """Give the rows between these edges widgets and exact heights until the time is over.
+        """Make the widgets and exact heights of the rows between these edges, until the time is used up.
 
-        With `is_upwards`, begin with the last one. Return whether a height changed, and whether a widget left a part
+        With `is_upwards`, begin with the last row. Return whether a height changed, and whether a widget left a part
         of its layout for later.
         """
         is_changed = has_made = is_put_off = False
