@@ -105,7 +105,7 @@ def test_without_a_keyring_the_headline_says_which_key_is_missing(
         (notice,) = user.notices
         assert (notice.code, notice.title) == ("no_key", "No API key for Anthropic could be read.")
         assert notice.hint.startswith("This system has no keyring to keep keys in. ")
-        assert find_button(user, "Open settings") is not None, "where one can be entered for this run"
+        await user.until(lambda: find_button(user, "Open settings"), "where one can be entered for this run")
 
     go([str(project)], journey)
 

@@ -159,6 +159,12 @@ def test_it_says_through_which_proxy(auth: Auth, monkeypatch: pytest.MonkeyPatch
     assert "secret" not in told
 
 
+def test_an_address_without_a_scheme_is_completed(auth: Auth) -> None:
+    ran = auth("set", "anthropic", "--account", "a", "--base-url", "models.example", key="the-typed-key")
+    assert ran.code == 0
+    assert "It is sent to https://models.example (the account's own)." in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -167,7 +173,7 @@ def test_it_says_through_which_proxy(auth: Auth, monkeypatch: pytest.MonkeyPatch
         (["set", "anthropic", "--base-url", GATEWAY], "no address of its own"),
         (["set", "anthropic", "--account", "two words"], "letters"),
         (["set", "anthropic", "--account", KEY], "looks like a key"),
-        (["set", "anthropic", "--account", "a", "--base-url", "models.example"], "begin with https://"),
+        (["set", "anthropic", "--account", "a", "--base-url", "ftp://models.example"], "begin with https://"),
         (["set", "anthropic", "--account", "a", "--base-url", "https://me:pw@models.example"], "password"),
         (["delete", "anthropic", "--account", "work"], "There are: usual"),
     ],
