@@ -285,11 +285,6 @@ class ModelSettings(Section, frozen=True, kw_only=True):
         effect="next session",
         variables={vendor.id: vendor.address_variable for vendor in VENDORS if vendor.address_variable},
     )
-    text_calls: bool = setting(
-        True,
-        title="Calls written as text",
-        text="Some local models write a tool call into their answer. It counts as a call if there is no other.",
-    )
     max_tokens: int = setting(
         16_000,
         title="Longest answer",
@@ -341,6 +336,11 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     generates_titles: bool = setting(
         True, title="Name sessions", text="Let the model name a session after its first turn, with one small request."
+    )
+    text_calls: bool = setting(
+        True,
+        title="Calls written as text",
+        text="Some local models write a tool call into their answer. It counts as a call if there is no other.",
     )
     allow_readable_proxy: bool = setting(
         False,

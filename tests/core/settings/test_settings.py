@@ -63,7 +63,7 @@ def test_every_kind_of_value_is_read(file: Path) -> None:
             "2: ui.theme",
             "'pink' is not one of system, light, dark, high-contrast-light, high-contrast-dark; using 'system'",
         ),
-        ('[model]\nname = "m"\n\nnmae = "x"\n', "4: model.nmae", "[model] knows provider, name, base_url, text_calls"),
+        ('[model]\nname = "m"\n\nnmae = "x"\n', "4: model.nmae", "[model] knows provider, name, base_url, max_tokens"),
         (
             "# mine\n[looks]\nx = 1\n",
             "2: looks",
