@@ -179,7 +179,7 @@ def test_a_first_start_and_a_turn_of_the_demo_are_done_through_actions(reader: R
     asked = reader.wait_for_announcement("Wants to run a command")
     assert asked == Announcement("Wants to run a command: python3 -m unittest discover -s tests -t .", is_urgent=True)
     answer_in_the_dialog(reader)
-    while reader.find("undoTurnButton") is None:
+    while not any("The agent has finished" in one.text for one in reader.announced()):
         if (allow := reader.find("Allow once")) is not None:
             with suppress(GoneError):
                 allow.press()  # a question that has just come takes no answer yet
