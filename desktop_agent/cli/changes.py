@@ -66,7 +66,7 @@ def selection_of(args: argparse.Namespace) -> ChangeSelection:
 
 
 def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeRecord]:
-    """Return the changes that `wanted` covers, whoever made them. A path covers all changes of a renamed file."""
+    """Return the changes that `wanted` covers, of every author. A path covers all changes of a renamed file."""
     everywhere = replace(wanted, path=None)
     records = [record for record in transcript.changes.values() if _is_within(everywhere, record)]
     if wanted.path is None:

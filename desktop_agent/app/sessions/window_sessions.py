@@ -71,7 +71,7 @@ class IdleSessionCloser(Controller):
 
 
 QUIET_S = 3.0
-"""How many seconds after a turn it is indexed: another often follows, and nobody searches for what they just saw."""
+"""The delay in seconds between the end of a turn and its indexing, because another turn often follows at once."""
 
 
 class Searching(Controller):

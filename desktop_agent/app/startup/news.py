@@ -61,7 +61,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
 
 
 _MOST_LINES = 60
-"""How many lines are shown at most. Laying out more takes noticeable time, and nobody reads that much at a start."""
+"""The most lines that are shown: laying out more takes noticeable time, which a start does not have."""
 
 
 class News(Controller):

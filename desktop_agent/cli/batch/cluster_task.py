@@ -42,7 +42,7 @@ async def run_task(text: str) -> str:
 
 
 async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
-    """Run the task, and stop it when nobody wants its call any more.
+    """Run the task, and stop it when its call is cancelled or the client has gone.
 
     Dask itself does not stop a running function. When the client cancels it, or has gone, Dask only forgets it.
     """

@@ -7,7 +7,7 @@ message here. `event_msg` repeats what the items say, and adds titles, aborted t
 the conversation by a summary. The first versions wrote the items themselves, without an envelope.
 
 Left out and counted: what the program prepended to prompts (its instructions and the environment), and encrypted
-reasoning. What a person wrote is kept as a note where no item has it. The title is the beginning of what they wrote,
+reasoning. What the user wrote is kept as a note where no item has it. The title is the beginning of what they wrote,
 without the list of open files that an editor puts in front.
 """
 
@@ -230,7 +230,7 @@ class _Telling(Struct):
 
 
 def _typed(text: str) -> str:
-    """Return what the person typed of a text, without what the program put in front of it."""
+    """Return the part of a text that the user typed, without what the program put in front of it."""
     agents_file = _AGENTS_FILE.match(text)
     return without_leading_blocks(text[agents_file.end() :] if agents_file else text, _OWN_TAGS)[0]
 

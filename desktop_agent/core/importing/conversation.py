@@ -197,7 +197,7 @@ class ConversationWriter(Struct):
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))
 
     def keep_words(self, what: str, text: str, at: datetime | None) -> None:
-        """Keep what a person wrote, or what cannot be read, as a note; `what` says why it is not a message."""
+        """Keep what the user wrote, or what cannot be read, as a note; `what` says why it is not a message."""
         if text := text.strip():
             line = shortened(first_line(text), _MAX_HINT)
             self.note(ev.Notice(level="info", code=ev.IMPORTED_WORDS, title=what, hint=line, detail=text), at)

@@ -161,7 +161,7 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
 
 
 IMPORTED_WORDS = "imported_words"
-"""The code of a notice whose detail was written by a person, in the program from which the session was imported."""
+"""The code of a notice whose detail the user wrote, in the program from which the session was imported."""
 
 
 class Notice(DurableEvent, frozen=True, kw_only=True):

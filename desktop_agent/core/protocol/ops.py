@@ -110,7 +110,7 @@ class UndoChanges(Tagged, frozen=True, kw_only=True):
 
 
 class UndoDifferences(Tagged, frozen=True, kw_only=True):
-    """Undo the differences between files and a commit, whoever made them.
+    """Undo the differences between files and a commit, of every author.
 
     Refused while a turn is running. A file that changed since the user saw it is left alone, and so are changes that
     are not the agent's, unless the op `includes_others`.

@@ -132,7 +132,7 @@ def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alo
 
 
 def _covers(selection: ChangeSelection, record: ChangeRecord) -> bool:
-    """Whether the record matches the criteria of the selection, whoever made the change."""
+    """Whether the record matches the criteria of the selection, apart from its author."""
     named = selection if selection.change_ids else structs.replace(selection, change_ids=(record.change.id,))
     return named.includes(record.change, turn=record.turn, call_id=record.call_id)
 
