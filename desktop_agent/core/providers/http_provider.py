@@ -321,8 +321,9 @@ async def answer_pieces(
         if reader.is_whole:
             await _drain(events, failures)
             break
-    for piece in reader.add_whole(bytes(beginning.content)):
-        yield piece
+    if beginning.content:  # up to megabytes of JSON: read in a thread
+        for piece in await asyncio.to_thread(reader.add_whole, bytes(beginning.content)):
+            yield piece
 
 
 class _Beginning:
