@@ -1,1 +1,1 @@
-"""The operating system: exact bytes on disk, child processes and their environment, git, the network."""
+"""The operating system: files, child processes and their environment, git, the network."""

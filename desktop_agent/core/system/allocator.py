@@ -7,9 +7,9 @@ from contextlib import suppress
 
 
 async def give_back_memory() -> None:
-    """Make the C library return freed memory that it retains. Runs in a thread, because it takes long.
+    """Make the C library return freed memory to the system. Runs in a thread, because it is slow.
 
-    Without this, glibc keeps a whole arena while a single block of it is in use. Other systems need no help.
+    Without this, glibc retains a whole arena while a single block in the arena is in use. Other systems need no help.
     """
     if sys.platform == "linux":
         await asyncio.to_thread(_trim)

@@ -1,13 +1,8 @@
-"""Builds the environment of every program that we start, and cleans our own: both without credentials.
+"""Removes credentials from the environment of child processes, and from our own.
 
-A variable is withheld for its name (`GH_TOKEN`) or for the shape of its value: a key, or an address with a password in
-it. Confined commands also do not get the variables that lead to programs outside the sandbox. The user passes names on
-with the setting `passed_variables`; the model names what a command needs in its call, where the user sees it.
-
-Every child process inherits our environment: a helper that some library starts (`dbus-launch`, an editor, a browser)
-would get the keys, and may outlive us. So an entry point of ours removes them before anything else runs
-(`take_environment`), and passes them only to what needs them; a crash prints none, and no session bus is started. In
-another program's process (`desktop_agent` used as a library) nothing is removed: the environment is that program's.
+A variable is withheld for its name (`GH_TOKEN`) or for its value: a key, or an address with a password. Confined
+commands also do not get the variables that lead to programs outside the sandbox. The setting `passed_variables` and the
+model's call can pass variables on.
 """
 
 import os
@@ -63,13 +58,13 @@ _LEADS_OUT = re.compile(
 
 
 def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return `environ` for a child process: without credentials, except those that the user passes on (`passed`)."""
+    """Return `environ` without credentials, except for the variables in `passed`."""
     kept_back = kept_back_from(environ, passed)
     return {name: value for name, value in environ.items() if name not in kept_back}
 
 
 def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the variable names that no child process gets, each with the reason in a few words."""
+    """Return the variables that no child process gets, each with the reason in a few words."""
     found = {name: _reason(name, value) for name, value in environ.items() if name not in passed}
     return {name: reason for name, reason in found.items() if reason}
 
@@ -79,8 +74,7 @@ def confined_environment(
 ) -> dict[str, str]:
     """Return the environment of a sandboxed command: without variables that lead out of the sandbox.
 
-    `own` is the application's environment. A variable that the model itself set has another value, such as a display
-    that the command starts inside the sandbox, and is kept.
+    `own` is the application's environment. A variable whose value differs from `own` was set by the model, and stays.
     """
     return {
         name: value
@@ -90,7 +84,7 @@ def confined_environment(
 
 
 def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the names that are withheld from confined commands only, each with the reason in a few words."""
+    """Return the variables that only confined commands do not get, each with the reason in a few words."""
     names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
     return dict.fromkeys(names, "it leads out of the sandbox")
 
@@ -119,9 +113,10 @@ _NO_BUS = "disabled:"
 
 
 def take_environment() -> Mapping[str, str]:
-    """Return the original environment, and remove secrets and any reason to start a session bus from the live one.
+    """Return the original environment, and remove credentials from the live one.
 
-    Call it once, before anything else, in a process of our own. The kernel's copy of the environment is wiped, too.
+    Call this function once, before anything else, in a process of our own. The kernel's copy of the environment is
+    wiped, too. On Linux, the live environment also gets a session bus address, so that no library starts a bus.
     """
     whole = dict(os.environ)
     sys.excepthook = partial(_say_without_keys, whole)
@@ -137,12 +132,11 @@ def take_environment() -> Mapping[str, str]:
 def _say_without_keys(
     environ: Mapping[str, str], kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print the traceback of an unhandled exception with keys masked, because its message may quote anything."""
     sys.stderr.write(mask("".join(format_exception(kind, error, trace)), secrets_in(environ)))
 
 
 def name_bus(environ: MutableMapping[str, str]) -> None:
-    """Set the variable to the running session bus, or to one that cannot exist: without it, libdbus may start a bus."""
+    """Set `BUS_VARIABLE` to the running session bus, or to an address that fails. Otherwise libdbus may start a bus."""
     if environ.get(BUS_VARIABLE):
         return
     runtime = environ.get("XDG_RUNTIME_DIR", "")
@@ -151,7 +145,7 @@ def name_bus(environ: MutableMapping[str, str]) -> None:
 
 
 def _wipe(name: str) -> None:
-    """Overwrite a value where the kernel exposes it (`/proc/self/environ`): deleting it would only drop the pointer."""
+    """Overwrite a variable's value in `/proc/self/environ`. `del os.environ[name]` would only drop the pointer."""
     if sys.platform == "win32":
         return
     import ctypes  # 5 ms that only an environment with keys costs

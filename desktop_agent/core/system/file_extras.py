@@ -1,8 +1,7 @@
-"""What a file has besides content and permission bits (`FileExtras`): reading it from disk, and restoring it.
+"""Reads and restores `FileExtras`: what a file has besides content and permission bits.
 
-Owner and group are numbers. Attributes are those that people and programs give a file: `user.*`, ACLs, capabilities,
-labels. Attributes that the system derives from the content are left out. A system without extended attributes yields
-none.
+Owner and group are numbers. Attributes are `user.*`, ACLs, capabilities and labels. Attributes that the system derives
+from the content are left out.
 """
 
 import base64
@@ -19,12 +18,15 @@ _ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
 
 
 def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
-    """Return the extras of the file at `path` itself; the caller knows its owner. Raises `OSError` when it is gone."""
+    """Return the extras of the file at `path`, without following symlinks.
+
+    Raises `OSError` when the file is missing.
+    """
     return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
 
 
 def give_extras(path: Path, wanted: FileExtras) -> str:
-    """Apply the extras to the file at `path`, which can change its permissions; return in words what failed."""
+    """Apply the extras to the file at `path`. Return in words what failed. This can change the file's permissions."""
     missing: list[str] = []
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:

@@ -1,12 +1,9 @@
-"""Replacing a file so that a crash leaves the old or the new one, and only the expected file is displaced.
+"""Replaces files atomically, and only if they are still as expected.
 
-`write_atomically` keeps everything about a file except its content: permission bits, owner, extended attributes
-(including ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its
-caller says that all other names are in places that it may write.
-
-Two names are exchanged in one step, and a name is taken only where it is free. Python has neither operation. Linux has
-both (`renameat2`), on all file systems where people usually keep their work. Where they are missing,
-`ExchangeUnsupportedError` is raised, and the caller manages without them.
+`write_atomically` preserves everything about a file except its content: permission bits, owner, extended attributes
+(including ACLs), symlinks and hard links. `write_state` preserves hard links only if `keeps_names` allows that.
+Linux can swap two names in one step, and rename only to a free name (`renameat2`). Elsewhere, or on file systems
+without these calls, `ExchangeUnsupportedError` is raised.
 """
 
 import ctypes
@@ -46,16 +43,16 @@ _UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 class ExchangeUnsupportedError(Exception):
-    """This system, or this file system, does not support the rename. Nothing was done."""
+    """The system or the file system does not support the rename. Nothing was changed."""
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap two existing names in one step. Raises `OSError`, or `ExchangeUnsupportedError`."""
+    """Swap two existing names in one step. Raises `OSError` or `ExchangeUnsupportedError`."""
     _rename(one, other, _EXCHANGE)
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename unless the new name is taken (`FileExistsError`). Raises `OSError`, or `ExchangeUnsupportedError`."""
+    """Rename `source`. Raises `FileExistsError` if `target` exists, `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -87,7 +84,7 @@ class ChangedError(OSError):
 
 
 class Anything(Enum):
-    """As the expected state: the write may displace whatever is there."""
+    """The type of `ANYTHING`: an expected state that allows a write to replace any file."""
 
     ANYTHING = "anything"
 
@@ -98,7 +95,10 @@ Expected = FileState | Anything | None
 
 
 def place(temporary: Path, target: Path, before: Expected) -> None:
-    """Rename `temporary` to `target`, replacing `before`. Raises `ChangedError`, leaving everything as it was."""
+    """Rename `temporary` to `target`, replacing the state `before`.
+
+    Raises `ChangedError` if `target` had another state. `target` is then unchanged.
+    """
     if before is ANYTHING:
         retried(os.replace, temporary, target)
         return
@@ -127,7 +127,10 @@ def place(temporary: Path, target: Path, before: Expected) -> None:
 
 
 def remove(path: Path, before: Expected) -> None:
-    """Remove the file or symlink at `path` if it is `before`; otherwise leave it, and raise `ChangedError`."""
+    """Remove the file or symlink at `path` if its state is `before`.
+
+    Otherwise raise `ChangedError` and remove nothing.
+    """
     if before is ANYTHING:
         retried(os.unlink, path)
         return
@@ -176,7 +179,7 @@ def change_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def change_mode_of(path: Path, mode: int) -> None:
-    """Change the mode of something that must not be opened, never through a symlink that took its place meanwhile."""
+    """Change the mode of a pipe or socket without opening it. Never follows a symlink that replaced the file."""
     if not hasattr(os, "O_PATH"):
         retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
         return
@@ -189,13 +192,13 @@ def change_mode_of(path: Path, mode: int) -> None:
 
 
 def require_mode(path: Path, descriptor: int, mode: int) -> None:
-    """Set the mode unless it is set: only the file's owner may set it. Writing can have cleared its special bits."""
+    """Set the mode if it differs: only the file's owner may set it. Writing can have cleared its special bits."""
     if stat.S_IMODE(retried(os.fstat, descriptor).st_mode) != mode:
         change_mode(path, descriptor, mode)
 
 
 def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file the old one's owner and extended attributes. Raises `OSError` when that fails."""
+    """Give the new file (`descriptor`) the owner and extended attributes of `target`. Raises `OSError`."""
     if os.name == "nt":
         return
     new = retried(os.fstat, descriptor)
@@ -248,16 +251,14 @@ def write_state(
     keeps_names: KeepsNames = _never,
     before: Expected = ANYTHING,
 ) -> None:
-    """Bring `path` to `state`: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
+    """Bring `path` to `state`: a file, a link, a folder, a pipe, or (None) nothing. Creates missing parents.
 
-    `check` is called at the last moment at which nothing has changed yet; what it raises stops the write. If another
-    program writes after that, the write displaces something other than `before`; this puts it back and raises
-    `ChangedError`. Where the system cannot exchange two names, the check is the only protection.
-
-    A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
-    content, as a file of its own.
-
-    A folder is removed, or replaced by a file, only when it is empty; otherwise this raises `OSError`.
+    `check` is called just before the first change. An exception that it raises stops the write.
+    If another program writes after `check`, this restores that program's version and raises `ChangedError`. Where the
+    system cannot swap two names, only `check` protects the file.
+    A file with hard links is written under all its names if `keeps_names` allows it. Otherwise `path` becomes a new
+    file, and the other names keep the old content.
+    A folder is removed or replaced only if it is empty. Otherwise `OSError` is raised.
     """
     is_folder = path.is_dir() and not path.is_symlink()
     if state is None:
@@ -283,14 +284,14 @@ def write_state(
     elif state.kind != "file":
         _replace_special(path, state.kind, state.mode, check, before)
     elif _is_special(path):
-        # It takes the link's place, not its target's.
+        # The new link replaces the symlink itself, not the symlink's target.
         _write_by_rename(path, state.content, state.mode, None, check, before)
     else:
         _write(path, state.content, state.mode, check, keeps_names, before)
 
 
 def give_state_extras(path: Path, state: FileState) -> str:
-    """Apply what `state` says beyond the content to a file that was just written; return in words what failed."""
+    """Apply the extras of `state` to a file that was just written. Return in words what failed."""
     if state.extras is None or os.name == "nt":
         return ""
     missing = give_extras(path, state.extras)
@@ -300,15 +301,13 @@ def give_state_extras(path: Path, state: FileState) -> str:
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Replace the content of `path`, so that a reader or a crash sees the old or the new content, never a mix.
+    """Replace the content of `path`. A reader or a crash sees the old or the new content, never a mix.
 
     A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When this raises
-    `OSError`, the file is unchanged and nothing else is left behind.
-
-    A file with several hard links, in a folder that takes no new files, or with an owner that a new file cannot be
-    given, is written in place instead, because those links and that owner belong to the file. A failure then puts the
-    old content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: a caller that
-    stored both states beforehand, as the ledger does, can repair it.
+    `OSError`, the file is unchanged.
+    Some files are written in place instead: files with hard links, files in a read-only folder, and files whose owner a
+    new file cannot get. A failure then restores the old content. A crash can leave a mix, which `is_torn` recognises. A
+    caller that stored both states before the write can repair the file.
     """
     _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
 
@@ -321,7 +320,7 @@ def _write(
     keeps_names: KeepsNames,
     before: Expected = ANYTHING,
 ) -> None:
-    """Write like `write_atomically`, but never through a symlink, even if one takes the place of the file meanwhile."""
+    """Write like `write_atomically`, but never through a symlink, even if a symlink replaces the file meanwhile."""
     try:
         old = retried(os.lstat, target)
     except FileNotFoundError:
@@ -365,7 +364,6 @@ def _write_by_rename(
 
 
 def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
-    """Overwrite `target`, or restore its content. Raises `OSError`, also when the file is no longer `old`."""
     descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
     try:
         now = retried(os.fstat, descriptor)
@@ -377,7 +375,8 @@ def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat
             raise ChangedError(errno.EBUSY, MEANWHILE)
         is_overwritten = False
         try:
-            # What is longer than the old content goes first: a full disk shows before anything old is overwritten.
+            # The part beyond the old length is written first, so that a full disk shows before anything old is
+            # overwritten.
             _write_at(descriptor, len(before), content[len(before) :])
             retried(os.fsync, descriptor)
             is_overwritten = True
@@ -402,7 +401,7 @@ def _write_at(descriptor: int, offset: int, content: bytes) -> None:
 
 
 def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
-    """Whether `current` is what a crash makes of writing `after` over `before` in place: a mix of the two."""
+    """Whether `current` is a mix of `before` and `after`, as a crash leaves it during a write in place."""
     if not min(len(before), len(after)) <= len(current) <= max(len(before), len(after)):
         return False
     for start in range(0, len(current), BLOCK_BYTES):
@@ -445,7 +444,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
-    """Replace whatever is at `path` with a new pipe, or a socket at which no program listens."""
+    """Replace the file at `path` with a new pipe, or with a socket without a listener."""
     if not hasattr(os, "mkfifo"):
         raise OSError(errno.ENOTSUP, f"this system has no {kind}")
 

@@ -1,4 +1,4 @@
-"""The whole state of a file in memory, read from the disk: its exact bytes, mode and kind."""
+"""The state of a file, read from disk into memory: its exact bytes, mode and kind."""
 
 import hashlib
 import os
@@ -32,7 +32,6 @@ def new_file_mode() -> int:
 
 
 def new_hasher() -> "hashlib.blake2b":
-    """Return a hasher that computes our digests from content that arrives in pieces."""
     return hashlib.blake2b(digest_size=32)
 
 
@@ -43,7 +42,7 @@ def digest_of(content: bytes) -> Digest:
 
 
 class FileState(Struct, frozen=True, kw_only=True):
-    """A file in memory: its bytes (a symlink's target path; empty if it has none), permission bits and kind."""
+    """The state of a file. `content` is a symlink's target path; it is empty for folders, pipes and sockets."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -90,11 +89,10 @@ class FileTransition(Struct, frozen=True):
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:
-    """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
+    """Return the state of `path` without following a symlink; None when nothing is there.
 
-    Raises `OSError` for what cannot be read, and for devices. It also raises it for folders (`IsADirectoryError`),
-    named pipes and sockets, which an edit must never replace, unless the caller can handle them (`with_special`). Owner
-    and attributes are included unless `with_extras` is false.
+    Raises `OSError` for devices and unreadable files. Folders (`IsADirectoryError`), pipes and sockets raise it, too,
+    unless `with_special` is true. Owner and attributes are included unless `with_extras` is false.
     """
     try:
         status = path.lstat()

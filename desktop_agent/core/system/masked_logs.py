@@ -1,4 +1,4 @@
-"""Log lines without keys, wherever they are written."""
+"""Removes keys from log lines."""
 
 import logging
 from collections.abc import Mapping
@@ -7,10 +7,7 @@ from desktop_agent.core.base.secrets import mask, secrets_in
 
 
 class MaskingFormatter(logging.Formatter):
-    """Masks all output, including tracebacks: an error message may quote anything."""
-
     def __init__(self, pattern: str, environ: Mapping[str, str]) -> None:
-        """Mask what looks like a key, and the values of variables in `environ` whose names say that they are secret."""
         super().__init__(pattern)
         self._secrets = secrets_in(environ)
 
@@ -19,6 +16,6 @@ class MaskingFormatter(logging.Formatter):
 
 
 def mask_warnings(environ: Mapping[str, str]) -> None:
-    """Mask the warnings and errors that go to standard error because no log handles them."""
+    """Mask keys in warnings and errors that go to standard error because no handler is configured."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(MaskingFormatter("%(message)s", environ))

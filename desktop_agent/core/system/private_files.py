@@ -1,12 +1,9 @@
-"""Files of our own: accessible only to their owner; and whether a file has changed since it was read.
+"""Creates files that only their owner can access, and tells whether a file has changed since it was read.
 
-Conversations, settings and logs quote anything the user works on, so permissions of what is created here never depend
-on the umask. `close_to_others` repairs files that an earlier version left readable. On Windows the user's profile
-folder keeps others out, and none of this changes anything.
-
-A `FileStamp` tells whether a small file that others may write has changed, without reading it again. Two writes within
-one tick of the file system's clock leave the same date. As git does with its index (https://git-scm.com/docs/racy-git),
-a date that is too recent to be reliable counts as open to change.
+Conversations, settings and logs may quote secrets, so their permissions never depend on the umask. On Windows, the
+user's profile folder protects them, and this module changes no permissions.
+A `FileStamp` shows whether a small file changed, without reading it again. Two writes within one tick of the file
+system's clock leave the same date. So a very recent date is not trusted, as in git (https://git-scm.com/docs/racy-git).
 """
 
 import os
@@ -28,7 +25,7 @@ _O_SAFE: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | geta
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create `folder` and missing parents for their owner only; an existing one is unchanged. Raises `OSError`."""
+    """Create `folder` and missing parents for their owner only. An existing folder is unchanged. Raises `OSError`."""
     if folder.is_dir():
         return
     if folder.parent != folder:
@@ -41,7 +38,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Create an empty private file if missing. SQLite gives the files beside it the same mode. Raises `OSError`."""
+    """Create an empty private file if missing. SQLite copies its mode to the files beside it. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 
@@ -49,8 +46,8 @@ def make_private_file(path: Path) -> None:
 def close_to_others(roots: Iterable[Path]) -> None:
     """Remove the permissions of group and others from `roots` and everything in them. Blocks; never raises.
 
-    A root that is already closed is assumed to be repaired, so the walk happens only once. Links inside are not
-    followed, and files of other users are unchanged.
+    A root without such permissions is skipped together with its content. Links are not followed, and files of other
+    users are unchanged.
     """
     if os.name == "nt":
         return
@@ -71,7 +68,10 @@ def _close_contents(root: Path) -> None:
 
 
 def _close(name: str, folder: int | None = None) -> bool:
-    """Close one file or folder to others, if it is our own. Uses a handle, because a name may become a link."""
+    """Remove the permissions of others from one file, if we own it.
+
+    Uses a handle, because the name may become a link.
+    """
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)
@@ -90,8 +90,6 @@ _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 
 
 class FileStamp(Struct, frozen=True):
-    """The data that distinguish one state of a file from another."""
-
     modified_ns: int
     size: int
     inode: int

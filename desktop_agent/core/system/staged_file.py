@@ -1,7 +1,4 @@
-"""Files that are written before they get their name, and folders whose entries are made durable.
-
-System calls are completed: retried when a signal interrupts them, and continued when they did only a part.
-"""
+"""Files that are written before they get their name, and durable renames. Retries interrupted system calls."""
 
 import errno
 import os
@@ -42,7 +39,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Close the descriptor, ignoring errors: data that must last is synced by then, and a failed close closes it."""
+    """Close the descriptor. Errors are ignored: the data is synced by then, and a failed close closes it, too."""
     with suppress(OSError):
         os.close(descriptor)
 
@@ -54,12 +51,11 @@ _TEMPORARY_SUFFIX = ".tmp"
 
 
 class StagedFile:
-    """A new private file without its name yet: written, synced, then placed. An unplaced one leaves nothing behind.
+    """A new private file without its final name: written, synced, then placed. Without `place`, it is deleted.
 
-    Several files that are all synced before the first is placed become visible together, as nearly as a disk allows,
-    and `sync_folders` then makes all their names durable with one wait for each folder. Where even that wait is too
-    long, the caller syncs the folder together with the files, before they are placed: if a power failure then undoes
-    the placing, a complete draft remains under its temporary name, from which `intended_name` tells the final one.
+    Sync several files before you place the first: they then appear almost together. `sync_folders` makes their names
+    durable. If that wait is too long, sync the folder before placing: after a power failure, complete drafts remain,
+    and `intended_name` tells their final names.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
@@ -86,7 +82,7 @@ class StagedFile:
         self.size += len(content)
 
     def sync(self) -> None:
-        """Sync the file. Nothing can be written afterwards."""
+        """Sync and close the file. Nothing can be written afterwards."""
         retried(os.fsync, self._descriptor)
         self._close()
 
@@ -116,7 +112,7 @@ def sync_folders(folders: Iterable[Path]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename or removal in `folder` durable, where the platform can."""
+    """Make a rename or removal in `folder` durable, if the platform can. Errors are ignored."""
     with suppress(OSError):
         sync_folders([folder])
 
@@ -136,7 +132,7 @@ def is_left_over(path: Path) -> bool:
 
 
 def intended_name(name: str) -> str:
-    """Return the name that a staged file called `name` was to get; empty if unknown, or if it is no staged file."""
+    """Return the final name of the staged file called `name`; empty if unknown, or if it is no staged file."""
     if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
         return ""
     return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]

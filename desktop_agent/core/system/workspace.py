@@ -1,7 +1,6 @@
-"""The folder a session works in, and its contents, read without ever raising for a single bad entry.
+"""The folder of a session and its contents. An unreadable entry never raises. Everything here blocks.
 
-Everything here is synchronous and meant for a thread. Because that thread shares the interpreter with the window,
-nothing here is one long call into C: the window waits at most a few milliseconds for the interpreter.
+No call holds the interpreter for more than a few milliseconds, because the window's thread shares it.
 """
 
 import ctypes
@@ -45,9 +44,9 @@ _STATX_BYTES: Final = 256
 
 
 class FolderListing(NamedTuple):
-    """What a folder holds, in natural order. `problem` is what went wrong while reading it, if anything.
+    """The entries of a folder, in natural order. `problem` says why reading failed, if it did.
 
-    Plain strings, because there may be 100,000 of them: the garbage collector ignores strings.
+    There may be 100,000 names. They are plain strings, which the garbage collector ignores.
     """
 
     folders: list[str]
@@ -130,9 +129,8 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
     """Return why a folder cannot be a workspace; empty if it can. `folder` is resolved. Blocks.
 
-    An agent writes in its workspace, so nothing there may be run automatically by other programs, or belong to others.
-    The user may choose the home folder, and the settings of one program; a file may not, because its author would then
-    choose what commands can reach.
+    A workspace must not hold files that other programs run automatically, or that belong to others. The user may choose
+    the home folder or the settings of one program. A file may not name these folders.
     """
     names = folder.parts[1:]
     place = _as_place(folder)
@@ -229,7 +227,6 @@ def identity_of(folder: Path) -> FolderIdentity | None:
 
 
 def _born_ns(folder: Path, status: os.stat_result) -> int | None:
-    """Return when a folder was created, if known. An inode number alone is not enough, because it is reused."""
     if sys.platform == "linux":
         return _born_ns_on_linux(os.fsencode(folder))
     if os.name == "nt":
@@ -252,10 +249,10 @@ def _born_ns_on_linux(path: bytes) -> int | None:
 
 
 class HeldWorkspace:
-    """The folder of a session, recognised by its identity. It is kept open, so that no other gets its inode. Blocks."""
+    """The folder of a session, recognised by its identity. It stays open, so that its inode is not reused. Blocks."""
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Hold the resolved folder `root` as soon as it exists. If `known` is given, `root` must have that identity."""
+        """Open the resolved folder `root` if it exists. If `known` is given, `root` must have that identity."""
         self.root = root
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
@@ -267,11 +264,11 @@ class HeldWorkspace:
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of the folder; None until it was held for the first time."""
+        """Device and inode of the folder; None until it was opened for the first time."""
         return self._identity
 
     def check(self) -> None:
-        """Raise `WorkspaceError` unless `root` is a readable folder, and still the one that was opened."""
+        """Raise `WorkspaceError` unless `root` is a readable folder, and still the folder that was opened."""
         self._has_refused = True  # unless it gets to the end
         try:
             check_workspace(self.root)
@@ -311,7 +308,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """Whether `check` would pass. Unlike a failed `check`, this does not count as told to the user."""
+        """Whether `check` would pass. A failure does not count as reported to the user."""
         has_refused = self._has_refused
         try:
             self.check()
@@ -322,7 +319,7 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """At the user's request, accept the folder that is there now; return its identity if the session had none."""
+        """Accept the folder that is there now, at the user's request. Return its identity if the session had none."""
         if self.root.is_symlink():
             return None
         if self._has_refused:
@@ -336,7 +333,7 @@ class HeldWorkspace:
         return None
 
     def _is_the_known_one(self) -> bool:
-        """Whether `root` is the folder that the session worked in. True for a held one: `check` compares it itself."""
+        """Whether `root` is the session's folder. True if the folder is open: `check` compares the inode itself."""
         if self._known is None or self._identity is not None:
             return True
         there = identity_of(self.root)
@@ -361,7 +358,6 @@ class HeldWorkspace:
 
 
 def current_folder() -> Path:
-    """Return the folder this process was started in. Raises `WorkspaceError` when it is gone."""
     try:
         return Path.cwd()
     except OSError as error:
@@ -371,7 +367,7 @@ def current_folder() -> Path:
 
 
 def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
-    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` if it cannot be one."""
+    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` if it cannot be a workspace."""
     root = real_path(path.expanduser())
     check_workspace(root)
     require_workspace(root, named_by)
@@ -379,13 +375,13 @@ def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
 
 
 def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
-    """Raise `WorkspaceError` if `root`, which is resolved, cannot be a workspace. Blocks."""
+    """Raise `WorkspaceError` if the resolved folder `root` cannot be a workspace. Blocks."""
     if why := why_no_workspace(root, named_by):
         raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
 
 
 def scan_directory(path: Path) -> FolderListing:
-    """Return what is directly in `path`. Never raises: an unreadable folder's listing has a `problem`."""
+    """Return the entries of the folder `path`. Never raises: the listing of an unreadable folder has a `problem`."""
     folders: list[str] = []
     files: list[str] = []
     links: set[str] = set()
@@ -404,7 +400,7 @@ def scan_directory(path: Path) -> FolderListing:
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:
-    """Whether this is the empty folder that the sandbox mounts during a command, lest the command create it."""
+    """Whether this is the empty folder that the sandbox mounts, so that a command cannot create it."""
     if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
         return False
     with os.scandir(entry.path) as found:
@@ -425,7 +421,7 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
 
 
 def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
-    """Return the mark of every folder with changed files below it: the strongest of their marks."""
+    """Return the strongest mark for each folder with changed files below it."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
         mark = _MARK_OF.get(status.state)
@@ -468,7 +464,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return a sort key for `name`. `page2` comes before `page10`; case decides only between otherwise equal names."""
+    """Return a sort key. `page2` comes before `page10`; case decides only between otherwise equal names."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 
@@ -478,7 +474,7 @@ def _longer_is_larger(digits: re.Match[str]) -> str:
 
 
 def _names_in_order(keys: list[str]) -> list[str]:
-    # Sorting 100,000 names is one call that holds the interpreter for 100 ms; sorted pieces, merged in Python, let go.
+    # Sorting 100,000 names in one call would hold the interpreter for 100 ms. So small pieces are sorted, and merged.
     pieces = [sorted(keys[start : start + _SORTED_AT_ONCE]) for start in range(0, len(keys), _SORTED_AT_ONCE)]
     return [key.rpartition("\0")[2] for key in heapq.merge(*pieces)]
 
@@ -489,7 +485,7 @@ def entries_below(
     """Yield every entry below `roots`: the root, the path from there (with `/`), and the entry. Blocks.
 
     Symbolic links are not followed, and folders with a `skipped` name are not entered. Unreadable entries are skipped.
-    After `most` entries, no other folder is opened. The folder that holds the last of them is still listed completely.
+    After `most` entries, no other folder is opened, but the current folder is still listed completely.
     """
     folders = deque((root, "") for root in roots)
     seen = 0

@@ -1,1 +1,1 @@
-"""What git itself knows about a folder: its status, its files and its refs. Also puts lost refs back."""
+"""Git's data about a folder: its status, its files and its refs. Restores lost refs."""

@@ -1,15 +1,11 @@
-"""Running git: one child process in its own process group, with bounded output and time. Nothing else starts git.
+"""Runs git, with bounded output and time. No other module starts git.
 
-It asks nothing, sees no environment except what is listed here, and is killed when the awaiting task is cancelled. Each
-process is bound to a repository that was found before (`find_repository`), and reads a configuration that names no
-program (`make_stand_in`), because any program that can write a folder can put a repository there. The options below
-repeat some of that for the user's own configuration, and for what future versions of git may read from elsewhere. Git
-does not run in a sandbox: not every machine has one, so safety must not depend on it. (Bubblewrap took `git status`
-from 5 to 15 ms; see `tests/benchmarks/bench_gitrepo.py`.)
-
-`query_status` and `list_files` say what git knows about a folder: its branch, what has changed, and which files belong
-to it. One process answers each question, never one per file; none takes a lock. `parse_status` is pure; the format is
-git's porcelain version 2 (git-status(1), "Porcelain Format Version 2").
+Git asks no questions, gets only the listed environment variables, and is killed when the awaiting task is cancelled.
+Each process is bound to a repository that `find_repository` found. Git reads a configuration that names no program
+(`make_stand_in`), because a repository can be written by any program. Git does not run in a sandbox, because not every
+machine has one.
+`query_status` and `list_files` each start one process. The status format is git's porcelain version 2 (git-status(1),
+"Porcelain Format Version 2").
 """
 
 import asyncio
@@ -76,13 +72,13 @@ _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 
 
 class PinnedGit(Struct, frozen=True):
-    """Git bound to one repository: it searches for no other, and runs no program but itself."""
+    """Git bound to one repository. Git does not search for another repository, and starts no other program."""
 
     _repository: Repository
     _common: Path
 
     async def run(self, *arguments: str, limit_bytes: int) -> "tuple[bytes, bool] | NoStatus":
-        """Return git's output and whether it is complete, or why there is none. Cancelling kills the process group."""
+        """Return git's output and whether it is complete, or why git failed. Cancelling kills the process group."""
         repository = self._repository
         places = (f"--git-dir={repository.git_dir}", f"--work-tree={repository.root}")
         command, *rest = arguments
@@ -96,7 +92,7 @@ class PinnedGit(Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """Yield git bound to `repository`, or why it is not: the repository was replaced, or belongs to another user."""
+    """Yield git bound to `repository`, or `NoStatus` if the repository was replaced or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
     if isinstance(look, NoStatus):
         yield look
@@ -124,15 +120,14 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
 
 
 async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
-    """Ask git one question about `repository`; see `PinnedGit.run`."""
     async with pinned(repository) as git:
         return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
 
 
 def _look_at(repository: Repository) -> tuple[Path | None, Path, bytes | None] | NoStatus:
-    """Return the part that is another user's, if any; the common folder; and its settings in the form of `LISTING`.
+    """Return the path that another user owns (or None), the common folder, and its settings in the form of `LISTING`.
 
-    The settings are None where only git can parse the file.
+    The settings are None if only git can parse the file.
     """
     if not is_still_there(repository):
         return NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git"))
@@ -145,7 +140,6 @@ def _look_at(repository: Repository) -> tuple[Path | None, Path, bytes | None] |
 
 
 async def _is_trusted(repository: Repository) -> bool:
-    """Whether the user's configuration trusts this repository although it belongs to somebody else."""
     trusted = await _ask_about_settings(repository, "config", "--null", "--get-all", "safe.directory")
     places: list[str] = []
     for place in [] if isinstance(trusted, NoStatus) else os.fsdecode(trusted).split("\0")[:-1]:
@@ -154,7 +148,6 @@ async def _is_trusted(repository: Repository) -> bool:
 
 
 async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Return what `git config` prints about the user's own settings, or about one file; it looks for no repository."""
     environ = await asyncio.to_thread(_environment, repository.root) | {"GIT_DIR": os.devnull}
     answer = await _run((*_ALWAYS, *arguments), repository.root, environ, _SETTINGS_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
@@ -206,7 +199,8 @@ async def _start_git(argv: Sequence[str], folder: Path, environ: Mapping[str, st
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # Cancelled half-way, asyncio ends the child but not its group, and can wait for ever: let it start first.
+        # Cancelled half-way, asyncio ends the child but not its group, and can wait for ever. So let the child start
+        # first.
         with contextlib.suppress(OSError):
             await _end(await starting)
         raise
@@ -221,7 +215,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 async def _read_output(
     process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
 ) -> tuple[bytes, bool]:
-    """Return at most `limit_bytes`, and whether that is all. The rest is read, too: a full pipe would stop git."""
+    """Return at most `limit_bytes`, and whether that is all. Reads to the end, because a full pipe would stop git."""
     output = bytearray()
     is_complete = True
     while chunk := await stream.read(64 * 1024):
@@ -234,7 +228,7 @@ async def _read_output(
 
 
 async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
-    """Return the beginning of the error output, but read all of it: a full pipe would stop git."""
+    """Return the beginning of the error output. Reads to the end, because a full pipe would stop git."""
     kept = b""
     while chunk := await stream.read(64 * 1024):
         kept += chunk[: _ERROR_LIMIT_BYTES - len(kept)]
@@ -242,7 +236,6 @@ async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the whole group. That loses nothing: these commands only read, and take no lock."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended by itself a moment ago
         if sys.platform == "win32":
             process.kill()
@@ -287,15 +280,12 @@ _LINKED: Final = (
 
 
 def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
-    """Fill the empty `folder` as a stand-in for a common folder, whose `config` is given as `LISTING` prints it.
-    Blocks.
+    """Fill the empty `folder` as a replacement for the common git folder `common`. Blocks.
 
-    Git takes configuration, attributes and hooks from the common folder, and about forty settings name a program:
-    filters, monitors, hooks, converters, helpers, transports. Switching each of them off by name works only until git
-    adds another, or until a running command writes one between the check and the start. Instead, git gets another
-    common folder (`GIT_COMMON_DIR`) in which objects, refs and logs are links to the real ones. Its configuration holds
-    only the settings of `_KEPT`, copied once, and its attributes give no file a filter. Hooks, included files and the
-    configuration of worktrees do not exist there.
+    `listing` is the configuration of `common`, as `LISTING` prints it.
+    Git reads configuration, attributes and hooks from the common folder, and about forty settings can name a program.
+    So git gets this folder as `GIT_COMMON_DIR`. Its objects, refs and logs are links to the real ones. Its
+    configuration holds only the settings in `_KEPT`, and its attributes give no file a filter. It has no hooks.
     """
     (folder / "config").write_bytes(harmless_config(listing))
     info = folder / "info"
@@ -329,7 +319,10 @@ def _escaped(text: str) -> str:
 
 
 def _link(target: Path, link: Path) -> None:
-    """Make `link` lead to `target` if that exists. Where links need privileges (Windows): a junction, or a copy."""
+    """Make `link` a symlink to `target`, if `target` exists.
+
+    Windows without the privilege gets a junction or a copy.
+    """
     if not os.path.lexists(target):
         return
     try:
@@ -361,7 +354,6 @@ async def query_status(folder: Path) -> RepoStatus | NoStatus:
 
 
 async def status_of(repository: Repository) -> RepoStatus | NoStatus:
-    """Return the status of `repository` below its `prefix`. Submodules are not inspected."""
     # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
     answer = await run_git(
         repository,
@@ -379,9 +371,9 @@ async def status_of(repository: Repository) -> RepoStatus | NoStatus:
 
 
 async def list_files(folder: Path) -> tuple[list[str], bool] | None:
-    """Return all files below `folder` that are tracked, or new and not ignored, and whether the list is complete.
+    """Return the files below `folder` that are tracked, or new and not ignored, and whether the list is complete.
 
-    None when git cannot say. Deleted tracked files are in the list until the deletion is staged.
+    None if git fails. A deleted tracked file is listed until its deletion is staged.
     """
     repository = await asyncio.to_thread(find_repository, folder)
     if repository is None:
@@ -395,7 +387,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
 
 async def read_git(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Return what a read-only git command printed, or why there is no answer; truncated output counts as none."""
+    """Return the output of a read-only git command, or why there is none. Truncated output counts as a failure."""
     answer = await run_git(repository, *arguments, limit_bytes=LIST_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
         return answer
@@ -414,7 +406,7 @@ _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 
 
 def parse_status(output: bytes) -> RepoStatus:
-    """Parse the output of `git status --porcelain=v2 -z --branch`, ignoring lines that this version does not know."""
+    """Parse the output of `git status --porcelain=v2 -z --branch`. Unknown lines are ignored."""
     branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record
@@ -451,7 +443,7 @@ def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:
 
 
 def _parse_list(output: bytes) -> list[str]:
-    # A nested repository is listed as one folder, with a slash at its end: not a file.
+    # Git lists a nested repository as one folder, with a slash at its end. It is not a file.
     names = {os.fsdecode(name) for name in output.split(b"\0")[:-1] if not name.endswith(b"/")}
     return list(names)
 

@@ -1,12 +1,10 @@
-"""The refs of a repository: read around a command, compared, and put back when the command lost them.
+"""Reads and compares the refs of a repository, and restores refs that a command lost.
 
-Nothing here touches files or the index, and nothing is removed: what a command created stays. A ref is put back only
-while it is still where the command left it, so that the user's later changes to it are kept.
-
-Git eventually deletes unreachable objects. Those of an old stash entry that was dropped go at the next clean-up.
-`keep_objects` prevents that with the log of one private ref: git keeps objects that a ref's log names, for 30 days
-unless the user set `gc.reflogExpireUnreachable`. The ref itself points to HEAD, so no list of commits shows anything
-new.
+Files and the index are not touched, and no ref is removed. A ref is restored only if it is unchanged since the command,
+so that the user's later changes stay.
+Git eventually deletes unreachable objects, such as those of a dropped stash entry. `keep_objects` prevents that: it
+names the objects in the log of one private ref. Git keeps them for 30 days, unless the user set
+`gc.reflogExpireUnreachable`.
 """
 
 import asyncio
@@ -38,15 +36,11 @@ _ZERO_SHA256: Final = "0" * 64
 
 
 class StashEntry(Struct, frozen=True, kw_only=True):
-    """One stash entry: the commit that holds it, and its message as `git stash list` shows it."""
-
     oid: str
     message: str
 
 
 class Refs(Struct, frozen=True, kw_only=True):
-    """Where a repository's refs stand at one moment. Remote-tracking branches are not among them."""
-
     head: str = ""
     """The branch's full name, or an object id while detached."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -61,7 +55,7 @@ class RefProblem(Struct, frozen=True, kw_only=True):
 
 
 class RefRecovery(Struct, frozen=True, kw_only=True):
-    """The result of putting refs back. Refs that were already where they should be count as restored."""
+    """The result of restoring refs. Refs that already were correct count as restored."""
 
     restored: tuple[RefChange, ...] = ()
     problems: tuple[RefProblem, ...] = ()
@@ -91,7 +85,6 @@ async def _read_refs(git: PinnedGit | None) -> Refs | None:
 
 
 def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
-    """Return the differences: branches and tags by name, then stash entries, newest first, then HEAD."""
     names = sorted(before.names.keys() | after.names.keys())
     changes = [
         RefChange(name=name, before=before.names.get(name), after=after.names.get(name))
@@ -109,7 +102,7 @@ def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
 
 
 async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
-    """Keep git from deleting the objects that these changes lost, for as long as git keeps the logs of refs."""
+    """Prevent git from deleting the objects that these changes lost, for as long as git keeps logs of refs."""
     lost = [change.before for change in changes if change.is_loss and change.before is not None]
     oids = list(dict.fromkeys(oid for oid in lost if not oid.startswith("refs/")))[:MOST_KEPT]
     if not oids:
@@ -121,10 +114,10 @@ async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
 
 
 async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecovery:
-    """Put back the refs that these changes moved or dropped, if they are still where the changes left them.
+    """Restore the refs that these changes moved or dropped, if they have not changed since.
 
-    Stash entries are restored on top of the existing ones, in their order. Created refs stay. Do not cancel: git would
-    be killed while it holds a lock.
+    Stash entries are added on top of the existing ones, in their order. Created refs stay. Do not cancel this call: git
+    would be killed while it holds a lock.
     """
     async with _git_of(folder) as git:
         return await _restore_all(git, changes)
@@ -153,7 +146,7 @@ async def _restore_all(git: PinnedGit | None, changes: Sequence[RefChange]) -> R
 
 
 async def _restore(git: PinnedGit, change: RefChange, now: Refs) -> str:
-    """Put one ref back. Return why not; empty when it is where it should be."""
+    """Restore one ref. Return why that failed; empty on success."""
     assert change.before is not None
     if change.name.startswith(_STASH):
         if any(entry.oid == change.before for entry in now.stash):
@@ -219,16 +212,15 @@ RefsStamp = tuple[object, ...]
 
 
 class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves this module
-    """The files do not reliably show whether refs moved."""
+    pass
 
 
 class KnownRefs:
-    """The refs of some repositories; git is asked only when they may have moved since.
+    """Caches the refs of some repositories. Git is asked only when refs may have moved since.
 
-    Asking takes two processes, some 8 ms, twice around every command. Refs are small files: as long as `stat` shows no
-    change in any of them, or in their folders, git would say the same. That relies on the change time, which no program
-    can set. Git is asked where this is not enough: a change time is so recent that the next write may not alter it, a
-    file is a link, there are a great many files, or the system has no such time (Windows).
+    Asking git takes some 8 ms. The cache is valid while `stat` shows no change in the files and folders of the refs.
+    Git is asked where `stat` is not reliable: a change time is very recent, a file is a link, there are too many files,
+    or the system is Windows.
     """
 
     def __init__(self) -> None:
@@ -245,7 +237,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """Return what `read` would return, if that is known without asking git; otherwise None. Blocks."""
+        """Return the cached result of `read` if it is still valid, otherwise None. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
@@ -254,7 +246,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return a value that changes with any ref; None if unknown. Call it before reading the refs. Blocks."""
+    """Return a value that changes when any ref changes; None if unknown. Call it before you read the refs. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

@@ -1,8 +1,7 @@
-"""Finds a folder's repository and what can be said of it without starting git. Also the types of git's answers.
+"""Finds the repository of a folder without starting git. Also has the types of git's answers.
 
-A repository is found by looking for `.git` in the folder and above, never by asking git. Git's own search also accepts
-a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every git process repeats that
-search. The `identity` of a repository reveals later whether it was replaced.
+The search looks for `.git` in the folder and above. Git's own search would also accept a folder that only looks like
+the inside of a repository. `Repository.identity` shows later whether the repository was replaced.
 """
 
 import errno
@@ -20,8 +19,6 @@ FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "con
 
 
 class FileStatus(Struct, frozen=True, kw_only=True):
-    """The status of one path that git reports."""
-
     state: FileState
     renamed_from: str = ""
     is_folder: bool = False
@@ -29,7 +26,7 @@ class FileStatus(Struct, frozen=True, kw_only=True):
 
 
 class RepoStatus(Struct, frozen=True, kw_only=True):
-    """Branch and changed files at one moment; paths are relative, with `/`, and may have surrogate escapes."""
+    """Branch and changed files at one moment. Paths are relative, with `/`, and may have surrogate escapes."""
 
     branch: str = ""
     """The branch; empty while HEAD is detached."""
@@ -39,7 +36,7 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
 
 
 class NoStatus(Struct, frozen=True, kw_only=True):
-    """Why git has no answer about a folder. `detail` is the first line of git's own message, for people."""
+    """Why git has no answer about a folder. `detail` is the first line of git's own message, for users."""
 
     reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
     detail: str = ""
@@ -59,7 +56,7 @@ _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """Where a folder's repository is. `prefix` is the path from its top to the folder: empty, or ending in `/`."""
+    """The repository of a folder. `prefix` is the path from `root` to the folder: empty, or ending in `/`."""
 
     root: Path
     git_dir: Path
@@ -68,7 +65,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository `folder` is in, without running git. Reads a few directory entries."""
+    """Return the repository that contains `folder`. Reads a few directory entries; starts no git. Blocks."""
     try:
         resolved = os.path.realpath(folder)
         for top in _upwards(resolved):
@@ -95,12 +92,12 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def common_folder(git_dir: Path) -> Path:
-    """Return where the objects and refs are: a worktree shares its repository's. Blocks."""
+    """Return the folder with the objects and refs. A worktree shares the folder of its repository. Blocks."""
     return Path(_common_folder(os.fspath(git_dir)))
 
 
 def is_still_there(repository: Repository) -> bool:
-    """Whether the repository that was found is still there, and was not replaced by another. Blocks."""
+    """Whether the repository still exists and was not replaced by another one. Blocks."""
     try:
         dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)
@@ -114,14 +111,14 @@ def is_still_there(repository: Repository) -> bool:
 
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
-    """Return the beginning of a regular file; empty for anything else, such as a pipe, which may never end. Blocks."""
+    """Return the first `limit_bytes` of a regular file; empty for any other file, such as a pipe. Blocks."""
     return _read_regular(os.fspath(path), limit_bytes)
 
 
 def stranger_of(repository: Repository) -> Path | None:
-    """Return the first part of the repository that belongs to another user. Blocks.
+    """Return the first folder of the repository that another user owns. Blocks.
 
-    Git does not check ownership when it is pointed to a repository.
+    Git does not check ownership if `--git-dir` is given.
     """
     if not hasattr(os, "geteuid"):
         return None
@@ -148,7 +145,7 @@ def _git_dir(dot_git: str) -> str | None:
         return None
     if stat.S_ISDIR(mode):
         return dot_git if _mode_at(f"{dot_git}/HEAD") is not None and not _would_wait(dot_git) else None
-    # A worktree or a submodule: a file that points to the real folder.
+    # In a worktree or a submodule, `.git` is a file that points to the real folder.
     key, _, target = os.fsdecode(_read_regular(dot_git, _LONGEST_POINTER_BYTES)).strip().partition(": ")
     is_pointer = key == "gitdir" and target and "\0" not in target
     folder = str((Path(dot_git).parent / target).resolve()) if is_pointer else None
@@ -156,7 +153,7 @@ def _git_dir(dot_git: str) -> str | None:
 
 
 def _would_wait(git_dir: str) -> bool:
-    """Whether git would wait for ever, because one of the files that it opens first is a pipe or a device."""
+    """Whether git would hang, because one of the files that it opens first is a pipe or a device."""
     for name in _OPENED_FIRST:
         try:
             mode = _mode_at(f"{git_dir}/{name}")
@@ -194,7 +191,7 @@ _VALUE: Final = re.compile(rb'[^\x00-\x1f\x7f"\\#;]*')
 
 
 def plain_settings(content: bytes) -> bytes | None:
-    """Return what `git config --null --list` would print for a file; None where git has to be asked. Pure."""
+    """Return what `git config --null --list` would print for a file; None if only git can parse it. Pure."""
     listed: list[bytes] = []
     section = b""
     for line in (raw.strip(b" \t") for raw in content.split(b"\n")):

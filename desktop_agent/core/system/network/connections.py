@@ -1,12 +1,9 @@
-"""How connections are made: where an address leads, through which proxy, size limits, and why a connection failed.
+"""Where an address leads, through which proxy, the size limits of answers, and why a connection failed.
 
-A host name can resolve to anything, even to this machine, so its addresses are judged instead (`reach_of`).
-
-The proxy is the one that the environment names for an address. Addresses of this machine never get one. The rules are
-curl's: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in `no_proxy`. Where
-the environment names none, Windows and macOS have proxies in the system's settings.
-
-Limits are far above what any model sends. No HTTP library is imported here.
+A host name can resolve to any address, so `reach_of` judges addresses, not names.
+The proxy rules are curl's: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in
+`no_proxy`. Loopback addresses never get a proxy. If the environment names no proxy, Windows and macOS use the system's
+settings. This module imports no HTTP library.
 """
 
 import asyncio
@@ -28,7 +25,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """One proxy. Its representation and `address` never show the user name or the password."""
+    """One proxy. Its `repr` and `address` never show the user name or the password."""
 
     url: str = field(repr=False)
     address: str
@@ -36,7 +33,7 @@ class Proxy:
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-    """Return the proxy for `url`, or None for a direct connection. Raises `ProviderError` for an unusable one."""
+    """Return the proxy for `url`; None for a direct connection. Raises `ProviderError` for an unusable proxy."""
     target = urlsplit(url)
     host = target.hostname or ""
     if is_loopback(host):
@@ -87,7 +84,7 @@ def _is_exempt(target: SplitResult, environ: Mapping[str, str]) -> bool:
 
 
 def _covers(entry: str, host: str, port: int) -> bool:
-    """Whether an entry of `no_proxy` covers this host: `*`, a name with its subdomains, an address, or a network."""
+    """Whether an entry of `no_proxy` covers this host. An entry is `*`, a domain, an address, or a network."""
     if entry == "*":
         return True
     try:
@@ -130,7 +127,7 @@ def oversized(detail: str) -> ProviderError:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and its causes, with httpcore2's, but no contexts, which may be failures of earlier attempts."""
+    """Yield `error` and its causes, including those that httpcore2 nests in `args`. Contexts are left out."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
@@ -146,7 +143,6 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def names_of(causes: list[BaseException]) -> str:
-    """Return the causes by type and error number only: a message may quote a header."""
     names = (
         f"{type(cause).__name__} {cause.errno}" if isinstance(cause, OSError) and cause.errno else type(cause).__name__
         for cause in causes
@@ -209,7 +205,6 @@ _IN_A_SITE = (0x00005EFE, 0x02005EFE)
 
 
 def reach_of(address: IpAddress) -> Reach:
-    """Return where `address` leads, also for an IPv6 address that embeds an IPv4 one."""
     carried = _carried(address) if isinstance(address, ipaddress.IPv6Address) else ()
     reaches = {reach_of(inner) for inner in carried}
     own = _own_reach(address, is_carrying=bool(carried))
@@ -221,8 +216,8 @@ def is_public(address: IpAddress) -> bool:
 
 
 def hands_out_credentials(host: str) -> bool:
-    """Whether `host`, a name or an address in any notation, is a service that hands out a cloud's credentials."""
-    # A resolver reads other writings of a name alike: `①⑥⑨。254.169.254`, where `。` is a dot, too.
+    """Whether `host`, a name or an address in any notation, is a service that gives out a cloud's credentials."""
+    # A resolver normalizes names: `①⑥⑨。254.169.254` is an address, too. `。` is a dot.
     name = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".").lower().strip("[]")
     if name in _NAMES_OF_CREDENTIALS:
         return True
@@ -237,7 +232,7 @@ def _own_reach(address: IpAddress, *, is_carrying: bool) -> Reach:
     if address in _OF_CREDENTIALS or address.is_loopback or address.is_unspecified or address.is_link_local:
         return "closed"
     if isinstance(address, ipaddress.IPv6Address) and is_carrying:
-        # The address it carries decides; but forms that nobody routes any more are never fine.
+        # The embedded address decides. Embedding forms that are no longer routed are always refused.
         is_old = address in _COMPATIBLE or address in _RENUMBERED
         is_routed = address in _TRANSLATED or address.ipv4_mapped is not None or address.sixtofour is not None
         return "closed" if is_old else "public" if is_routed else "local"

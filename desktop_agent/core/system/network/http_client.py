@@ -1,11 +1,9 @@
 """Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
 
-Loading certificates takes some 20 ms. No other module makes a client. No client reads proxies from the environment
-itself, follows redirects or keeps cookies.
-
-Connections that carry a key go through `GuardedTransport`, which limits what an address may answer: it decompresses
-nothing, waits a limited time for the headers, and stops reading a body at the size limit. The HTTP library limits the
-headers themselves (100 KB).
+Loading certificates takes some 20 ms. No client reads proxies from the environment itself, follows redirects or keeps
+cookies.
+Connections that carry a key use `GuardedTransport`. It refuses compressed answers, limits the wait for headers, and
+limits the size of the body. The HTTP library limits the headers (100 KB).
 """
 
 import asyncio
@@ -40,7 +38,7 @@ _KEEP_ALIVE_S = 60
 
 
 def model_client(*, proxy: Proxy | None, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for an address that gets a key. Raises `ProviderError` when it cannot be built."""
+    """Return a client for an address that gets a key. Raises `ProviderError`."""
     guarded = GuardedTransport(server_transport(proxy), head_s=timeout.read or _KEEP_ALIVE_S)
     return _client(guarded, timeout, {"Accept-Encoding": "identity"})
 
@@ -51,12 +49,12 @@ def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | 
 
 
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for one MCP server. The `transport` adds credentials, limits the answers and checks them."""
+    """Return a client for one MCP server. The `transport` adds credentials, and limits and checks the answers."""
     return _client(transport, timeout, {"Accept-Encoding": "identity"})
 
 
 def exporter_session(proxy: Proxy | None) -> "Session":
-    """Return the session for OpenTelemetry's exporter. It reads no passwords in `~/.netrc`, follows no redirects."""
+    """Return the session for OpenTelemetry's exporter. It ignores `~/.netrc` and rejects cookies."""
     import requests  # that library's only use, when telemetry is switched on
 
     session = requests.Session()
@@ -70,7 +68,7 @@ def exporter_session(proxy: Proxy | None) -> "Session":
 def _client(
     transport: httpx2.AsyncBaseTransport, timeout: httpx2.Timeout, headers: Mapping[str, str]
 ) -> httpx2.AsyncClient:
-    # A jar that takes nothing: a site must not recognise one call of a tool, or one session, in the next.
+    # This cookie jar accepts nothing, so that a site cannot link one call or session to the next.
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
     return httpx2.AsyncClient(
         transport=transport,
@@ -83,7 +81,7 @@ def _client(
 
 
 def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
-    """Return a transport that does not limit answers. Raises `ProviderError` when it cannot be built."""
+    """Return a transport without limits for answers. Raises `ProviderError`."""
     context = _tls_context(os.environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None
@@ -97,7 +95,10 @@ def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Trust the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
+    """Return a context with the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+
+    Raises `ProviderError`.
+    """
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):
@@ -139,7 +140,7 @@ _STREAM_TYPE = "text/event-stream"
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Passes requests on to `inner`. Raises `ProviderError` for an answer that is not acceptable."""
+    """Passes requests on to `inner`. Raises `ProviderError` for redirects, and for compressed or oversized answers."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, *, head_s: float) -> None:
         self._inner = inner
@@ -162,7 +163,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response once its headers arrived. Interim answers (1xx) may precede it, each within the limit."""
+        """Return the response once its headers arrived. The time limit restarts with each interim answer (1xx)."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as limit:
@@ -179,7 +180,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int, *, is_cut: bool) -> None:
-        """Limit `inner` to `most_bytes`. With `is_cut`, the rest is dropped; without it, more is an error."""
+        """Limit `inner` to `most_bytes`. With `is_cut`, the rest is dropped; otherwise `ProviderError` is raised."""
         self._inner = inner
         self._most_bytes = most_bytes
         self._is_cut = is_cut

@@ -1,1 +1,1 @@
-"""Child processes: started, read, and ended with everything they started, on pipes or on a terminal."""
+"""Child processes: starts them, reads their output, and ends them with all their descendants."""

@@ -1,14 +1,9 @@
-"""The limits of one command, and the cgroup in which the kernel counts, limits and ends all of its processes.
+"""The limits of one command, and the cgroup that enforces them.
 
-`LimitWatch` counts, and ends a command that exceeds its limits. The limits that `limited` sets before a command's first
-line runs are a safety net of the kernel's. The kernel counts tasks per user, and not at all for root, so its task limit
-is wide: it only keeps the machine usable until the watch looks.
-
-Where Linux permits, each command has a cgroup of its own. A process in it cannot leave by forking, by starting a
-session or by losing its parent, and `cgroup.kill` ends all of them at once. Only version 2 of cgroups has that. The
-limits need the controllers `pids` and `memory`, which only a delegated cgroup has; without them a cgroup still serves
-to end commands, and the watch alone limits them.
-
+`LimitWatch` counts the processes of a command, and ends a command that exceeds its limits. The limits that `limited`
+sets in the shell are only a safety net.
+Where Linux permits, each command has its own cgroup (version 2). A process cannot leave it, and `cgroup.kill` ends all
+its processes at once. Its limits need the controllers `pids` and `memory`, which only a delegated cgroup has.
 The cgroups are in a scope that the user's systemd delegates (`Scope`), or else below our own cgroup. Everything here
 blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
@@ -70,7 +65,7 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` for a shell that runs `beginning`, then the command within `limits`. Blocks. Raises `OSError`."""
+    """Return arguments for a shell that runs `beginning`, then `argv` within `limits`. Blocks. Raises `OSError`."""
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -105,10 +100,10 @@ _PATIENCE_S = 2.0
 
 
 class Scope:
-    """A scope of the user's systemd in which we can create cgroups: the only way for a desktop program to get any.
+    """A scope of the user's systemd in which we can create cgroups.
 
-    A scope lasts as long as something runs in it. Here that is a shell, which waits for the end of a pipe that only we
-    hold open. All methods block for a moment.
+    A scope lasts as long as a process runs in it. Here a shell waits for the end of a pipe that we hold open. All
+    methods block for a moment.
     """
 
     def __init__(self, holder: "subprocess.Popen[bytes]", folder: Path) -> None:
@@ -117,7 +112,7 @@ class Scope:
 
     @classmethod
     def start(cls, top: Path) -> "Scope | None":
-        """Request a scope below the cgroup mount `top`; None where the user's systemd gives none."""
+        """Request a scope below the cgroup mount `top`; None if the user's systemd gives none."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
             return None
@@ -141,7 +136,7 @@ class Scope:
         return scope
 
     def close(self) -> None:
-        """End the scope and everything that still runs in it. The caller removes the cgroups in it first."""
+        """End the scope and everything that still runs in it. Remove the cgroups in the scope first."""
         for pipe in (self._holder.stdin, self._holder.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -190,7 +185,6 @@ class CommandGroup:
 
     @property
     def entering(self) -> str:
-        """Shell line that moves the shell into this cgroup."""
         return f"echo $$ > {shlex.quote(str(self._folder / 'cgroup.procs'))}"
 
     def members(self) -> set[int]:
@@ -200,14 +194,14 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove the cgroup, or do so later if it is not empty. Return why the kernel ended the command, if it did."""
+        """Remove the cgroup, or later if it is not empty. Return why the kernel ended the command, if it did."""
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()
         return excess
 
     def leave(self) -> None:
-        """Leave the removal until the next cgroup is made or all of them are closed. Does not block."""
+        """Postpone the removal until the next cgroup is made or all of them are closed. Does not block."""
         self._left.append(self)
 
     def remove(self) -> bool:
@@ -276,7 +270,7 @@ class CommandGroups:
 
 
 def _places() -> tuple[Path, Path] | None:
-    """Return the mount point of the cgroups of version 2, and the folder of this process's cgroup."""
+    """Return the mount point of cgroups (version 2), and the folder of this process's cgroup."""
     own = _group_of("self")
     for mount in os.fsdecode(_read(Path("/proc/self/mountinfo"))).splitlines():
         fields, _, rest = mount.partition(" - ")
@@ -293,14 +287,14 @@ def _group_of(pid: int | str) -> str | None:
 
 
 def _made_in(parent: Path, name: str) -> Path | None:
-    """Return a new parent cgroup; None if a command could not enter its children, or could not be ended there."""
+    """Return a new parent cgroup; None if commands could not enter its children or be killed there."""
     _remove_stale(parent)
     folder = parent / name
     try:
         folder.mkdir()
     except OSError:
         return None
-    # Only the root of all cgroups, or one without processes of its own, may share out its controllers.
+    # Only the root of all cgroups, or a cgroup without processes of its own, may delegate its controllers.
     if not (parent / "cgroup.type").exists() or not (parent / "cgroup.procs").read_bytes():
         _share_out(parent)
     _write(folder / "cpu.weight", str(_WEIGHT))
@@ -313,7 +307,6 @@ def _made_in(parent: Path, name: str) -> Path | None:
 
 
 def _can_be_entered(folder: Path) -> bool:
-    """Let a shell try to enter a child of `folder`: it may be refused by the owner of a cgroup on the way there."""
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()
@@ -330,7 +323,7 @@ def _share_out(folder: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Remove the cgroups of applications that were killed together with their guard, unless they are in use."""
+    """Remove the cgroups of applications that were killed together with their guard. Cgroups in use stay."""
     for folder in parent.glob(f"{_NAME}*-*"):
         pid = folder.name.removeprefix(_NAME).partition("-")[0]
         if not Path("/proc", pid).exists():
@@ -346,7 +339,7 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
-    """Wait while processes end, which the kernel does after `cgroup.kill` has returned. Give up on one that stays."""
+    """Wait until the processes have ended, which happens after `cgroup.kill` has returned. Gives up after a while."""
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)
@@ -365,7 +358,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a kernel file if it exists. Files of a controller that the cgroup lacks do not exist."""
+    """Write to a kernel file. Ignores errors: a cgroup without the controller lacks the file."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

@@ -1,4 +1,4 @@
-"""One running command with everything it starts: reads its output, waits for it, and ends all of its processes."""
+"""One running command with its descendants: reads its output, waits for it, and ends all of its processes."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """The events of one child: its output (to a sink for each descriptor, or by one `reader`), its exit, its end."""
+    """The events of one child: its output (to a sink for each descriptor, or to one `reader`) and its exit."""
 
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -67,7 +67,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def sent_bytes(self) -> int:
-        """How much the child has written to us, including what is still unread. Can be called in any thread."""
+        """How many bytes the child has written to us, including unread ones. Can be called in any thread."""
         if self._reader is not None:
             return self._reader.received_bytes + self._reader.waiting_bytes()
         waiting = 0
@@ -90,7 +90,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)
 
     async def input_taken(self) -> None:
-        """Return when the child has read enough of its input for more to be sent."""
+        """Return when the child has read enough of its input to be sent more."""
         while self._input_taken is not None:
             await asyncio.wait({self._input_taken})
 
@@ -100,7 +100,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
             self._reader.stop()
 
     async def silenced(self) -> None:
-        """After `stop_listening`, return when no sink will be called any more."""
+        """Call after `stop_listening`. Return when no sink will be called any more."""
         if self._reader is not None:
             await self._reader.ended
 
@@ -149,7 +149,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
 
 class ChildProcess:
-    """One started command. The caller that started it must `end` it, whatever happens."""
+    """One started command. The code that started it must call `end` in any case."""
 
     def __init__(
         self,
@@ -167,10 +167,9 @@ class ChildProcess:
     ) -> None:
         """The command started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
-        `let_go` is called in a thread once no process of the command is left, before its end is reported.
-
-        With `keeps_detached`, processes that the command detached properly (own session and output) survive if it ends
-        on its own.
+        `let_go` is called in a thread when all processes of the command have ended, before its end is reported.
+        If `keeps_detached` is true and the command exits by itself, detached processes (own session and output)
+        survive.
         """
         self._clock = clock
         self._let_go = let_go
@@ -191,7 +190,7 @@ class ChildProcess:
 
     @property
     def has_exited(self) -> bool:
-        """Whether the first process exited on its own. Processes that it left behind may still run."""
+        """Whether the first process exited by itself. Its children may still run."""
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:
@@ -199,7 +198,7 @@ class ChildProcess:
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
-        """Write to the command; False when it no longer reads. Cancelling ends the wait, not the transfer."""
+        """Write to the command; False if it no longer reads. Cancelling ends the wait, not the transfer."""
         pipe = self._pipes.input
         if pipe is None:
             return False
@@ -212,12 +211,12 @@ class ChildProcess:
             pipe.close()
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the command to end on its own; False after `timeout_s`. Cancelling only stops the waiting."""
+        """Wait for the command to end by itself; False after `timeout_s`. Cancelling only stops the waiting."""
         done, _ = await asyncio.wait({self._life}, timeout=timeout_s)
         return bool(done)
 
     async def end(self) -> ProcessEnd:
-        """End the whole tree if it still runs, and return how it ended. A cancellation takes effect only then."""
+        """End the whole tree if it still runs, and return how it ended. A cancellation is raised only afterwards."""
         self.ask_to_end()
         return await unhurried(self._life)
 
@@ -258,7 +257,7 @@ class ChildProcess:
         )
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
-        """Read what is still in the pipe, but do not wait for output that a grandchild may print later."""
+        """Read the rest of the pipe, but do not wait for output that a grandchild may print later."""
         for _ in range(QUIET_ROUNDS):
             if any(waker.done() for waker in (self._pipes.drained, *wakers)):
                 return
@@ -286,7 +285,7 @@ class ChildProcess:
         return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
-        """Kill the process group with a single signal: the loop is being torn down, so there is no time for more."""
+        """Kill the process group with a single signal. The event loop is closing, so there is no time for more."""
         if self._pipes.exited.done() or os.name == "nt":
             return
         try:
@@ -304,7 +303,7 @@ async def end_all(
     met: dict[int, str] = {}
     while True:
         now = clock.monotonic()
-        # A crowd is not asked: it may multiply faster than it can be asked, one by one.
+        # Large trees get no TERM: they may fork faster than they can be asked, one by one.
         if forced_at is None and (now - begun >= grace_s or len(met) > CROWD):
             forced_at = now
         alive = await asyncio.to_thread(tree.signal, scope, forceful=forced_at is not None)
@@ -315,7 +314,7 @@ async def end_all(
 
 
 async def unhurried(work: Awaitable[T]) -> T:
-    """Await `work` to its end even when the caller is cancelled meanwhile; raise the cancellation afterwards."""
+    """Await `work` to its end even when the caller is cancelled. Raise the cancellation afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,12 +1,9 @@
-"""Reads what one command prints, in a thread of its own, from a pipe or from a terminal that is made for the command.
+"""Reads the output of one command in its own thread, from a pipe or from a terminal.
 
-The event loop's own pipes deliver 64 KiB at a time on the loop's thread; a command that prints 1 GB would take 16,000
-iterations of the window's loop. Here the loop is notified only of the end. The thread reads, and while its sink is busy
-(a slow disk) the command simply waits at its full pipe.
-
-Input for a terminal is typed here too, line by line: the next one when the command has read the last one and has then
-been silent for a moment, because programs that ask for passwords discard what was typed before they asked. `Keyboard`
-is what the user types into a terminal of their own.
+The event loop's own pipes deliver 64 KiB at a time, which would slow the window down. Here the loop is notified only of
+the end. While the sink is busy, the command waits at its full pipe.
+Terminal input is typed line by line. The next line follows when the command has read the last one and was silent for a
+moment, because password prompts discard earlier input. `Keyboard` types the user's keys into the user's own terminal.
 """
 
 import asyncio
@@ -37,7 +34,7 @@ ThreadSink = Callable[[bytes], None]
 
 
 class OutputReader:
-    """Reads `fd`, which it owns, from `start` until its end or `stop`."""
+    """Reads `fd`, which it owns, from `start` until its end or until `stop`."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class OutputReader:
         typed: Iterable[bytes] | None = None,
         unread_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`typed`: lines to type into a terminal before the end of input; `unread_bytes` tells how much is unread."""
+        """`typed` are the lines to type into a terminal. `unread_bytes` returns how much of them is unread."""
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
@@ -78,7 +75,7 @@ class OutputReader:
                 os.write(self._wake[1], b"x")
 
     def waiting_bytes(self) -> int:
-        """Return how much was printed but not read yet. Can be called in any thread."""
+        """Return how many printed bytes are unread. Can be called in any thread."""
         try:
             return waiting_bytes(self._file.fileno())
         except (OSError, ValueError):  # it is closed
@@ -112,7 +109,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Read what arrived before reading was stopped, but no more than a pipe holds: a command may print for ever."""
+        """Read what arrived before `stop`, but no more than a pipe holds: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()
@@ -124,7 +121,6 @@ class OutputReader:
                 return
 
     def _read_chunk(self) -> bool:
-        """Read once; False at the end of the output."""
         try:
             chunk = os.read(self._file.fileno(), READ_BYTES)
         except BlockingIOError:  # a terminal's promise of output may be broken
@@ -144,7 +140,7 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return a function that waits for output and returns whether there is any. False: reading was stopped."""
+        """Return a function that waits for output. It returns False when reading was stopped."""
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
@@ -165,7 +161,7 @@ class OutputReader:
         return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
 
     def _type_next(self) -> None:
-        """Type the next line. After the last one, send the end of input again: the program may have discarded it."""
+        """Type the next line. After the last line, send the end of input again: the program may have discarded it."""
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:
@@ -183,7 +179,7 @@ class OutputReader:
 
 
 def waiting_bytes(fd: int) -> int:
-    """Return how many unread bytes a pipe or terminal holds; 0 where that is unknown. Raises `OSError`."""
+    """Return how many unread bytes a pipe or terminal holds; 0 if unknown. Raises `OSError`."""
     if sys.platform == "win32":
         return 0
     import fcntl
@@ -211,11 +207,10 @@ _TAKE_TERMINAL = ': <> "$0"; exec "$@"'
 
 
 class Terminal(Struct, frozen=True):
-    """A new terminal: our end, the command's end, and the name of the latter.
+    """A new terminal: our end, the command's end, and the name of the command's end.
 
-    The command's first process becomes the leader of a new session (as every command's does) and takes the terminal as
-    its own, by a line of shell in front of it: opening a terminal makes it the controlling one, so nothing has to run
-    between fork and exec, which is not safe in a program with threads.
+    The command's first process opens the terminal from a line of shell (`launching`). Opening makes it the controlling
+    terminal of the new session, so no code runs between fork and exec.
     """
 
     ours: int
@@ -224,7 +219,7 @@ class Terminal(Struct, frozen=True):
 
     @classmethod
     def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
-        """Open a terminal; with `is_for_user`, lines end as on a screen. Raises `OSError` where there are none."""
+        """Open a terminal; with `is_for_user`, lines end in CR LF. Raises `OSError` where there are no terminals."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
         import termios
@@ -239,7 +234,7 @@ class Terminal(Struct, frozen=True):
         return cls(ours, theirs, os.ttyname(theirs))
 
     def unread_bytes(self) -> int:
-        """Return how much of the typed text, in complete lines, no program has read yet. Blocks for a moment."""
+        """Return how many bytes of typed, complete lines no program has read yet. Blocks for a moment."""
         try:  # once more: by now only the command has its end, and ours counts what was printed
             theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it is closed
@@ -268,10 +263,13 @@ MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
 
 
 class Keyboard:
-    """Types into one terminal without waiting for the program that reads from it. For the event loop's thread only."""
+    """Types into one terminal without waiting for the program that reads from it.
+
+    Use it only on the event loop's thread.
+    """
 
     def __init__(self, terminal: Terminal) -> None:
-        """Create it before the terminal is handed over to a runner."""
+        """Create the keyboard before the terminal is given to a runner."""
         self._loop = asyncio.get_running_loop()
         self._fd = os.dup(terminal.ours)
         self._waiting = bytearray()
@@ -305,7 +303,7 @@ class Keyboard:
             return None
 
     def hang_up(self) -> None:
-        """Close the terminal, as if a modem hung up: a shell in it ends, and signals what it started to end."""
+        """Close the terminal. Its shell then ends, and signals its children to end."""
         if not self._is_open:
             return
         self._is_open = False
@@ -331,7 +329,7 @@ class Keyboard:
 
 
 def hang_up_on(group: int) -> None:
-    """Tell a shell that its terminal is gone. An interactive shell ignores any other request to end."""
+    """Send SIGHUP to a shell's process group. An interactive shell ignores SIGTERM."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGHUP)

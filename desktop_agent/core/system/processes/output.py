@@ -1,7 +1,6 @@
-"""What a command prints, in bounded memory: both ends as a terminal shows them, the whole in a file, and live text.
+"""Captures a command's output in bounded memory: its beginning and end, the whole in a file, and live text.
 
-An `OutputCapture` can be fed from any single thread. If there is a file, feeding writes to it, so do that in a thread
-that may wait for the disk.
+Feed an `OutputCapture` from one thread. Feeding may write to the disk.
 """
 
 import asyncio
@@ -36,8 +35,6 @@ Sink = Callable[[bytes], "asyncio.Future[None] | None"]
 
 
 class Spool:
-    """A private file for the whole output, created when something is first written to it. Blocks."""
-
     def __init__(self, folder: Path) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
         self.written_bytes = 0
@@ -79,7 +76,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls back on the loop with printed text, at most 30 times a second; feed it from a single thread."""
+    """Calls `on_text` on the event loop with printed text, at most 30 times a second. Feed it from a single thread."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -106,7 +103,7 @@ class LiveText:
             self._loop.call_soon_threadsafe(self._start_timer)
 
     def finish(self) -> None:
-        """Show what is left. Call it on the loop's thread, after the last `feed`."""
+        """Show the remaining text. Call it on the loop's thread, after the last `feed`."""
         if self._timer is not None:
             self._timer.cancel()
         self._is_due = True
@@ -118,7 +115,7 @@ class LiveText:
 
     def _show(self, *, final: bool = False) -> None:
         if not self._lock.acquire(blocking=final):
-            # The reader has it and may be waiting for a processor: the loop does not wait with it.
+            # The reader has the lock and may be waiting for a processor. The loop does not wait with it.
             self._timer = self._loop.call_later(_AGAIN_S, self._show)
             return
         try:
@@ -138,7 +135,10 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed, as a terminal shows it. If there is a `tail`, something is left out before it."""
+    """A command's output, as a terminal shows it.
+
+    If `tail` is not empty, text is left out between `head` and `tail`.
+    """
 
     head: str
     tail: str
@@ -188,7 +188,7 @@ _READ_BYTES = 256 * 1024
 
 
 class ShownOutput:
-    """What a terminal shows of an output, in bounded memory: for a long one, its beginning, its end and a count."""
+    """The output as a terminal shows it, in bounded memory: beginning, end, and the number of lines."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -304,7 +304,7 @@ def create_private(path: Path) -> FileIO:
 
 
 class RecordSplitter:
-    """Splits a stream into records at a separator, in time linear in its length, even if a record never ends."""
+    """Splits a stream into records at a separator. Takes linear time, even if a record never ends."""
 
     def __init__(self, separator: bytes, most_bytes: int) -> None:
         self.too_long = 0

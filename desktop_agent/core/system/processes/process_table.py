@@ -1,9 +1,7 @@
-"""Reads the process table in one pass (parents, start times and memory of processes), and sets priorities.
+"""Reads the process table in one pass, and sets process priorities. Everything here blocks.
 
-Reading it must stay cheap while hundreds of processes multiply, so on Linux only one small file per process is read.
-Elsewhere psutil is used. Everything here blocks.
-
-Commands have a lower processor priority than the window, because a build uses the whole processor while the user types.
+On Linux only one small file per process is read, to stay cheap beside a fork bomb. Other systems use psutil. Commands
+get a lower processor priority than the window.
 """
 
 import asyncio
@@ -22,8 +20,6 @@ _GONE = frozenset("ZXx")
 
 
 class ProcessEntry(Struct, frozen=True):
-    """One living process. Its number and `started` together identify it as long as the machine runs."""
-
     pid: int
     parent: int
     group: int
@@ -35,25 +31,24 @@ class ProcessEntry(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, float]:
-        """Distinguishes the process from a later one with the same number."""
         return (self.pid, self.started)
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Return all processes by number, except those that have ended but were not waited for."""
+    """Return all processes by pid, without zombies."""
     entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
 
 def started_now() -> float:
-    """Return the lower bound of `started` for all processes that start from now on."""
+    """Return a lower bound of `ProcessEntry.started` for all processes that start from now on."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
     return time.time() - 1
 
 
 def read_proc(path: str, most_bytes: int = -1) -> bytes:
-    """Return the beginning of a file below `/proc`; empty where it cannot be read."""
+    """Return the beginning of a file below `/proc`; empty if it cannot be read."""
     try:
         with open(f"/proc/{path}", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
             return file.read(most_bytes)
@@ -62,7 +57,6 @@ def read_proc(path: str, most_bytes: int = -1) -> bytes:
 
 
 def task_count() -> int:
-    """Return how many processes and threads this machine has; 0 where that is unknown."""
     try:
         return int(read_proc("loadavg", 100).split()[3].rpartition(b"/")[2])
     except (ValueError, IndexError):
@@ -70,7 +64,7 @@ def task_count() -> int:
 
 
 def environment_value(pid: int, variable: str) -> str:
-    """Return a variable of another process's environment; empty if it has none or it cannot be read."""
+    """Return a variable of another process's environment; empty if it is missing or cannot be read."""
     if sys.platform != "linux":
         import psutil  # slow, and of no use where there is /proc
 
@@ -91,7 +85,7 @@ def resident_limit(pid: int) -> int:
 
 
 def runs(pid: int) -> bool:
-    """Whether any thread of a process is neither stopped nor ended. False where the system does not tell."""
+    """Whether any thread of a process is neither stopped nor ended. False on other systems than Linux."""
     if sys.platform != "linux":
         return False
     try:
@@ -116,7 +110,7 @@ def has_open_for_writing(pid: int, folder: str) -> bool:
 
 
 def unshared_bytes(pid: int) -> int | None:
-    """Return the memory of one process, with only its part of shared memory; None where that cannot be read."""
+    """Return the memory of one process with its share of shared memory; None if it cannot be read."""
     found = re.search(rb"^Pss:\s+(\d+)", read_proc(f"{pid}/smaps_rollup"), re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
@@ -125,7 +119,7 @@ def _look_at_proc() -> Iterator[ProcessEntry]:
     for name in os.listdir("/proc"):  # noqa: PTH208 - several times a second
         if not name.isdecimal():
             continue
-        # The name is in parentheses and may hold any sign; what follows the last one is numbers.
+        # The name is in parentheses and may hold any character. Only numbers follow the last parenthesis.
         begun, _, rest = read_proc(f"{name}/stat", 1024).rpartition(b") ")
         fields = rest.split()
         if len(fields) < 22 or fields[0].decode() in _GONE:
@@ -186,7 +180,7 @@ RETRY_S = 0.15
 
 
 def lower_priority(transport: asyncio.SubprocessTransport) -> None:
-    """Lower the priority of a command that leads its own session, and of everything it starts from now on."""
+    """Lower the priority of a command that leads its own session, and of everything it starts later."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # it has ended already
@@ -197,10 +191,10 @@ def lower_priority(transport: asyncio.SubprocessTransport) -> None:
 
 
 def raise_thread_priority() -> None:
-    """Raise this thread's priority above every command. Only root may, whose tasks the kernel does not count.
+    """Raise this thread's priority above every command's. Does nothing without root's rights.
 
-    Linux may divide time among sessions first, whatever their priorities. A fork bomb that starts a session per process
-    would then leave next to nothing for the thread that ends it.
+    Root needs this, because the kernel does not count root's tasks. Linux may divide time among sessions first, so a
+    fork bomb with many sessions would starve the thread that ends it.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -225,7 +219,7 @@ def lower_own_priority() -> None:
 
 
 def _lower_session_share(transport: asyncio.SubprocessTransport) -> None:
-    """Lower the share of the command's session: Linux may divide time among sessions first ("autogroup", sched(7))."""
+    """Lower the share of the command's session. Linux may divide time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:

@@ -1,16 +1,12 @@
-"""Every process that a command started, including those that left its process group or lost their parent.
+"""Finds every process that a command started, including those that left its process group or lost their parent.
 
-A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
-process group; it descends from a member; it carries the tree's mark. Without a cgroup, only the mark finds a daemon
-that called `setsid` and whose parent has exited.
-
-The mark is in the environment, and on Linux also in the limit of the resident set, which Linux has not enforced since
-version 2.4.30. The limit is inherited like the environment, but survives clearing the environment, and can be read for
-other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have to reap
-every orphan, and would take orphans from programs that use us as a library.
-
-Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
-`waitpid`: the root is our own child, and its exit status belongs to the code that started it.
+A process belongs to a tree if it is in the tree's cgroup or the root's process group, descends from a member, or
+carries the tree's mark. Without a cgroup, only the mark finds a daemon that called `setsid` and whose parent has
+exited.
+The mark is in the environment, and on Linux also in the limit of the resident set, which Linux does not enforce. The
+limit survives clearing the environment, and can be read for other users' processes.
+Everything here blocks: call it in a thread. No code here calls `waitpid`: the root's exit status belongs to the code
+that started it.
 """
 
 import os
@@ -61,7 +57,7 @@ _SWEEPS = 200
 
 
 def marked_limit(mark: str) -> int:
-    """Return the resident-set limit that marks processes: divided by `LIMIT_UNIT`, it names their application."""
+    """Return the resident-set limit that marks processes. Divided by `LIMIT_UNIT`, it identifies their application."""
     application, _, number = mark.partition(".")
     digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
     return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
@@ -77,12 +73,12 @@ def put_mark(pid: int, mark: str) -> None:
 
 
 class ProcessTree:
-    """The processes below `root`, or, without a root, all processes that carry the mark. For one thread at a time."""
+    """The processes below `root`, or, without a root, all processes that carry the mark. Not thread-safe."""
 
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """No process of the tree started before `since`."""
+        """`since`: no process of the tree started earlier."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
@@ -104,14 +100,12 @@ class ProcessTree:
         return True
 
     def members(self, scope: Scope = "tree") -> list[ProcessEntry]:
-        """Return the members, oldest first."""
         return self._members(scope, process_table())
 
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
-        """Ask every member once to end (TERM), or kill it (KILL), and return those that were alive: pid to name.
+        """Send TERM once to every member, or KILL, and return the members that were alive: pid to name.
 
-        A forceful call continues as long as it finds new processes, because a tree that multiplies is ended only by
-        looking again faster than it forks.
+        A forceful call repeats while it finds new processes, because the tree may fork meanwhile.
         """
         raise_thread_priority()  # a bomb that makes sessions leaves us one share of the processor in hundreds
         try:
@@ -124,7 +118,7 @@ class ProcessTree:
             reset_thread_priority()
 
     def pause(self) -> None:
-        """Stop all members, where possible, until `resume`. When this returns, their system calls have finished."""
+        """Stop all members until `resume`, where possible. When this returns, their system calls have finished."""
         seen: set[tuple[int, float]] = set()
         until_s = time.monotonic() + _STOPS_WITHIN_S
         for _ in range(_SWEEPS):
@@ -159,7 +153,7 @@ class ProcessTree:
                 _send(member.pid, forceful=False)
 
     def _kill(self, members: Iterable[ProcessEntry]) -> None:
-        """Kill the oldest first, because the kernel ends a sandbox's whole namespace when its first process dies."""
+        """Kill the oldest first: when a sandbox's first process dies, the kernel ends the whole namespace."""
         members = list(members)
         if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
             with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
@@ -168,7 +162,7 @@ class ProcessTree:
             _send(member.pid, forceful=True)
 
     def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
-        """Return the living members. A known member stays one even if its parent has ended, which hides its origin."""
+        """Return the living members. A cached member stays a member after its parent has ended."""
         if self._since is None and self._root in table:
             self._since = table[self._root].started
         table.pop(os.getpid(), None)
@@ -178,7 +172,8 @@ class ProcessTree:
             found |= in_group & table.keys()
             found |= _descendants(found, table)
             if not in_group:  # who left it is looked for when it is empty: that may take seconds beside a fork bomb
-                # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
+                # The mark is read last, and only for the remaining processes: reading a process's memory waits while it
+                # forks.
                 found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
                 found |= _descendants(found, table)
         members = [table[pid] for pid in found]
@@ -238,7 +233,7 @@ def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCON
 
 
 def _send(pid: int, *, forceful: bool) -> None:
-    # One that is gone meanwhile, or not ours to end, is left: the caller's patience decides.
+    # Errors are ignored: the process has ended, or belongs to another user. The caller checks what survived.
     if os.name == "nt":
         import psutil  # slow, and of no use elsewhere
 
@@ -267,7 +262,7 @@ class Stretch(Struct):
     ran_ns: int = 0
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
-        """Whether a file with this date may have been changed in this stretch. File dates lag by up to `slack_ns`."""
+        """Whether a file with this date may have been changed in this period. File dates lag by up to `slack_ns`."""
         return self.start_ns - slack_ns <= at_ns <= self.end_ns
 
 
@@ -277,18 +272,14 @@ class _Counted(Struct, frozen=True):
 
 
 class Activity:
-    """When one tree of processes ran, and how much it wrote. This tells the command's files from the user's.
+    """When one process tree ran, and how much it wrote. This tells the command's file changes from the user's.
 
-    A program that did not run did not write. The kernel's clock for each process tells whether it ran; reading it costs
-    one system call, so it can be read several times a second. Written bytes are read only if it ran. What it wrote to
-    our pipes is not counted. Linux counts bytes for every process; other systems only tell when one ran.
-
-    Rejected: fanotify, which names the writer of each file but only to root, and tracing system calls, which changes
-    how a program runs. Methods can be called in any thread.
+    The kernel's clock of each process tells whether it ran. Written bytes are read only if it ran, and only on Linux;
+    bytes that it wrote to our pipes are not counted. Methods can be called in any thread.
     """
 
     def __init__(self, tree: ProcessTree, received: Callable[[], int], *, started_ns: int | None = None) -> None:
-        """`received` returns how many bytes the tree has sent us. None of its processes ran before `started_ns`."""
+        """`received` returns how many bytes the tree has sent us. No process of the tree ran before `started_ns`."""
         self._tree = tree
         self._received_of = received
         self._guard = threading.Lock()
@@ -314,7 +305,10 @@ class Activity:
                 self.seen_ns = self.ended_ns
 
     def is_idle(self) -> bool:
-        """Whether the tree has not run since the last look; if so, note that. Costs a system call for each process."""
+        """Whether the tree has not run since the last check. If so, record that.
+
+        Costs a system call for each process.
+        """
         if not self._guard.acquire(blocking=False):
             return False
         try:
@@ -328,22 +322,21 @@ class Activity:
             self._guard.release()
 
     def has_run(self) -> bool:
-        """Whether any known process of the tree has run since the last look, however briefly."""
         with self._guard:
             return not self.has_ended and self._have_known_run()
 
     def look(self, *, is_brief: bool = False) -> None:
-        """Note what the tree has done since the last look. A brief look finds no newly started processes. Blocks."""
+        """Record what the tree has done since the last check. Blocks. If `is_brief`, new processes are not searched."""
         if self.is_idle():
             return
         with self._guard:
             if self.has_ended:
                 return
             is_brief = is_brief and bool(self._counted)
-            # What happens while the counters are read may be in this stretch or the next: the two overlap.
+            # Activity while the counters are read may belong to this period or the next, so the two overlap.
             begun_ns = time.time_ns()
             # The clocks are read before the table, so a process that forks after its clock was read shows later that it
-            # ran. A process that we meet for the first time may have forked meanwhile, so the table is read once more.
+            # ran. A new process may have forked meanwhile, so the table is read once more.
             known = {key: _cpu_ns(key[0]) for key in self._counted}
             members = [one.entry for one in self._counted.values()] if is_brief else self._tree.members()
             for _ in range(_MOST_TABLES):
@@ -369,7 +362,6 @@ class Activity:
                 self._tree.pause()
 
     def is_writing_in(self, folder: str) -> bool:
-        """Whether a process of the tree has a file below `folder` open for writing. Blocks."""
         with self._guard:
             if self.has_ended:
                 return False
@@ -381,7 +373,6 @@ class Activity:
                 self._tree.resume()
 
     def since(self, at_ns: int) -> list[Stretch]:
-        """Return the stretches after `at_ns` in which the tree ran, as copies that the caller may modify."""
         with self._guard:
             return [
                 Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
@@ -393,7 +384,7 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how much the tree wrote, except to us. A parent's count includes the bytes of its ended children."""
+        """Return how many bytes the tree wrote, except to us. A parent's count includes its ended children."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -404,7 +395,7 @@ class Activity:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return how long a process and its threads have run; -1 if unknown or if it has ended."""
+    """Return how long a process and its threads have run; -1 if it has ended or the time is unknown."""
     if sys.platform == "linux":
         try:
             return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
@@ -433,7 +424,7 @@ _LAST_WORD = b"closed\n"
 
 # The search is repeated, because a process may fork between being listed and being killed. It is bounded, because a
 # process may be unkillable. A killed application may have been starting a process, which has the mark only once it runs
-# its own program: finding nothing once is then not enough.
+# its own program. So a single empty search is not enough.
 _SCRIPT = f"""
 wanted=5
 while read -r word; do [ "$word" != closed ] || wanted=1; done
@@ -469,10 +460,10 @@ MARGIN_NS = 2 * 10**9
 
 
 def ended_by(end: Path, written: Path) -> int | None:
-    """Return a time, by the clock of files, when everything that a killed application ran had ended; None if unknown.
+    """Return a file time by which all processes of a killed application had ended; None if unknown. Blocks.
 
-    `end` is the file that the application's guard creates. `written` is a file that the application wrote: if the
-    machine was restarted since, everything that the application ran ended then. Blocks.
+    The application's guard creates the file `end`. The application itself wrote the file `written`: if the machine was
+    restarted since, the restart is the end.
     """
     with suppress(OSError):
         return end.stat().st_mtime_ns + MARGIN_NS
@@ -485,15 +476,13 @@ def ended_by(end: Path, written: Path) -> int | None:
 
 
 class Guard:
-    """The last resort: if this application is killed outright, what it started is still ended.
+    """Ends all commands of this application even if the application is killed.
 
-    A tiny shell waits for the end of a pipe that only we hold open. When we die, in any way, the pipe closes and the
-    shell ends everything in the cgroups of our commands, and every process that carries our mark. `PR_SET_PDEATHSIG`
-    was rejected: it reaches the direct child only, and it needs code between fork and exec, which is not safe in a
-    program with threads.
-
-    Linux only, because it reads `/proc`. Elsewhere `start` returns None and a killed application leaves its commands
-    running. All methods block for a moment: call them in a thread.
+    A small shell waits for the end of a pipe that only we hold open. When we die, the pipe closes, and the shell kills
+    everything in our commands' cgroups and every process with our mark. `PR_SET_PDEATHSIG` would only reach direct
+    children, and needs code between fork and exec.
+    Linux only, because it reads `/proc`. Elsewhere `start` returns None. All methods block for a moment: call them in a
+    thread.
     """
 
     def __init__(self, watcher: "subprocess.Popen[bytes]") -> None:
@@ -501,7 +490,10 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Watch processes with `mark` and cgroups in `groups`. Creates `end` when all are gone. None if impossible."""
+        """Watch processes with `mark` and cgroups in `groups`. The guard creates `end` after the last has ended.
+
+        None if this system cannot run a guard.
+        """
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT
@@ -527,7 +519,7 @@ class Guard:
         return cls(watcher)
 
     def close(self) -> None:
-        """Stop watching: everything that still carries the mark is killed, then the watcher itself exits."""
+        """Stop watching: every process that still carries the mark is killed, then the watcher exits."""
         if self._watcher.stdin is not None:
             with suppress(OSError):
                 self._watcher.stdin.write(_LAST_WORD)

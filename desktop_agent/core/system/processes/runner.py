@@ -1,13 +1,10 @@
-"""Runs child processes and ends them on request with everything they started, in bounded memory, without hanging.
+"""Runs child processes, and ends them on request with all their descendants.
 
-Every command gets its own session and process group, and a mark that everything it starts inherits (`process_tree`), so
-that ending it ends everything it started. A command is over when its first process has exited and its output has ended,
-or has been silent for 0.2 s although something it left behind still holds the pipe. The processes that it left behind
-are then ended, too, even if they detached themselves, as a compiler daemon does, because what they write later could
-not be attributed to a command. Only processes that detach themselves from the user's own terminal live on, until
-`aclose`.
-
-Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when it is gone.
+Every command gets its own session and process group, and a mark that its descendants inherit (`process_tree`). A
+command is over when its first process has exited and its output has ended or has been silent for 0.2 s. Its remaining
+processes are then ended, too, even detached ones. Only processes that detach themselves from the user's own terminal
+survive, until `aclose`.
+Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when the tree has ended.
 """
 
 import asyncio
@@ -61,7 +58,7 @@ GRACE_S = 0.5
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A program to run: exact arguments (no shell of ours), folder, whole environment, and its input."""
+    """A program to run, with its exact arguments, folder, whole environment and input. No shell is added."""
 
     argv: tuple[str, ...]
     cwd: Path
@@ -75,7 +72,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
-    """How a command ended, and what it printed: standard output and error together, in the order they were written."""
+    """How a command ended, and its standard output and error together, in the order they were written."""
 
     end: ProcessEnd
     output: CapturedOutput
@@ -94,7 +91,7 @@ _Spawn = Callable[[str], Awaitable[_Spawned]]
 
 
 class ProcessRunner:
-    """All child processes of one application. `aclose` leaves none of them."""
+    """All child processes of one application. `aclose` ends all of them."""
 
     def __init__(
         self,
@@ -105,10 +102,10 @@ class ProcessRunner:
         open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
         end: Path | None = None,
     ) -> None:
-        """`limits` is called for each command that is run or read, not for programs that `start` starts.
+        """`limits` is called for each command that is run or read, but not for programs that `start` starts.
 
         `open_groups` is called once, in a thread, with the mark of this application. The groups it returns enforce the
-        limits as well. If this application is killed, the file `end` is created once nothing that it ran is left.
+        limits as well. If this application is killed, the file `end` is created after all its processes have ended.
         """
         self._end = end
         self._clock = clock
@@ -131,13 +128,13 @@ class ProcessRunner:
         on_text: Callable[[str], None] | None = None,
         on_cancelled: Callable[[ProcessOutcome], None] | None = None,
     ) -> ProcessOutcome:
-        """Run `command` to its end and return the outcome; a timeout ends it and keeps what it printed.
+        """Run `command` to its end and return the outcome. A timeout ends the command; its output is returned.
 
         `on_text` is called on the loop's thread, about 30 times a second. If the run is cancelled, `on_cancelled` gets
-        the partial outcome once none of its processes are left. Raises `OSError` when the command cannot be started.
+        the partial outcome after all its processes have ended. Raises `OSError` when the command cannot be started.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
-        # It can print before we know that it has started: that, too, belongs to the outcome of a cancelled run.
+        # A command can print before we see that it started. That output belongs to the outcome of a cancelled run, too.
         starting = asyncio.create_task(self.read(command, capture.feed))
         work = asyncio.create_task(self._see_through(starting, capture, timeout_s))
         try:
@@ -158,8 +155,8 @@ class ProcessRunner:
     async def read(self, command: Command, output: ThreadSink, *, types_end: bool = True) -> ChildProcess:
         """Start `command`, and pass its output to `output` in a thread, in the order it is written.
 
-        On a terminal, `types_end` also types the end of the input. The caller must `end` the child, whatever happens.
-        Raises `OSError` when the command cannot be started.
+        On a terminal, `types_end` also types the end of the input. The caller must `end` the child in any case. Raises
+        `OSError` when the command cannot be started.
         """
         limits = self._limits()
         groups = (await self.prepare()).groups
@@ -180,15 +177,14 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command`, its streams going to sinks on the loop. The caller must `end` it. Raises `OSError`."""
+        """Start `command` with sinks that are called on the loop. The caller must `end` the child. Raises `OSError`."""
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
-        """Start a program of the user's on their `terminal`, and pass its output to `output` in a thread.
+        """Start a program of the user's on `terminal`, and pass its output to `output` in a thread.
 
-        It has the user's rights and no limits; its priority is below the window's, like that of all commands. Both ends
-        of the terminal belong to this call; use `Keyboard` for its input and its size. The caller must `end` the child.
-        Raises `OSError`.
+        The program has the user's rights and no limits. Both ends of the terminal belong to this call; use `Keyboard`
+        for its input and its size. The caller must `end` the child. Raises `OSError`.
         """
         return await self._start(
             lambda mark: _spawn_read(command, mark, output, terminal=terminal), keeps_detached=True
@@ -198,7 +194,7 @@ class ProcessRunner:
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
-        """End all commands, and everything still alive that a command started. Nothing can be started afterwards."""
+        """End all commands, and everything that they left running. Nothing can be started afterwards."""
         self._is_closed = True
         await unhurried(self._close())
 
@@ -269,7 +265,7 @@ class ProcessRunner:
         return child
 
     async def prepare(self) -> "_LastResort":
-        """Return what ends commands even when we cannot, made by the first call. Raises `OSError` after `aclose`."""
+        """Return the `_LastResort`, created by the first call. Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(
                 asyncio.to_thread(_LastResort.start, self._open_groups, self._mark, self._end)
@@ -291,7 +287,7 @@ class ProcessRunner:
 
 
 class _LastResort(Struct, frozen=True):
-    """Ends commands even when this application cannot. All methods block for a moment."""
+    """Ends commands even when this application is killed. All methods block for a moment."""
 
     groups: CommandGroups | None
     guard: Guard | None
@@ -329,7 +325,7 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
 async def _spawn_read(
     command: Command, mark: str, output: ThreadSink, *, terminal: Terminal | None = None, types_end: bool = False
 ) -> _Spawned:
-    """Start it on the given terminal, or else on one of its own or a pipe, as it asks for."""
+    """Start a command on the given terminal. Without one, use a new terminal or a pipe, as `command.tty` says."""
     with ExitStack() as ours:
         if terminal is None and command.tty:
             terminal = await asyncio.to_thread(Terminal.open)
@@ -388,7 +384,7 @@ async def _stdin(command: Command, ours: ExitStack) -> int:
 
 
 def _stdin_file(text: str) -> IO[bytes]:
-    """Return `text` as an unnamed file. Unlike a pipe, it needs nobody to write to it while the command runs."""
+    """Return `text` as an unnamed file. Unlike a pipe, a file needs no writer while the command runs."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
     file.write(text.encode("utf-8", "replace"))
     file.seek(0)
@@ -415,9 +411,9 @@ class _Watched(Struct):
 class LimitWatch:
     """Ends a running command that exceeds its limits, and reports the reason.
 
-    It is a thread, so that it continues while the event loop is busy, and lives only while there are commands. It looks
-    20 times a second: first at one number (how many tasks the machine has), and at the process table only when that
-    number, or the elapsed time, makes it worth the cost.
+    It is a thread, so that it continues while the event loop is busy. The thread lives only while there are commands.
+    Every 50 ms it reads the machine's number of tasks. It reads the process table only if that number rose or enough
+    time has passed.
     """
 
     def __init__(self) -> None:
@@ -427,7 +423,7 @@ class LimitWatch:
         self._thread: threading.Thread | None = None
 
     def add(self, root: int, tree: ProcessTree, limits: CommandLimits, ended: Ended) -> None:
-        """Watch `tree`, which nobody else may use. `ended` is called once, in our thread, with the reason."""
+        """Watch `tree`, which no other code may use. `ended` is called once, in our thread, with the reason."""
         with self._lock:
             self._watched[root] = _Watched(tree, limits, ended)
             if self._thread is None:
@@ -442,7 +438,7 @@ class LimitWatch:
                 self._wake.set()
 
     def join(self) -> None:
-        """Wait until the thread has ended, which it does once nothing is watched any more. Blocks."""
+        """Wait until the thread has ended. It ends when the last command is removed. Blocks."""
         thread = self._thread
         if thread is not None:
             thread.join()
@@ -484,7 +480,7 @@ def _holds_too_much(watched: _Watched, members: list[ProcessEntry]) -> bool:
     most = watched.limits.memory_bytes
     if sum(member.resident_bytes for member in members) <= most or time.monotonic() < watched.memory_from_s:
         return False
-    # What processes share was counted once for each of them. Asking for the parts is slow, so it is done only now.
+    # Shared memory was counted once for each process. Reading exact shares is slow, so it is done only now.
     held = 0
     for member in members:
         part = unshared_bytes(member.pid)

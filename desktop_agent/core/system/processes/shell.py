@@ -1,10 +1,7 @@
-"""Finds the one shell that commands run in, and the programs that we run ourselves.
+"""Finds the shell that commands run in, and the programs that we run ourselves.
 
-It is bash, whose grammar the policy reads, else a plain `sh`; never the user's own. It is called by its path, starts
-without profile and rc files, and gets no variable that makes a shell run anything but the command. The user's own
-terminal keeps the user's shell.
-
-Programs that we run are never looked up in a relative folder of `PATH`, nor in the workspace.
+The shell is bash, else a plain `sh`, and never the user's own. It starts without profile and rc files, and without
+variables that change what it runs. Programs are never looked up in a relative folder of `PATH` or in the workspace.
 """
 
 import os
@@ -19,7 +16,7 @@ from msgspec import Struct
 
 
 def find_program(name: str, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
-    """Return the absolute path of a program on the `search_path`, or `None`. Blocks."""
+    """Return the absolute path of a program on the `search_path`, or None. Blocks."""
     found = shutil.which(name, path=search_path(environ, workspace))
     return found if found and _is_trusted(Path(found), workspace) else None
 
@@ -55,13 +52,11 @@ _STEERS = re.compile(
 
 
 class Shell(Struct, frozen=True):
-    """A shell by its path, and how it reads a command line."""
-
     path: str
     kind: Literal["bash", "sh"]
 
     def argv(self, line: str) -> tuple[str, ...]:
-        """Return the arguments that run `line`, even if it begins like an option."""
+        """Return the arguments that run `line`, even if `line` begins like an option."""
         if self.kind == "sh":
             return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
         # `--norc`: with a socket as its input, bash believes it is a remote login and reads the user's file.
@@ -69,7 +64,7 @@ class Shell(Struct, frozen=True):
 
 
 def find_shell(environ: Mapping[str, str], workspace: Path | None = None) -> Shell | None:
-    """Return bash, else `sh`; None if there is neither. Looks once, and never in the workspace. Blocks."""
+    """Return bash, else `sh`; None if there is neither. Never looks in the workspace. Cached. Blocks."""
     return _find(PLACES, environ.get("PATH", os.defpath), workspace)
 
 

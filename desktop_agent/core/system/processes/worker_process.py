@@ -1,8 +1,7 @@
-"""A process that runs a module of ours and answers over its standard streams, for work in a separate interpreter.
+"""Runs a module of ours in another process, which answers over its standard streams.
 
-Python code holds the interpreter lock, so a second thread would not be faster, and would disturb the window's thread.
-The process ends when its input does, so it never outlives its caller. A message is a pickled object; both ends are our
-own.
+Python threads share one interpreter lock, so a second thread would slow the window down. The process ends when its
+input ends, so it never outlives its caller. Messages are pickled objects.
 """
 
 import os
@@ -25,14 +24,14 @@ NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" e
 
 
 class WorkerDiedError(Exception):
-    """The process ended before it had answered, or sent something that is not an answer. It cannot be used any more."""
+    """The process ended before it answered, or sent an invalid answer. It cannot be used any more."""
 
 
 class WorkerProcess:
-    """The process from the caller's side: `send` and `receive` for one thread, `kill` and `end` for any."""
+    """The caller's side of the process. Use `send` and `receive` in one thread; `kill` and `end` in any."""
 
     def __init__(self, module: str) -> None:
-        """Start `module`, which calls `serve`. Raises `OSError` when no more processes can be started."""
+        """Start `module`, which calls `serve`. Raises `OSError` when no process can be started."""
         from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -71,7 +70,7 @@ class WorkerProcess:
 
     @contextmanager
     def limited(self, time_limit_s: float, stop: threading.Event | None = None) -> Generator[None]:
-        """Kill the process when this block takes longer than allowed, or soon after `stop` is set."""
+        """Kill the process when this block exceeds `time_limit_s`, or soon after `stop` is set."""
         done = threading.Event()
         watcher = threading.Thread(
             target=self._watch, args=(done, time_limit_s, stop), name="worker limit", daemon=True
@@ -107,12 +106,12 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def ignore_interrupts() -> None:
-    """Leave Ctrl+C in the terminal to the parent process. Call it in a child process of ours."""
+    """Ignore Ctrl+C, which the parent process handles. Call it in a child process of ours."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def serve(answer: Callable[[IO[bytes], IO[bytes]], None]) -> None:
-    """Run in the worker process: let `answer` read a request and write the answer, until the input ends."""
+    """Run in the worker process: call `answer` for each request, until the input ends."""
     ignore_interrupts()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not print into an answer
@@ -138,7 +137,7 @@ def write_message(file: IO[bytes], message: object) -> None:
 
 
 def read_message(file: IO[bytes]) -> object:
-    """Return the next message. Raises `EOFError` when the other end is gone."""
+    """Return the next message. Raises `EOFError` when the other end has closed."""
     try:
         return pickle.load(file)  # noqa: S301 - from our own process
     except pickle.UnpicklingError as error:  # cut off
