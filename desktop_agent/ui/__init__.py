@@ -1,5 +1,5 @@
-"""Everything Qt. Widgets draw the transcript and submit ops; they hold no truth of their own.
+"""All Qt code. Widgets draw the transcript and submit ops; they hold no session state of their own.
 
-Panels do not import each other: `main_window` wires them by signals. To keep the first paint fast, modules imported
-before it import only the core's vocabulary: `protocol`, `transcript`, `base`.
+Panels do not import each other: `main_window` connects them by signals. For a fast first paint, modules imported before
+it use only `protocol`, `transcript` and `base` of the core.
 """

@@ -1,4 +1,4 @@
-"""“What the model sees”: the next request part by part, the summary to rewrite or take back, and the pins."""
+"""The dialog “What the model sees”: the next request part by part, its summary, and the pins."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -85,7 +85,7 @@ _TARGET_TICK = 2
 
 
 class ContextBar(QWidget):
-    """Coloured parts from the left, the free room on the right, and a mark where summarising begins."""
+    """Draws the context's parts from the left, the free space on the right, and a mark where summarising begins."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class LongText(QPlainTextEdit):
         return self._done == len(self._text)
 
     def show_text(self, text: str, *, is_editable: bool = False) -> None:
-        """Show `text`. An editable one is inserted at once and unchanged."""
+        """Show `text`. Editable text is inserted at once and unchanged."""
         is_changed = self.document().isModified()
         if text == self._text and is_editable != self.isReadOnly() and not is_changed:
             return
@@ -191,8 +191,6 @@ _TOOLTIP_CHARS = 2_000
 
 
 class PinList(QWidget):
-    """Lists what is pinned."""
-
     op_requested = Signal(object)  # an `AddPin` or a `RemovePin`
 
     def __init__(self) -> None:
@@ -259,8 +257,6 @@ _DATA = Qt.ItemDataRole.UserRole
 
 
 class SectionList(QListWidget):
-    """Lists the parts of the next request."""
-
     section_chosen = Signal(object)  # a ContextSection
 
     def __init__(self, theme: Theme) -> None:
@@ -324,7 +320,7 @@ class _Row(RowDelegate):
 
 
 class ContextInspector(QDialog):
-    """The dialog: shows the report that it is given and emits ops. Open it with `open()`."""
+    """Shows a context report, and emits ops. Open it with `open()`."""
 
     op_requested = Signal(object)  # an Op
 
@@ -393,12 +389,12 @@ class ContextInspector(QDialog):
         show_text(self._missed, cache_miss_words(missed) if missed is not None else "")
 
     def show_mended(self, flaws: Sequence[Flaw]) -> None:
-        """Show which flaws in the model's answers the application mended."""
+        """Show which flaws in the model's answers the application corrected."""
         listed = ", ".join(map(flaw_words, flaws))
         show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
 
     def show_part(self, kind: str) -> None:
-        """Show the part of this kind; `pins` focuses the field that adds a pin."""
+        """Show the part of this kind. `pins` focuses the field that adds a pin."""
         self._wanted = kind
         if self._report is not None:
             self._list.choose(kind)

@@ -1,4 +1,4 @@
-"""The background commands of the session, between the conversation and the composer while there are any."""
+"""The background commands of the session, shown above the composer while there are any."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -63,7 +63,7 @@ _ARM = 3.5
 
 
 class JobRow(QWidget):
-    """Shows one job. Call `show_job` again when the job has changed, and `show_age` as time goes by."""
+    """Shows one job. Call `show_job` when the job has changed, and `show_age` as time passes."""
 
     def __init__(
         self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
@@ -124,10 +124,7 @@ class JobRow(QWidget):
 
 
 class _Mark(QWidget):
-    """The mark of a job: full while it runs, hollow if it ended well or was stopped, a cross if it failed.
-
-    Its tool tip says the same in words.
-    """
+    """The mark of a job: full while it runs, hollow after success or stop, a cross after failure."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -164,7 +161,7 @@ _MAX_WIDTH = 896
 
 
 class JobsPanel(QWidget):
-    """Lists running jobs first, newest first. Ages are updated only while it is visible."""
+    """Lists running jobs first, newest first. Updates ages only while it is visible."""
 
     stop_requested = Signal(str)  # a job's id
     output_requested = Signal(object)  # a Job

@@ -1,4 +1,4 @@
-"""A question about a call that waits for the user: the shared model of its card and its dialog."""
+"""A question about a call that waits for the user. Its card and its dialog share this state."""
 
 from PySide6.QtCore import QObject
 
@@ -13,10 +13,7 @@ from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 class OpenQuestion(QObject):
-    """Holds the command as the user edits it, the session's judgement of it, and why the call cannot be allowed now.
-
-    The question's card and its dialog draw this, and add the fields that they show.
-    """
+    """Holds the edited command, the session's judgement of the command, and the obstacle to allowing the call."""
 
     def __init__(self, request: ApprovalRequest, parent: QObject) -> None:
         super().__init__(parent)
@@ -33,7 +30,7 @@ class OpenQuestion(QObject):
         self._judged: CommandJudged | None = None
 
     def take_command(self, field: ExactField) -> None:
-        """Read the command from this field. Every edit makes an earlier judgement stale."""
+        """Read the command from this field. Every edit invalidates the last judgement."""
         self._command = field
         field.textChanged.connect(self._on_text_changed)
 
@@ -59,7 +56,7 @@ class OpenQuestion(QObject):
 
     @property
     def obstacle(self) -> str:
-        """Why the call cannot be allowed now; empty when it can."""
+        """Why the call cannot be allowed now; empty if it can."""
         if self._command is not None and not self.text.strip():
             return self.tr("There is no command to run")
         if not self.are_changes_shown:
@@ -79,13 +76,13 @@ class OpenQuestion(QObject):
         return True
 
     def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
-        """Return the approval of what is shown. The digest of its judgement binds it to an edited command."""
+        """Return the approval of the shown call. The judgement's digest binds the approval to an edited command."""
         judged = self._judged.digest if self._judged is not None else None
         return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
 
 
 def risk_words(request: ApprovalRequest, command: str) -> list[str]:
-    """Return the risks in words, which may contain hidden characters. `command` is the text as edited so far."""
+    """Return the risks in words. `command` is the text as edited so far."""
     return [*map(core_words, request.risks), *hidden_text_risks(command)]
 
 

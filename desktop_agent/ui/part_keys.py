@@ -1,4 +1,4 @@
-"""The keys of single parts of the window: their defaults, the action of a pressed key, and updates of the parts."""
+"""The keys of single parts of the window: their defaults, the action of a pressed key, and changes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 
 class PlaceKey(NamedTuple):
-    """What `keys` do in one place of the window. They may be several keys for one action or for opposite actions."""
+    """An action in one part of the window, and its keys. Several keys may serve one action or opposite actions."""
 
     place: str
     keys: tuple[str, ...]
@@ -22,7 +22,7 @@ class PlaceKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The action's name in the settings with its place before it; empty for keys that cannot be changed."""
+        """The action's name in the settings, `place.action`; empty for keys that cannot be changed."""
         return f"{self.place}.{self.action}" if self.action else ""
 
 
@@ -88,7 +88,7 @@ PLACE_KEYS: Final = (
 
 
 def can_send(action: str, keys: str) -> bool:
-    """Whether this action may have these keys. Keys that answer a question may not also send a message."""
+    """Whether this action may have these keys. Keys that answer a question must not send a message."""
     return action not in _SENDING or keys.partition(", ")[0] not in (ALLOW_KEYS, DENY_KEYS)
 
 
@@ -130,7 +130,7 @@ def native_keys(keys: str) -> str:
 
 
 def claims_key(event: QEvent, wants: Callable[[QKeyEvent], bool]) -> bool:
-    """Keep a key from the window's shortcuts if the widget `wants` it; return whether `event` is about such a key."""
+    """Keep a key from the window's shortcuts if the widget `wants` it. Return whether the widget does."""
     is_wanted = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and wants(event)
     if is_wanted:
         event.accept()
@@ -143,12 +143,12 @@ _FUNCTION_KEY = re.compile(r"(Shift\+)?F[0-9]+\b")
 
 
 class PartKeys(QObject):
-    """The keys of one part of the window: the defaults until its widget gets the focus and `use` is called with others.
+    """The keys of one part of the window: the defaults until the part gets the focus and `use` is called.
 
-    Sequences of several keys are followed from key to key. Return and Enter are the same key.
+    Sequences of several keys are supported. Return and Enter are the same key.
 
     Signals:
-        changed: an action has other keys than before.
+        changed: the keys of an action changed.
     """
 
     changed = Signal()
@@ -174,14 +174,14 @@ class PartKeys(QObject):
             self.changed.emit()
 
     def read(self, event: QKeyEvent) -> str | None:
-        """Return the action for a pressed key: `None` if it has none, an empty text if more keys are to follow."""
+        """Return the action for a pressed key: `None` without an action, empty within an unfinished sequence."""
         if event.key() in _HELD:
             return None
         action, self._begun = self._found(event)
         return action
 
     def peek(self, event: QKeyEvent) -> str | None:
-        """Return what `read` would return for this key. It serves to decide in advance who handles the key."""
+        """Return the result of `read` without side effects, to decide in advance who handles the key."""
         return self._found(event)[0]
 
     def shown(self, action: str) -> str:
@@ -194,7 +194,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in self._keys[action]]
 
     def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> QShortcut:
-        """Call `slot` when the keys of an action are pressed, wherever the focus is in the window of `on`."""
+        """Call `slot` when the keys of an action are pressed anywhere in the window of `on`."""
         shortcut = QShortcut(on)
         shortcut.setKeys(self._bindable(action))
         shortcut.activated.connect(slot)
@@ -207,7 +207,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in both]
 
     def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
-        """Return the action, and the sequence begun so far. A key continues the keys before it or begins a sequence."""
+        """Return the action, and the unfinished sequence. A key continues a sequence or begins a new one."""
         stroke = _stroke(event)
         for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
             for action, keys in self._keys.items():
@@ -228,16 +228,13 @@ def _stroke(event: QKeyEvent) -> str:
 
 
 def _is_no_writing(keys: str) -> bool:
-    """Whether the first key of this sequence neither writes anything nor moves a cursor."""
+    """Whether the first key of this sequence neither writes text nor moves a cursor."""
     first = keys.partition(", ")[0]
     return any(modifier in first for modifier in _MODIFIERS) or _FUNCTION_KEY.match(first) is not None
 
 
 class KeysOfParts(QObject):
-    """Gives each part its keys when it gets the focus. When the keys change, updates all parts that had the focus.
-
-    So a part has its keys before its first key is pressed, no matter when, by whom and in which window it was made.
-    """
+    """Gives each part its keys when the part gets the focus, and updates parts when the keys change."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -247,7 +244,7 @@ class KeysOfParts(QObject):
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Give the parts these keys; entries of other actions are ignored."""
+        """Use these keys in all parts. Entries of other actions are ignored."""
         wanted = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
         self.in_force = {
             action: tuple(each for each in mine if can_send(action, each)) for action, mine in wanted.items()

@@ -49,11 +49,11 @@ def run(
     *,
     on_signal: Callable[[], None] | None = None,
 ) -> int:
-    """Run `main()` on Qt's loop and return its result; cancel and await everything it left behind.
+    """Run `main()` on Qt's loop, cancel and await all remaining tasks, and return the result of `main`.
 
     The first SIGINT or SIGTERM calls `on_signal`, which should make `main` return. Without `on_signal`, and at the
-    second signal, `main` is cancelled. A `main` cancelled like that, or by `QApplication.quit`, returns 0. Closing the
-    last window does not end the loop. Raises what `main` raises. Garbage is collected on this thread only.
+    second signal, `main` is cancelled. A `main` cancelled by a signal, or by `QApplication.quit`, returns 0. Closing
+    the last window does not end the loop. Raises what `main` raises. Garbage is collected on this thread only.
     """
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
@@ -81,7 +81,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
     import qasync
 
     class Loop(qasync.QEventLoop):
-        """Adds hooks for asynchronous generators, which qasync lacks. Without them, abandoned ones are never closed."""
+        """Adds hooks that close abandoned asynchronous generators. qasync lacks these hooks."""
 
         def run_forever(self) -> None:
             hooks: Any = self  # asyncio's own, and private: type checkers do not know them
@@ -136,7 +136,7 @@ async def _cancel_leftovers() -> None:
 
 
 async def idle() -> None:
-    """Return once the loop has nothing to do, so that what was shown before is painted. Works only in `run`'s loop."""
+    """Wait until the loop has nothing to do, so that all earlier changes are painted. Works only in `run`'s loop."""
     is_idle = asyncio.Event()
     dispatcher = QAbstractEventDispatcher.instance()
     dispatcher.aboutToBlock.connect(is_idle.set)
@@ -180,10 +180,10 @@ def _ending_by_signals(
 
 
 class TaskSpawner:
-    """Starts coroutines as tasks and keeps them referenced and named until they end.
+    """Starts coroutines as tasks, and keeps the tasks referenced until they end.
 
-    Work that is spawned before `start` waits for it, so widgets can be built before there is a loop. An exception goes
-    to `on_error`; being cancelled is no error.
+    Work that is spawned before `start` begins at `start`, so widgets can be built before there is a loop. Exceptions go
+    to `on_error`; a cancelled task is no error.
     """
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
@@ -197,14 +197,14 @@ class TaskSpawner:
         return len(self._waiting) + len(self._tasks)
 
     def start(self) -> None:
-        """Start the work that waits. Call this while the loop is running."""
+        """Start the work that was spawned before. Call this while the loop is running."""
         self._is_started = True
         waiting, self._waiting = self._waiting, []
         for work, show_error in waiting:
             self._start(work, show_error)
 
     def spawn(self, work: Work, show_error: ShowError | None = None) -> None:
-        """Run `work` in the background; `show_error` gets its `AgentError`. After `aclose`, `work` is not started."""
+        """Run `work` in the background; `show_error` gets its `AgentError`. After `aclose`, nothing is started."""
         if self.is_closed:
             work.close()
         elif self._is_started:

@@ -1,13 +1,9 @@
-"""Collects Python's cyclic garbage on the window's thread, and nowhere else.
+"""Collects Python's cyclic garbage only on the window's thread, where destroying widgets is safe.
 
-Python collects in whichever thread happens to allocate. A worker thread could thus destroy a widget that is part of a
-reference cycle, which Qt answers with a warning at best and a crash at worst. While the loop runs, automatic collection
-is therefore off, and a timer collects once there is enough garbage, so that a window at rest never wakes up for
-nothing. A collection stops the window for longer, the more objects it visits. Great numbers of objects are therefore
-visited in slices, or while the window is at rest.
-
-Only this module uses `gc`, except for the entry point, which turns automatic collection off while the window is being
-imported.
+Automatic collection runs in whichever thread allocates, and is therefore off while the loop runs. A timer collects once
+there is enough garbage, so an idle window never wakes up. Large numbers of objects are visited in slices, or while the
+window is idle. Only this module uses `gc`, except for the entry point, which turns automatic collection off during
+imports.
 """
 
 import asyncio
@@ -46,10 +42,11 @@ _LOADED: Final = 30_000
 
 
 async def return_memory() -> None:
-    """Collect all garbage once the window rests, and return the freed memory to the system. Runs on the window's loop.
+    """Collect all garbage once the window is idle, and return the freed memory to the system. Runs on the window's
+    loop.
 
-    A full collection also clears Python's lists of free objects. A few of those, scattered over arenas that are
-    otherwise empty, kept 20 MB after a long session.
+    A full collection also clears Python's lists of free objects. Without this, a few such objects held 20 MB of mostly
+    empty arenas after a long session.
     """
     load, waited_s = _Load(time.monotonic, time.thread_time), 0.0
     while waited_s < _MOST_PATIENCE_S:
@@ -62,8 +59,6 @@ async def return_memory() -> None:
 
 
 class _Load:
-    """Measures for what share of the time a thread works."""
-
     def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
         self._clocks = clock, work_clock
         self.restart()
@@ -83,8 +78,8 @@ class WindowThreadCollector(QObject):
     """Replaces automatic collection from `start` to `stop`, with the same counts and thresholds.
 
     The youngest garbage is collected at once, which takes a millisecond. Older garbage can take as long as a frame, so
-    it waits while the window is busy, because a pause is visible in the middle of scrolling but not after it. If there
-    are very many objects to visit, collection waits for the window to rest.
+    its collection waits until the window is less busy. With very many objects, collection waits until the window is
+    idle.
     """
 
     def __init__(
@@ -148,7 +143,7 @@ class WindowThreadCollector(QObject):
             self._full_again_at = end + (end - now) / _FULL_SHARE
 
     def _pass_over_modules(self) -> None:
-        """Exempt new objects from collection if imports made nearly all of them: classes and functions never die."""
+        """Exempt new objects from collection if nearly all are imported classes and functions, which never die."""
         imported = len(sys.modules) - self._modules
         if _SLICE <= gc.get_count()[0] + self._middle_objects <= imported * _MOST_OF_A_MODULE:
             gc.freeze()

@@ -12,10 +12,10 @@ FRAME_MS = 33
 
 
 class Throttle(QObject):
-    """Runs `action` at once if it has not run within the interval, else once when the interval is over.
+    """Runs `action` at once if it has not run within the interval, otherwise once when the interval is over.
 
-    It is a child of the widget it serves, and is deleted with it. Call `pause` when the widget is hidden: `action` does
-    not run then, and if it was requested meanwhile, it runs at `resume`.
+    The throttle is a child of the widget it serves. Call `pause` when the widget is hidden: requests then wait for
+    `resume`.
     """
 
     def __init__(self, action: Callable[[], None], parent: QObject, interval_ms: int = FRAME_MS) -> None:
@@ -55,7 +55,7 @@ def one_shot(owner: QObject, interval_ms: int, do: Callable[[], object]) -> QTim
 
 
 def run_while(timer: QTimer, *, is_wanted: bool) -> None:
-    """Start a timer that repeats, or stop it; one that runs already is not restarted."""
+    """Start or stop a repeating timer; a running timer is not restarted."""
     if not is_wanted:
         timer.stop()
     elif not timer.isActive():
@@ -73,7 +73,7 @@ def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
 
 
 def open_next_turn(dialog: QDialog) -> None:
-    """Open a dialog in the next turn of the loop, because making it and showing it both take a while."""
+    """Open a dialog in the next turn of the loop, because creating it and showing it both take long."""
 
     def show() -> None:
         dialog.open()
@@ -90,11 +90,11 @@ _SLICE_S: Final = 0.004
 class GradualWork(QObject):
     """Runs the steps of an iterator, for a few milliseconds in each turn of the loop.
 
-    It is a child of the widget it works for, and is deleted with it. No timer runs when no step is left.
+    The object is a child of the widget it works for. No timer runs when no step is left.
     """
 
     def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
-        """`slice_s` is the time for one slice, and `pause_ms` the pause for other work between two slices."""
+        """`slice_s` is the length of a slice, and `pause_ms` the pause between two slices."""
         super().__init__(parent)
         self._slice_s = slice_s
         self._steps: Iterator[object] = iter(())
@@ -102,7 +102,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """Run these steps instead of earlier ones. The first slice of them runs before this returns."""
+        """Replace the current steps by `steps`. The first slice runs before this method returns."""
         self._steps = steps
         self._go_on()
 
@@ -130,7 +130,9 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls a function once. Its owner polls for the result, because the owner may be deleted before the call ends."""
+    """Calls a function once in a thread. The owner polls for the result, because the owner may be deleted before the
+    end.
+    """
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call
@@ -140,7 +142,6 @@ class BackgroundCall(Generic[_T]):
         """What the call returned. Until then, or if it raised, the default."""
 
     def start(self) -> None:
-        """Start the call in a thread, unless it was started before."""
         if not self.is_started:
             self.is_started = True
             QThreadPool.globalInstance().start(QRunnable.create(self._run))

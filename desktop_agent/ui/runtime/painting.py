@@ -1,4 +1,4 @@
-"""The first paint of the window, widget classes made ahead of time, and animation that the user may not want."""
+"""The first paint of the window, early creation of widget classes, and turning animations off."""
 
 from typing import Final
 
@@ -22,8 +22,6 @@ def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
 
 
 class _FirstPaint(QObject):
-    """Ends Qt's loop after the first painting of the widget it watches."""
-
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
@@ -60,7 +58,7 @@ _EFFECTS: Final = Qt.UIEffect.UI_General
 
 
 class Movement(QObject):
-    """Stops animations and blinking while the theme says that nothing moves."""
+    """Stops animations and blinking while the theme asks for no motion."""
 
     def __init__(self, app: QApplication, window: QMainWindow, theme: Theme) -> None:
         super().__init__(app)

@@ -1,4 +1,4 @@
-"""Finds what makes the window freeze: when the event loop begins to work, when it waits, and what it ran."""
+"""Measures how long the event loop works without a pause, and logs what froze the window."""
 
 import ctypes
 import linecache
@@ -30,9 +30,10 @@ _given: Final[list[object]] = []
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
-    """Call `works` when this thread's loop begins to work and `rests` when it begins to wait. To stop, call the result.
+    """Call `works` when this thread's loop begins to work and `rests` when it begins to wait. Return a function that
+    ends this.
 
-    Call it on the main thread. Both callbacks run some hundred times a second while the window works, and must not
+    Call this on the main thread. Both callbacks run some hundred times a second while the window works, and must not
     raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.
     """
     dispatcher = QAbstractEventDispatcher.instance()
@@ -90,7 +91,7 @@ _log = logging.getLogger(__name__)
 
 
 class Stalls(NamedTuple):
-    """How many stalls were longer than the limit, and the longest."""
+    """The number of stalls longer than the limit, and the longest."""
 
     number: int = 0
     worst_ms: float = 0.0
@@ -159,7 +160,7 @@ class Watchdog(QObject):
         self._busy_since = None
 
     def _end_of_work(self) -> float:
-        """Count the work that ends now if it was a stall, and return the present time."""
+        """End the current stretch of work, count it if it was a stall, and return the present time."""
         now = self._clock()
         if self._busy_since is not None and (took_s := now - self._busy_since) > self._limit_s:
             self.stalls = Stalls(self.stalls.number + 1, max(self.stalls.worst_ms, took_s * 1000))
@@ -186,7 +187,7 @@ class Watchdog(QObject):
             self._over.wait(left_s if left_s > 0 else self._limit_s)
 
     def _sleep(self) -> None:
-        """Wait for work, and then for the length of the limit, so that short work wakes this thread only once."""
+        """Wait for work, then for the length of the limit, so that short work wakes this thread only once."""
         self._stir.clear()
         self._is_asleep = True
         if self._busy_since is None and not self._over.is_set():

@@ -1,4 +1,4 @@
-"""The look: tokens, fonts, the style sheet made of them, and the `Theme` object that widgets are given."""
+"""The visual theme: tokens, fonts, the style sheet made of them, and the `Theme` object that widgets are given."""
 
 from desktop_agent.ui.theme.theme import Theme, ThemeChoice, last_interface_size, last_theme
 from desktop_agent.ui.theme.tokens import (

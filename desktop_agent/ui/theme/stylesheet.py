@@ -1,7 +1,7 @@
 """The application's style sheet, written once from the tokens.
 
-Variants are dynamic properties, so a widget says what it is and never how it looks: `setProperty("variant",
-"primary")` on a button, `setProperty("role", "heading")` on a label.
+Widgets choose their style by dynamic properties: `setProperty("variant", "primary")` on a button, `setProperty("role",
+"heading")` on a label.
 """
 
 from string import Template

@@ -62,7 +62,7 @@ def last_theme(store: QSettings) -> ThemeChoice:
 
 
 class Theme(QObject):
-    """Colours and fonts of the whole window, and whether things move. Follows the system unless a choice is forced."""
+    """The colours, fonts and motion of the whole window. Follows the system unless the user forces a choice."""
 
     changed = Signal()  # caches of colours and fonts must be dropped
     motion_changed = Signal()
@@ -88,7 +88,7 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for text and controls. It grows with the interface unless `grows` is false, for `sizes`."""
+        """Return the font for text and controls. If `grows` is false, `size_px` is not scaled with the interface."""
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
@@ -117,7 +117,7 @@ class Theme(QObject):
             self.changed.emit()
 
     def choose_interface_size(self, size_px: float) -> None:
-        """Set the text size of names and controls. Widgets that exist already keep some of their fonts."""
+        """Set the text size of names and controls. Existing widgets keep some of their fonts."""
         if size_px / TypeSize.BODY != self._growth:
             self._growth = size_px / TypeSize.BODY
             self.install()
@@ -133,13 +133,15 @@ class Theme(QObject):
         self._update_motion()
 
     def follow_wishes(self, wishes: Wishes) -> None:
-        """Apply the desktop's wishes where the user has not chosen otherwise. Qt itself knows only some of them."""
+        """Apply the desktop's accessibility settings where the user has not chosen otherwise. Qt reads only some of
+        them.
+        """
         self._wishes = wishes
         self._on_system_changed()
         self._update_motion()
 
     def install(self) -> None:
-        """Give the application this theme's palette, font and style sheet. The application's style should be Fusion."""
+        """Give the application this theme's palette, font and style sheet. Expects the Fusion style."""
         self._app.setFont(self.text_font())
         self._app.setPalette(_qt_palette(self.colours))
         self._app.setStyleSheet(style_sheet(self.colours, self._growth))

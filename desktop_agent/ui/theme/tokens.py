@@ -94,7 +94,7 @@ class Palette(NamedTuple):
 
     @property
     def text_ratio(self) -> float:
-        """The least contrast of text with its background, required of colours that are mixed or come from a program."""
+        """The least contrast of text with its background, for colours that are mixed or come from a program."""
         return _HIGH_TEXT_RATIO if self.is_high_contrast else _TEXT_RATIO
 
 
@@ -195,7 +195,7 @@ class TypeSize:
 
 
 class TextSizes(NamedTuple):
-    """The sizes that the user can set, in device-independent pixels."""
+    """The text sizes that the user can set, in device-independent pixels."""
 
     chat: float = TypeSize.BODY
     code: float = TypeSize.CODE

@@ -15,8 +15,8 @@ _GROUP = "\N{NARROW NO-BREAK SPACE}"
 def plural(context: str, count: int, one: str, many: str) -> str:
     """Return `many` in the user's language, in the plural form for `count`, which replaces `%n`.
 
-    `many` is the text that is looked up and translated, with as many forms as a language has. `one` is the English
-    singular: English is written here, so that no translation has to be loaded for it.
+    `many` is the text that is translated. `one` is its English singular, passed here so that English needs no
+    translation file.
     """
     said = QCoreApplication.translate(context, many, None, count)
     if count == 1 and said == many.replace("%n", "1"):
@@ -37,7 +37,7 @@ class _Pattern(NamedTuple):
     fixed: tuple[str, ...]
 
     def values(self, text: str) -> list[str] | None:
-        """Return the values filled in, if `text` matches; a value ends at the first occurrence of the text after it."""
+        """Return the values in `text` if it matches. A value ends where the next fixed text first occurs."""
         first, *between, last = self.fixed
         if not (text.startswith(first) and text.endswith(last)):
             return None
@@ -52,22 +52,22 @@ class _Pattern(NamedTuple):
 
 
 def core_words(text: str) -> str:
-    """Return a text of the core in the user's language; unchanged if it is unknown or the language is English.
+    """Translate a text of the core into the user's language. Unknown texts are returned unchanged.
 
-    Values filled in stay as they are, unless they are texts of the core themselves.
+    Values in the text stay unchanged, unless they are themselves texts of the core.
     """
     return _said(text) if text and _is_translated() else text
 
 
 def error_words(error: AgentError) -> str:
-    """Return what happened and what to do, in the user's language."""
+    """Return the error's title and hint in the user's language."""
     return " ".join(filter(None, (core_words(error.title), core_words(error.hint))))
 
 
 def answer_words(markdown: str) -> str:
-    """Return the answer of a slash command in the user's language, line by line or sentence by sentence.
+    """Translate the answer of a slash command line by line or sentence by sentence.
 
-    Code blocks and unknown texts stay as they are.
+    Code blocks and unknown texts stay unchanged.
     """
     return _answer(markdown, _translate(_KNOWN)) if markdown and _is_translated() else markdown
 
@@ -123,7 +123,7 @@ def _is_translated() -> bool:
 
 @cache
 def _patterns() -> tuple[_Pattern, ...]:
-    """Return the texts with values, those with the most fixed text first: they match most reliably."""
+    """Return the texts with values. Those with the most fixed text come first, because they match most reliably."""
     lines = resource_path("translations", "core_texts.txt").read_text(encoding="utf-8").splitlines()
     return tuple(map(_pattern, sorted(lines, key=lambda line: -len(_VALUE.sub("", line)))))
 

@@ -1,4 +1,4 @@
-"""Which language the window speaks, and its translations, loaded before the first widget is made."""
+"""Chooses the window's language and loads its translations before the first widget is made."""
 
 import tomllib
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 
 
 def chosen_language(settings_file: Path) -> str:
-    """Return `ui.language` as Qt names it, without reading the settings: that costs as much as painting the window.
+    """Return `ui.language` from the file. Parsing all settings here would cost as much as painting the window.
 
-    A file that cannot be read and a language that is not available count as no choice; the settings report the problem.
+    An unreadable file or an unavailable language counts as no choice; the settings report the problem.
     """
     try:
         content = settings_file.read_bytes()
@@ -39,7 +39,7 @@ def chosen_language(settings_file: Path) -> str:
 
 
 def first_spoken(wanted: Sequence[str]) -> str:
-    """Return the first available language of names such as `de-AT` and `zh-Hans-CN`; English if there is none.
+    """Return the first available language of names such as `de-AT` and `zh-Hans-CN`, otherwise English.
 
     Readers of traditional Chinese get English, not simplified Chinese.
     """
@@ -55,10 +55,10 @@ def first_spoken(wanted: Sequence[str]) -> str:
 
 
 def install_language(app: QCoreApplication, settings_file: Path) -> str:
-    """Install the translators for the language that the user or the system chose; return its name.
+    """Install the translators for the language of the user or the system, and return its name.
 
-    Dates and numbers follow the language if the user chose one other than the system's. If a translation is missing or
-    damaged, the language is English.
+    Dates and numbers follow the language if the user chose one. If a translation is missing or damaged, the language is
+    English.
     """
     chosen = chosen_language(settings_file)
     language = first_spoken(QLocale.system().uiLanguages()) if chosen == SYSTEM else chosen

@@ -1,1 +1,1 @@
-"""Small parts for any panel. None of them knows a session."""
+"""Small widgets for any panel. They do not depend on a session."""

@@ -20,7 +20,7 @@ TAKES_KEYS = "takesKeys"
 
 
 class PastedKeys(QValidator):
-    """Watches the focused line and rejects a key typed or pasted into it."""
+    """Rejects an API key that is typed or pasted into the focused line, and emits `found`."""
 
     found = Signal(str)  # the key, which was pasted where it does not belong and is not there
 
@@ -33,7 +33,7 @@ class PastedKeys(QValidator):
         app.focusChanged.connect(self._on_focus_changed)
 
     def refuses(self, data: QMimeData) -> bool:
-        """Whether pasted data is a key and nothing else; if so, it is offered to be kept."""
+        """Return whether pasted data is nothing but a key; if so, emit `found`."""
         text = data.text() if data.hasText() else ""
         is_refused = is_provider_key(text)
         if is_refused:
@@ -59,7 +59,7 @@ class PastedKeys(QValidator):
 
 
 class ApiKeyField(QWidget):
-    """A line for a key, with a button that shows its text."""
+    """A line for an API key, hidden until a button reveals it."""
 
     changed = Signal()
     confirmed = Signal()  # by Enter
@@ -112,7 +112,7 @@ NO_KEY = ""
 
 
 class AccountFields(QObject):
-    """The fields of an account form and the account that they describe. Their owner lays the fields out."""
+    """The fields of an account form, and the account that they describe. The owner lays the fields out."""
 
     changed = Signal()
     confirmed = Signal()  # by Enter
@@ -155,7 +155,7 @@ class AccountFields(QObject):
         )
 
     def problem_with(self, account: Account, others: Sequence[Account] = ()) -> str:
-        """Return a sentence that says why an account cannot be added to the others; empty if it can."""
+        """Return why the account cannot be added to the others; empty if it can."""
         if not account.name:
             return self.tr("Give the account a name.")
         if any(is_same_name(account.name, other.name) for other in others):
@@ -165,8 +165,6 @@ class AccountFields(QObject):
 
 
 class BrowserWait(QWidget):
-    """Shows that a sign-in waits for the browser, and where it continues."""
-
     def __init__(self) -> None:
         super().__init__()
         self._words = make_label(role="strong", wraps=True, is_plain=True, object_name="browserWaitNote")

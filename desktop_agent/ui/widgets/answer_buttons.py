@@ -16,7 +16,7 @@ ARMING_DELAY_MS = 300
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
     """Return a shortcut that calls `answer`, wherever the focus is in the window of `owner`.
 
-    A key that is held down calls it only once, because its repeats would answer the next question, too.
+    A key that is held down calls `answer` only once, because its repeats would also answer the next question.
     """
     shortcut = QShortcut(QKeySequence(keys), owner)
     shortcut.setAutoRepeat(False)
@@ -25,7 +25,7 @@ def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> 
 
 
 class Arming(QObject):
-    """Says when answers count: it is armed once a moment has passed since the question was first painted."""
+    """Sets `is_armed` a moment after the question was first painted. Earlier answers do not count."""
 
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class Arming(QObject):
         self._timer.stop()
 
     def restart(self) -> None:
-        """Stop being armed; the wait begins anew when the question is next painted."""
+        """Reset `is_armed`; the wait begins again when the question is next painted."""
         self._timer.stop()
         self.is_armed = False
 

@@ -1,4 +1,4 @@
-"""Bars above the conversation: errors from outside it, or questions. Errors never open a dialog."""
+"""Bars above the conversation, for problems outside the conversation and for questions."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _SHOWN_LINES = 4
 
 
 class BannerFrame(QFrame):
-    """The base class of bars. Hidden until its owner shows it. Screen readers, too, get its text as plain text."""
+    """The base class of bars. Hidden until its owner shows it. Screen readers get its text as plain text."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class BannerFrame(QFrame):
 
 
 def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
-    """Return the lines that fit in a bar, each at most `longest` characters. The last one counts the lines left out."""
+    """Return the lines that fit in a bar, each at most `longest` characters. The last line counts omitted lines."""
     shown = [line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines[:_SHOWN_LINES]]
     if len(lines) > _SHOWN_LINES:
         more = QCoreApplication.translate("BannerFrame", "And {0} more.")

@@ -22,9 +22,9 @@ from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
 class MenuButton(QToolButton):
-    """Opens its menu, if it has one, as soon as it is pressed by the mouse, by a key or by a screen reader.
+    """Opens its menu, if it has one, when pressed by the mouse, by a key or by a screen reader.
 
-    With Qt's mode for that (`InstantPopup`), assistive programs get only the action `ShowMenu`, which has no effect
+    Qt's `InstantPopup` gives assistive programs only the action `ShowMenu`, which has no effect
     (`QAccessibleToolButton::doAction`).
     """
 
@@ -40,13 +40,13 @@ class MenuButton(QToolButton):
             super().mousePressEvent(arg__1)
 
     def _open_soon(self) -> None:
-        """Open the menu in the next turn of the loop, because a menu runs its own loop while the caller waits."""
+        """Open the menu in the next turn of the loop, because an open menu blocks its caller."""
         if menu := self.menu():
             menu.triggered.connect(self._close_menus, Qt.ConnectionType.UniqueConnection)
             QTimer.singleShot(0, self, self.showMenu)
 
     def _close_menus(self) -> None:
-        """Close the menus that are still open, because a screen reader that presses an entry leaves its menu open."""
+        """Close menus that are still open. A screen reader that presses an entry leaves the menu open."""
         for menu in (*self.menu().findChildren(QMenu), self.menu()):
             menu.close()
 
@@ -69,7 +69,7 @@ def make_button(
     is_checkable: bool = False,
     parent: QWidget | None = None,
 ) -> QPushButton:
-    """Return a button with this look, connected to `clicked`. In a dialog, Enter does not press it."""
+    """Return a button connected to `clicked`. In a dialog, Enter does not press it."""
     button = QPushButton(text, parent, autoDefault=False)
     button.setCheckable(is_checkable)
     button.setObjectName(object_name)
@@ -102,7 +102,7 @@ def make_line(
 
 
 class DrawnButton(QAbstractButton):
-    """A button without a look of its own. Enter presses it, as Space presses every button."""
+    """A button that draws itself. Enter presses it, not only Space."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -116,7 +116,9 @@ class DrawnButton(QAbstractButton):
 
 
 class PickerButton(MenuButton):
-    """Shows the choice made in its menu. `set_short` shortens it; tool tip and accessible name have the full text."""
+    """Shows the choice made in its menu. `set_short` shortens the text; tool tip and accessible name keep the full
+    text.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -130,7 +132,7 @@ class PickerButton(MenuButton):
         return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])
 
     def _width_of(self, text: str) -> int:
-        """Measure as `sizeHint` does. If one pixel differed, a row that just fits would switch texts forever."""
+        """Measure as `sizeHint` does. If one pixel differed, a full row would switch texts forever."""
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def set_texts(self, full: str, short: str) -> None:
@@ -160,9 +162,9 @@ _MOST_MEASURED = 100
 
 
 class Picker(QComboBox):
-    """Picks one of a few choices. As wide as its text, within limits, and 28 pixels high.
+    """Picks one of a few choices. Its width fits its text, within limits.
 
-    Its list opens below it, with whole rows, as many as the screen has room for. The wheel scrolls the form around it.
+    The list opens below the picker and shows whole rows only. The mouse wheel scrolls the surrounding form.
     """
 
     def __init__(
@@ -194,14 +196,14 @@ class Picker(QComboBox):
         return edit
 
     def pick(self, value: object) -> None:
-        """Show `value`, adding it if it is missing. Emits nothing."""
+        """Show `value`, adding it to the choices if it is missing. Emits no signal."""
         with QSignalBlocker(self):
             if self.findData(value) < 0:
                 self.addItem(str(value), value)
             self.setCurrentIndex(self.findData(value))
 
     def fit(self, *, most_chars: int = 100) -> None:
-        """Fit the width to the widest choice, but at most to this many characters, as some scripts have wide ones."""
+        """Fit the width to the widest choice, up to `most_chars` characters."""
         needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt takes as much for each character
         self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
 

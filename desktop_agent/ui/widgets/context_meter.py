@@ -1,4 +1,4 @@
-"""The context meter: how full the model's context window is, as a ring and a percentage. A click shows its contents."""
+"""The context meter: how full the model's context window is, as a ring and a percentage."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -20,8 +20,6 @@ def counted(tokens: int) -> str:
 
 
 class ContextMeter(DrawnButton):
-    """Shows how full the context is: `◔ ctx 34 %`."""
-
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         set_names(self, "contextMeter", self.tr("Context used"))

@@ -1,4 +1,4 @@
-"""A field that shows a text with nothing hidden, returns exactly that text, and knows how much of it was in sight."""
+"""A field that shows a text with nothing hidden, returns exactly that text, and records which parts were visible."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator
@@ -32,7 +32,7 @@ from desktop_agent.ui.wording.visible_text import TextPiece, pieces, utf16_lengt
 
 
 class SeenParts:
-    """A set of positions, kept as disjoint ranges that do not touch."""
+    """A set of positions, stored as disjoint ranges that do not touch."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -64,7 +64,7 @@ _NUMBER = int(QTextFormat.Property.UserProperty) + 1
 
 
 class ShownPart(NamedTuple):
-    """A part of the document: its place, the text that it stands for, and its number if it is a stand-in (else 0)."""
+    """A part of the document, and the original text that it shows. `number` is 0 unless the part is a placeholder."""
 
     start: int
     length: int
@@ -78,9 +78,9 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """The text of a document in which stand-ins show what would be invisible or too long.
+    """The text of a document in which placeholders show text that would be invisible or too long.
 
-    A stand-in is deleted and restored as a whole. Call `mend` after each change.
+    A placeholder is deleted and restored as a whole. Call `mend` after each change.
     """
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
@@ -97,7 +97,7 @@ class ExactText(QObject):
 
     @property
     def text(self) -> str:
-        """The text, character by character as it was given or typed."""
+        """The text as it was given or typed, without placeholders."""
         if self._text is None:
             blocks = ("".join(part.original for part in self._parts_of(block)) for block in self._blocks())
             self._text = "\n".join(blocks)
@@ -120,7 +120,7 @@ class ExactText(QObject):
         cursor.endEditBlock()
 
     def between(self, start: int, end: int) -> str:
-        """Return the text between two positions. A stand-in that is partly inside counts as a whole."""
+        """Return the text between two positions. A placeholder that is partly inside counts as a whole."""
         taken: list[str] = []
         for block in self._blocks():
             for part in self._parts_of(block):
@@ -134,7 +134,7 @@ class ExactText(QObject):
         return "".join(taken)
 
     def mend(self) -> None:
-        """Repair the document after a change, so that stand-ins are whole and hidden characters have one."""
+        """Repair the document after a change: restore damaged placeholders, and add them for new hidden characters."""
         if self.is_mending:
             return
         self.is_mending = True
@@ -149,7 +149,7 @@ class ExactText(QObject):
             self.is_mending = False
 
     def _replace(self, part: ShownPart, text: str, is_kept: str = "") -> None:
-        """Replace a part in the same undo step as the change. A stand-in that lost characters is removed as a whole."""
+        """Replace a part in the same undo step as the change. Remove a damaged placeholder as a whole."""
         if is_kept and is_kept not in part.original:
             text = ""
         cursor = cursor_over(self._document, part.start, part.end)
@@ -207,7 +207,7 @@ def position_of(parts: list[ShownPart], offset: int) -> int:
 
 
 def _place(found: Any) -> tuple[int, int, int]:
-    """Return start, length and stand-in number of a format range. PySide6's stubs lack these fields."""
+    """Return start, length and placeholder number of a format range. PySide6's stubs lack these fields."""
     return int(found.start), int(found.length), int(found.format.intProperty(_NUMBER))
 
 
@@ -218,7 +218,7 @@ _GROWN_LINES = 24
 
 
 class Unseen(NamedTuple):
-    """How much of a text was not in sight yet."""
+    """How much of a text the user has not seen yet."""
 
     lines: int = 0
     characters: int = 0
@@ -230,7 +230,7 @@ class Unseen(NamedTuple):
 
 
 class ExactField(QPlainTextEdit):
-    """Shows a text with nothing hidden in it, knows which parts were in sight, and can be edited."""
+    """Shows a text with nothing hidden, records which parts were visible, and can be edited."""
 
     seen = Signal()  # more of it was in sight than before, or it is another text
 
@@ -258,7 +258,7 @@ class ExactField(QPlainTextEdit):
         return self._exact.text
 
     def set_text(self, text: str) -> None:
-        """Replace the text. That can be undone like typing."""
+        """Replace the text. The user can undo the replacement."""
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         self._exact.insert(cursor, text)
@@ -289,7 +289,9 @@ class ExactField(QPlainTextEdit):
 
     @contextmanager
     def _plainly(self, *, is_typing: bool) -> Generator[None]:
-        """Keep typed text from inheriting the format of a stand-in before it, which would make it a part of that."""
+        """Keep typed text from inheriting the format of the placeholder before it, because it would join the
+        placeholder.
+        """
         cursor = self.textCursor()
         if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
             yield
@@ -317,7 +319,7 @@ class ExactField(QPlainTextEdit):
         return Unseen(document.blockCount() - block.blockNumber() - is_begun, characters)
 
     def show_more(self) -> bool:
-        """Bring unseen text into sight; return whether the field wants to grow for that."""
+        """Bring unseen text into view; return whether the field must grow to do so."""
         if self.most_lines < _GROWN_LINES:
             self.most_lines = _GROWN_LINES
             return True
@@ -385,7 +387,7 @@ def unseen_words(unseen: Unseen) -> str:
 
 
 class FoldBar(QWidget):
-    """Below a field that shows only part of its text. Hidden if all of it is shown."""
+    """A bar below a field that shows only a part of its text. Hidden if all of the text is visible."""
 
     resize_wanted = Signal()  # the field wants to be higher, or this came or went
     changed = Signal()  # another part of the text was seen
@@ -400,7 +402,7 @@ class FoldBar(QWidget):
 
     @cached_property
     def _parts(self) -> tuple[QLabel, QPushButton]:
-        """The label and the button that shows more. They are made once something is out of sight, which is rare."""
+        """The label and the button that shows more. They are made when first needed, which is rare."""
         words = make_label(role="warning", parent=self)
         # Its words give way in a narrow window: they never widen it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

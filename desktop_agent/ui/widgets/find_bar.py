@@ -1,4 +1,4 @@
-"""A bar above a searched view, with the number of the match and buttons to the next and previous one."""
+"""A bar above a searched view, with the number of the current match and buttons to step through the matches."""
 
 from functools import partial
 from typing import Protocol
@@ -14,20 +14,20 @@ from desktop_agent.ui.widgets.labels import make_label
 
 
 class FindTarget(Protocol):
-    """Searches what a view shows. A `FindBar` calls it."""
+    """A view that a `FindBar` can search."""
 
     @property
     def has_unread(self) -> bool: ...
 
     def find(self, text: str, /) -> None:
-        """Mark the matches of `text`, and go to one of them; an empty text marks nothing."""
+        """Mark the matches of `text` and go to one of them; an empty text removes all marks."""
         ...
 
     def step(self, by: int, /) -> None: ...
 
 
 class InputBar(QFrame):
-    """A bar with a field. Escape closes it and returns to `view`; Enter is left to the subclass."""
+    """A bar with a text field. Escape closes the bar and focuses `view`; subclasses handle Enter."""
 
     def __init__(self, view: QWidget, name: str, field_name: str, words: str) -> None:
         super().__init__()
@@ -75,7 +75,9 @@ class FindBar(InputBar):
         field_name: str = "findField",
         placeholder: str = "",
     ) -> None:
-        """`found` emits the number of the current match, from 1, and their count; `words` says what is searched."""
+        """`found` emits the number of the current match, from 1, and the number of matches. `words` names the searched
+        content.
+        """
         super().__init__(view, name, field_name, words)
         self._finder = finder
         self._field.setPlaceholderText(placeholder or words)

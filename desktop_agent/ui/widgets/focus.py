@@ -1,4 +1,4 @@
-"""Where the focus goes when a widget disappears, and what a screen reader is told about the rest of the window."""
+"""Moves the focus when a focused widget disappears, and makes announcements to screen readers."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 
 def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
-    """Have a screen reader, if any runs, say these words after what it is saying, or at once if they are urgent."""
+    """Let a running screen reader say these words after its current text, or at once if they are urgent."""
     if not words or not QAccessible.isActive():
         return
     event = QAccessibleAnnouncementEvent(widget, words)
@@ -21,7 +21,7 @@ def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
 
 
 class _Place(NamedTuple):
-    """A widget that had the focus, and where it was, which is kept because the widget may be gone when this is read."""
+    """A widget that had the focus, and where the widget was. The widget may be deleted by now."""
 
     widget: QWidget
     window: QWidget
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 class FocusKeeper(QObject):
     """Returns the focus to the widget that had it before, in every window of the application.
 
-    Focus that is lost in the conversation goes to `home`, the message field, where the user writes on after an answer.
+    Focus that is lost in the conversation goes to `home`, the message field.
     """
 
     def __init__(self, conversation: QWidget, home: QWidget, parent: QObject) -> None:
@@ -68,7 +68,7 @@ class FocusKeeper(QObject):
         return (place for place in reversed(self._places) if place.window is window)
 
     def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:
-        """Return the widget in which the user worked before in this window. `None` if unknown: then Qt chooses one."""
+        """Return the widget that last had the focus in this window. `None` lets Qt choose."""
         is_home = window is self._home.window() and self._home.isVisible() and self._home.isEnabled()
         before = next((place.widget for place in self._newest_in(window) if _is_usable(place.widget)), None)
         if is_home and (before is None or lost is None or lost.is_in_conversation):

@@ -1,10 +1,8 @@
 """The icons of buttons and rows, from Phosphor, in the colours of the theme.
 
-The glyphs come from the font that QtAwesome ships and keeps up to date. QtAwesome itself is not imported: that takes
-170 ms, registers twelve fonts with Qt, and patches PySide's classes through qtpy. Reading the one font takes 12 ms,
-after the first paint; until then an icon is an empty place of the right size.
-
-Icons are pixmaps, not a `QIconEngine` written in Python: Qt deletes the clones of such an engine under Python's feet.
+The glyphs come from QtAwesome's font, which takes 12 ms to read; icons are empty until then. QtAwesome itself is not
+imported: it takes 170 ms, registers twelve fonts, and patches PySide's classes. Icons are pixmaps, because Qt deletes
+the clones of a `QIconEngine` written in Python too early.
 """
 
 import json
@@ -42,8 +40,6 @@ _log = logging.getLogger(__name__)
 
 
 class Icons(QObject):
-    """Provides icons by their meaning."""
-
     loaded = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -71,7 +67,7 @@ class Icons(QObject):
         return icon
 
     def paint(self, painter: QPainter, name: IconName, centre: QPointF, role: str) -> None:
-        """Draw an icon around a point, in a colour of the current theme; nothing before `load`."""
+        """Draw an icon around a point, in the theme's colour for `role`. Draws nothing before `load`."""
         density = math.ceil(painter.device().devicePixelRatio())
         key = (name, role, density)
         if (pixmap := self._painted.get(key)) is None:
@@ -79,7 +75,7 @@ class Icons(QObject):
         painter.drawPixmap(QPointF(centre.x() - _SIZE / 2, centre.y() - _SIZE / 2), pixmap)
 
     def load(self) -> None:
-        """Call it after the first paint; a second call does nothing."""
+        """Read the font and set all icons. Call this after the first paint; a second call does nothing."""
         if self._outlines:
             return
         try:
@@ -105,7 +101,7 @@ class Icons(QObject):
 
 
 class _Attachment(QObject):
-    """Keeps the icon of one button up to date while the button lives."""
+    """Updates the icon of one button while the button exists."""
 
     def __init__(self, icons: Icons, button: QAbstractButton, name: IconName) -> None:
         super().__init__(button)

@@ -1,4 +1,4 @@
-"""Labels with a theme role, labels that elide or wrap, and notes beside what they explain."""
+"""Labels that have a theme role, elide, wrap or explain."""
 
 from math import ceil
 
@@ -22,7 +22,7 @@ def make_label(
     is_plain: bool = False,
     is_selectable: bool = False,
 ) -> QLabel:
-    """Return a label with this role and object name. With `is_plain`, nothing is parsed as markup."""
+    """Return a label. With `is_plain`, its text is not parsed as markup."""
     label = QLabel(text, parent, wordWrap=wraps)
     label.setObjectName(object_name)
     if role:
@@ -50,7 +50,7 @@ def restyle(widget: QWidget, name: str, value: str) -> None:
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, elided rather than clipped. Hidden characters are named; it never widens its window."""
+    """One line of plain text, elided rather than clipped. Names hidden characters, and never widens its window."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ElidedLabel(QLabel):
         takes_room: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """With `takes_room`, the label takes the width that its layout allows, whatever its text."""
+        """With `takes_room`, the label takes all the width that its layout offers, whatever its text."""
         super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self._mode = mode
         self.setObjectName(object_name)
@@ -95,7 +95,7 @@ class ElidedLabel(QLabel):
 class CodeLabel(QLabel):
     """Plain text that is never cut off, because words wider than the label are broken.
 
-    `QLabel` breaks lines only at blanks, and a command could hide its end behind other characters.
+    `QLabel` breaks lines only at blanks, so a command could hide its end.
     """
 
     def __init__(self, text: str) -> None:
@@ -134,9 +134,9 @@ class CodeLabel(QLabel):
 
 
 class Note(QLabel):
-    """A note in plain text. Nothing in it is parsed as markup, and parts in backticks are put in quotes.
+    """A note in plain text. Nothing is parsed as markup, and backticks become quotation marks.
 
-    It caches its height for each width: a layout asks for it often, and Qt lays the lines out each time.
+    The height is cached for each width, because layouts ask often and Qt lays the lines out each time.
     """
 
     def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:

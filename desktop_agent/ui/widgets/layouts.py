@@ -1,4 +1,4 @@
-"""Rows and columns of widgets, written as lists of parts; the largest window size; what dialogs share."""
+"""Builds rows and columns from lists of widgets, limits window sizes, and sets up dialogs."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ Margins = tuple[int, int, int, int]
 
 
 class Stretch(Struct, frozen=True):
-    """Empty room that takes this share of the free space. With 0, it takes only what no other part wants."""
+    """Empty space that takes this share of the free space. With 0, it takes only space that no other part wants."""
 
     share: int = 0
 
@@ -54,7 +54,7 @@ def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
 
 
 def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
-    """Return a layout that shows one of these pages at a time, to be added to the layout of `on`."""
+    """Return a layout that shows one of these pages at a time. Add it to the layout of `on`."""
     layout = QStackedLayout()
     for page in pages:
         page.setParent(on)  # the layout shows its first page at once: without a parent, as a window of its own
@@ -63,7 +63,7 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
 
 
 def scroll_down(area: QScrollArea, content: QWidget) -> None:
-    """Let an area show this content at its own width and scroll it vertically. Both are transparent."""
+    """Show this content in an area that scrolls only vertically. Make both backgrounds transparent."""
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -146,7 +146,7 @@ DIALOG_MARGINS: Margins = (Space.XL, Space.XL, Space.XL, Space.L)
 
 
 def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
-    """Name a dialog that is opened with `open()` and deleted when it closes."""
+    """Name a dialog, and delete it when it closes. Open it with `open()`."""
     dialog.setObjectName(name)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)

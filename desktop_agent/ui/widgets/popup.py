@@ -1,4 +1,4 @@
-"""Popups over the window: their frame, what closes them, and a list filtered by typed text."""
+"""Popups over the window: their frame, closing, and a list filtered by typed text."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -19,12 +19,10 @@ _INSIDE: Final = 4
 
 
 class Popup(QFrame):
-    """A surface with a border. Escape closes it, and so does a press outside, which also reaches its target.
+    """A bordered surface over the window. Escape or a press outside closes it; the press also reaches its target.
 
-    Closing returns the focus to where it was.
-
-    Not drawn by the style sheet: with round corners, Qt takes a widget for translucent and paints everything below it
-    with each typed key. Here the corners are masked, and the rest is opaque.
+    Closing returns the focus to the widget that had it. The style sheet does not draw the frame: Qt would treat round
+    corners as translucent and repaint everything below at each typed key. Here the corners are masked.
     """
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
@@ -131,7 +129,7 @@ Row = TypeVar("Row")
 
 
 class ChoiceModel(QAbstractListModel, Generic[Row]):
-    """The rows of a list. Some can be chosen; the others are headings and notes."""
+    """The rows of a list: choices, headings and notes."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -149,14 +147,14 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
         raise NotImplementedError
 
     def words(self, row: Row) -> list[str]:
-        """Return all that a row says, for screen readers."""
+        """Return all texts of a row, for screen readers."""
         return [self.text(row)]
 
     def tooltip(self, row: Row) -> str:
         return plain_tooltip("\n".join(self.words(row)))
 
     def step_from(self, row: int, by: int) -> QModelIndex:
-        """Return the selectable row `by` steps on; past an end it wraps around."""
+        """Return the selectable row `by` steps on, wrapping around at the ends."""
         at = stepped([place for place, found in enumerate(self.rows) if self.is_choice(found)], row, by)
         return self.index(at) if at is not None else QModelIndex()
 
@@ -184,7 +182,7 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
 
 
 class FilterPopup(Popup, Generic[Row]):
-    """A field, and below it the rows that match the typed text. The focus stays in the field.
+    """A text field, and below it the rows that match its text. The focus stays in the field.
 
     Subclasses lay out `_field` and `_list`, and give the list its delegate.
     """
@@ -255,5 +253,5 @@ class FilterPopup(Popup, Generic[Row]):
         return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside the popup, because nothing below it can be reached until it is closed."""
+        """Keep Tab inside the popup."""
         return True

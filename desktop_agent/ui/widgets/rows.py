@@ -1,4 +1,4 @@
-"""What the rows of all lists share: fonts, grounds, the focus ring, and emphasised parts."""
+"""Draws the rows of all lists: fonts, backgrounds, the focus ring, and emphasised parts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -25,7 +25,7 @@ RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class FocusRing(QObject):
-    """Knows whether the user moves through a list by keyboard; then the current row gets a ring."""
+    """Records whether the user moves through a list by keyboard. If so, the current row gets a ring."""
 
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)
@@ -57,7 +57,7 @@ class FocusRing(QObject):
 
 
 class RowDelegate(QStyledItemDelegate):
-    """What every delegate needs to draw rows. Rows have the same height in all lists."""
+    """The base class of delegates that draw rows. Rows have the same height in all lists."""
 
     def __init__(self, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY) -> None:
         super().__init__(parent)
@@ -79,7 +79,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        """Draw a row; the painter's state is restored afterwards."""
+        """Draw a row. The caller restores the painter's state."""
         raise NotImplementedError
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
@@ -90,8 +90,6 @@ Model = TypeVar("Model", bound=QAbstractItemModel)
 
 
 class ModelDelegate(RowDelegate, Generic[Model]):
-    """Draws rows of a model whose type it knows."""
-
     def __init__(
         self, model: Model, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY
     ) -> None:
@@ -100,10 +98,7 @@ class ModelDelegate(RowDelegate, Generic[Model]):
 
 
 def set_up_list(view: QAbstractItemView) -> FocusRing:
-    """Set up a view as a list, and return the focus ring for its rows.
-
-    It has no frame and never scrolls sideways; its rows react to the mouse.
-    """
+    """Set up a view as a list without a frame or horizontal scrolling. Return the focus ring for its rows."""
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
     give_viewport(view).setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -112,9 +107,9 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
 
 
 def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
-    """Return the selectable row `by` steps on from `row`; past an end it wraps around.
+    """Return the choice `by` steps on from `row`, wrapping around at the ends; `None` without choices.
 
-    `choices` are the selectable rows in order; `None` if there are none.
+    `choices` are the selectable rows in order.
     """
     if not choices:
         return None
@@ -127,7 +122,7 @@ def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
-    """Draw the background of a row, and return the colour for its text."""
+    """Draw the background of a row; return the colour for its text."""
     rect, state = QRectF(option.rect), option.state
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -145,7 +140,7 @@ def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: flo
 
 
 def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius: float, width: float = 1) -> None:
-    """Draw a round box; its edge, of this width, lies inside `rect`."""
+    """Draw a rounded box. Its edge lies inside `rect`."""
     painter.setPen(QPen(edge, width))
     painter.setBrush(fill)
     inset = width / 2
@@ -153,7 +148,7 @@ def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
-    """Draw the background of a selected or hovered row. High contrast adds a border to the selected one."""
+    """Draw the background of a selected or hovered row. High contrast adds a border to a selected row."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
     if is_selected and theme.colours.is_high_contrast:
@@ -178,7 +173,7 @@ def _single_line(alignment: Qt.AlignmentFlag) -> int:
 
 
 def spans_within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
-    """Return the parts of `spans` that lie in `text[start:end]`, as spans of that text."""
+    """Return the parts of `spans` in `text[start:end]`, with positions relative to `start`."""
     return tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if b > start and a < end)
 
 

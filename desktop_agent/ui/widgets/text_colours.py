@@ -1,7 +1,7 @@
-"""Colours in text: the role of each part of code, found by Pygments; Qt formats and marks.
+"""Colours in text: the role of each part of code, found by Pygments, as Qt formats and marks.
 
-The code of a fence is coloured piece by piece, each with the piece before it as context, so the cost of a long fence
-never comes at once. A string or comment longer than a piece can lose its colour; the code itself is never touched.
+A fenced block is coloured in pieces, each with the piece before it as context, so a long block never blocks the window.
+A string or comment longer than a piece can lose its colour.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _MAX_LINE = 2_000
 
 
 class Lexer(Protocol):
-    """Splits source of one language into tokens. Pygments lexers do, but Pygments is slow to import."""
+    """Splits source code into tokens. Pygments lexers match this interface, but Pygments is slow to import."""
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
         """Yield each token: its start, its type (a tuple of names) and its text."""
@@ -75,14 +75,14 @@ _FENCE_ROLES = _ROLES | {
 
 @cache
 def role_of(kind: tuple[str, ...], *, is_fence: bool = False) -> str:
-    """Return the palette's name for the colour of a Pygments token or its nearest parent; empty for plain text."""
+    """Return the palette's role for a Pygments token, or for its nearest parent with a role; empty for plain text."""
     roles = _FENCE_ROLES if is_fence else _ROLES
     names = (".".join(kind[:length]) for length in range(len(kind), 0, -1))
     return next((roles[name] for name in names if name in roles), "")
 
 
 class Lexers:
-    """Provides lexers by the language name of a fence."""
+    """Finds lexers in the background, by the language name of a fenced block."""
 
     def __init__(self) -> None:
         self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
@@ -92,7 +92,7 @@ class Lexers:
         return not all(search.is_done for search in self._searches.values())
 
     def is_known(self, language: str) -> bool:
-        """Whether the lexer of a language is known by now. If not, start to look it up."""
+        """Whether the search for a language's lexer has ended. The first call starts the search."""
         search = self._searches.get(language)
         if search is None:
             search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)
@@ -100,12 +100,12 @@ class Lexers:
         return search.is_done
 
     def get(self, language: str) -> Lexer | None:
-        """Return the lexer of a known language, or `None` if there is none."""
+        """Return the lexer of a language for which `is_known` is true, or `None` if there is no lexer."""
         return self._searches[language].result
 
 
 def lexer_for_language(language: str) -> Lexer | None:
-    """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
+    """Return a new lexer for a language, or `None` for unknown names. Slow: do not call this on the window's thread."""
     from pygments import lexers, util
 
     try:
@@ -115,9 +115,9 @@ def lexer_for_language(language: str) -> Lexer | None:
 
 
 def lexer_for_path(path: str) -> Lexer | None:
-    """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
+    """Return the lexer for a file name, or `None` for plain text and unknown kinds.
 
-    Takes tens of milliseconds the first time: not for the window's thread.
+    Takes tens of milliseconds the first time: do not call this on the window's thread.
     """
     from pygments.lexers import (
         get_all_lexers,

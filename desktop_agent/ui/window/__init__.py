@@ -1,1 +1,1 @@
-"""The main window, its bars and the windows beside it, and what connects panels with a session."""
+"""The main window, its bars, the windows beside it, and the controllers that connect panels with a session."""

@@ -1,4 +1,4 @@
-"""The window's actions, each defined once with its name and shortcut, shared by menus, buttons and tests."""
+"""The window's actions with their names and shortcuts, shared by menus, buttons and tests."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ def _tr(text: str) -> str:
 
 
 class Actions:
-    """All actions of the window, as attributes named like them. They work wherever the focus is in the window."""
+    """All actions of the window. They work wherever the focus is in the window."""
 
     def __init__(self, window: QWidget) -> None:
         self.all: list[QAction] = []
@@ -62,7 +62,7 @@ class Actions:
         self.quit = self._add("quit", _tr("Quit"), "Ctrl+Q")
 
     def _add(self, name: str, text: str, shortcut: str = "") -> QAction:
-        """Add an action; `shortcut` is in Qt's portable notation."""
+        """`shortcut` is in Qt's portable notation."""
         action = QAction(text, self._window)
         action.setObjectName(name)
         if shortcut:
@@ -72,7 +72,7 @@ class Actions:
         return action
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Set the keys of these actions, by name. Keys of a name like `part.action` go to that part of the window."""
+        """Set the keys of actions, by action name. A name like `part.action` sets the keys of a part of the window."""
         self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]

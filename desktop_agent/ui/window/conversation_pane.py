@@ -1,4 +1,4 @@
-"""The conversation, the bars that appear above it when there is something to say or find, and the news."""
+"""The conversation, the bars above it, and the window with the news."""
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -13,7 +13,7 @@ from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 
 class NewsBar(BannerFrame):
-    """Says that the application was updated, and stays until one of its buttons is clicked.
+    """Says that the application was updated, until the user clicks one of its buttons.
 
     Signals:
         wanted: the user wants to read what is new.
@@ -40,7 +40,7 @@ _LEAST_NEWS_SIZE = QSize(360, 240)
 
 
 class NewsWindow(QWidget):
-    """Shows a part of the changelog, and deletes itself when closed. Links open in a browser, by a click."""
+    """Shows a part of the changelog, and deletes itself when closed. Clicked links open in a browser."""
 
     def __init__(self, markdown: str, parent: QWidget) -> None:
         """`markdown` must be short, because all of it is laid out at once."""
@@ -66,10 +66,10 @@ class NewsWindow(QWidget):
 
 
 class ViewingBar(BannerFrame):
-    """Shown for as long as the session is only read. Its text changes once no other window has the session open.
+    """Shown while the session is read-only. Its text changes once no other window has the session open.
 
     Signals:
-        take_over_requested: the user wants to go on with the session here.
+        take_over_requested: the user wants to continue the session in this window.
     """
 
     take_over_requested = Signal()
@@ -94,8 +94,6 @@ class ViewingBar(BannerFrame):
 
 
 class ConversationPane(QWidget):
-    """The bars above the conversation, and the conversation."""
-
     def __init__(self, transcript: TranscriptView) -> None:
         super().__init__()
         self.viewing_bar = ViewingBar()

@@ -15,10 +15,10 @@ _MARGIN = 56
 
 
 class Drawer(QFrame):
-    """Covers one side of `over` while open. Escape or a click beside it closes it.
+    """Covers one side of `over` while open. Escape or a click beside the drawer closes it.
 
     Signals:
-        closed: the drawer went away; the panel's owner may take it back.
+        closed: the drawer was closed; the owner may take the panel back.
     """
 
     closed = Signal()
@@ -74,10 +74,10 @@ _AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetAr
 
 
 class EdgePanel(QObject):
-    """Shows and hides one panel. In a narrow window, remembers whether it was open while the window was wide.
+    """Shows and hides one panel. A narrow window remembers whether the panel was open while the window was wide.
 
     Signals:
-        drawer_opening: its drawer is about to cover a part of the conversation.
+        drawer_opening: the drawer is about to cover a part of the conversation.
     """
 
     drawer_opening = Signal()
@@ -134,7 +134,7 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Move the panel back to its dock. If it is visible in the drawer, it stays visible."""
+        """Move the panel back to its dock. A panel that is visible in the drawer stays visible."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
         self.dock.show()

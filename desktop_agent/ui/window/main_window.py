@@ -1,4 +1,4 @@
-"""The main window: how its panels are laid out when it is wide or narrow, and what the next start remembers."""
+"""The main window: its layout when wide or narrow, and the state that the next start restores."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, cast
@@ -21,7 +21,7 @@ from desktop_agent.ui.window.top_bar import TopBar
 
 
 class ShortcutPriority(QObject):
-    """Gives the keys of some actions priority over text fields, as Ctrl+K deletes in every field on GNOME and KDE.
+    """Gives the keys of some actions priority over text fields. GNOME and KDE use Ctrl+K to delete in every field.
 
     It filters only the events of the focused widget, because each filtered event takes time. A widget with the property
     `keepsKeys` decides itself which keys it takes.
@@ -49,11 +49,10 @@ class ShortcutPriority(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """Lays out its contents only once the panels at the edges have been shown or hidden.
+    """Lays out its contents only after the panels at the edges have been shown or hidden.
 
-    Qt lays out the window before the window learns its new size and shows or hides the panels, and each panel causes
-    another layout. A long conversation would be wrapped for every width in between: 15 to 37 ms instead of 8
-    (`bench_heartbeat.py`, *narrow, and wide again*).
+    Otherwise Qt lays out the window before the panels follow its new size. A long conversation would be wrapped for
+    every width in between (`bench_heartbeat.py`, *narrow, and wide again*).
     """
 
     def __init__(self, column: QWidget) -> None:
@@ -65,11 +64,11 @@ class SettledColumn(QVBoxLayout):
         self._room: QRect | None = None
 
     def unsettle(self) -> None:
-        """Put off layout until `settle` is called, whatever the size of the window is then."""
+        """Postpone layout until `settle` is called."""
         self._window_size = QSize()
 
     def settle(self, window_size: QSize) -> None:
-        """Lay out now, because the panels are in their places for a window of this size."""
+        """Lay out now, because the panels fit a window of this size."""
         self._window_size = window_size
         if self._room is not None:
             room, self._room = self._room, None
@@ -101,7 +100,7 @@ LayoutPart = Literal["geometry", "state", "side_sizes"]
 
 
 class WindowMemory:
-    """What the next start needs to know of this one, in one file. Damaged values count as missing."""
+    """The window's state that the next start reads, in one file. Damaged values count as missing."""
 
     def __init__(self, store: QSettings) -> None:
         self._store = store
@@ -124,7 +123,7 @@ class WindowMemory:
 
     @property
     def diff_mode(self) -> RowMode | None:
-        """How the user chose to see diffs; None if they have not chosen, so that the width decides."""
+        """The diff mode that the user chose. `None` lets the width decide."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:
                 return mode
@@ -135,13 +134,13 @@ class WindowMemory:
         self._store.setValue("diff_mode", mode)
 
     def remember_look(self, theme: str, interface_px: int) -> None:
-        """Keep this theme and text size, in which the next start paints its first frame."""
+        """Store the theme and the text size for the first frame of the next start."""
         self._store.setValue("theme", theme)
         self._store.setValue("interface_px", interface_px)
 
     @property
     def version(self) -> str:
-        """The version that was started last; empty before the first start."""
+        """The version that was last started; empty before the first start."""
         return str(self._store.value("version", ""))
 
     def remember_version(self, version: str) -> None:
@@ -155,7 +154,7 @@ class WindowMemory:
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        """What was chosen in the palette, the latest first."""
+        """The latest choices in the palette, newest first."""
         return self._read("recent_choices", list[KeptChoice], [])
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
@@ -185,10 +184,10 @@ _LAYOUT_VERSION = 1
 
 
 class MainWindow(QMainWindow):
-    """Docks and drawers around the conversation. Built as an empty frame to be painted at once; `set_panels` fills it.
+    """Docks and drawers around the conversation. `set_panels` fills the empty frame after its first paint.
 
     Signals:
-        close_requested: the user wants to close the window; it stays until `let_close` was called.
+        close_requested: the user wants to close the window; the window stays until `let_close` is called.
     """
 
     close_requested = Signal()
@@ -322,7 +321,7 @@ class MainWindow(QMainWindow):
             self._column.settle(self.size())
 
     def _settle(self) -> None:
-        """Lay out conversation and panels in separate turns of the loop: both at once would take more than a frame."""
+        """Lay out conversation and panels in separate turns of the loop, because both take more than a frame."""
         self._column.settle(self.size())
         in_next_turn(self, self._fill_edges)
 

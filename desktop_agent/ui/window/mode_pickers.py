@@ -1,4 +1,4 @@
-"""The pickers below the composer: which model answers, what asks for approval, and what confines commands."""
+"""The pickers below the composer: model, approval policy and sandbox."""
 
 import re
 
@@ -19,12 +19,12 @@ _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 
 
 class ModePickers(QObject):
-    """Three buttons that show the session's mode. Two have menus; the third shows the model, which is chosen elsewhere.
+    """Three buttons that show the session's mode. Two open menus; the model is chosen elsewhere.
 
     Signals:
-    model_shown: another model (a `ModelRef`) answers now.
-    approval_chosen: an approval policy.
-    sandbox_chosen: a sandbox mode.
+        model_shown: another model (a `ModelRef`) answers now.
+        approval_chosen: an approval policy.
+        sandbox_chosen: a sandbox mode.
     """
 
     model_shown = Signal(object)
@@ -62,7 +62,7 @@ class ModePickers(QObject):
         self._show_sandbox()
 
     def show_label(self, model: ModelRef, label: str) -> None:
-        """Show the display name of `model` if that is still the current one; its id stays in the tooltip."""
+        """Show the display name of `model` if it is still the current model. The tooltip keeps the model's id."""
         if model == self._model and label != self._label:
             self._label = label
             self._show_model(model)
@@ -88,7 +88,7 @@ class ModePickers(QObject):
         self.model_button.show()
 
     def show_sandbox_availability(self, is_available: bool, reason: str) -> None:
-        """Show whether this machine can confine commands; `reason` says why not, and what would help."""
+        """Show whether this machine can sandbox commands. `reason` says why not, and what would help."""
         self._sandbox_obstacle = None if is_available else reason
         self._show_sandbox()
 

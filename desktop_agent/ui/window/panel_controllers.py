@@ -1,4 +1,4 @@
-"""One controller for each panel that acts on the session shown: composer, review, inspector, approval dialog."""
+"""One controller for each panel that acts on the shown session: composer, review, inspector, approval dialog."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 
 class SessionPanels(Struct, frozen=True):
-    """The panels that show a session, and the window that they are in."""
-
     window: MainWindow
     theme: Theme
     transcript: TranscriptView
@@ -49,7 +47,7 @@ class SessionPanels(Struct, frozen=True):
 
 
 class PanelController(QObject):
-    """Lets panels act on the session that is shown."""
+    """The base class of controllers that let panels act on the shown session."""
 
     def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
         super().__init__(session)
@@ -59,11 +57,11 @@ class PanelController(QObject):
 
 
 class PromptController(PanelController):
-    """Sends what the user writes to the session, and puts back into the composer what the session did not accept.
+    """Sends the user's text to the session, and returns rejected text to the composer.
 
     Signals:
-        retry_requested: the last prompt is about to be asked again.
-        folder_requested: the user sent this text, but nothing is open that could answer.
+        retry_requested: the last prompt is about to be sent again.
+        folder_requested: the user sent this text, but no session is open.
     """
 
     retry_requested = Signal()
@@ -96,14 +94,14 @@ class PromptController(PanelController):
         session.submit_on(waiting.move_requested, ops.MoveQueued, "prompt_id", "before")
 
     def give_back(self, texts: Sequence[str]) -> None:
-        """Put prompts that the session did not accept back into the composer, before what was written since."""
+        """Put rejected prompts back into the composer, before the text written since."""
         draft = self._composer.text().strip()
         self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     def give_back_queued(self) -> None:
         """Put queued prompts back into the composer, because they will not start on their own.
 
-        Those that an earlier process left stay queued, because the user did not just write them.
+        Prompts that an earlier process queued stay queued, because the user did not just write them.
         """
         handle = self._session.handle
         if handle is None:
@@ -120,9 +118,7 @@ class PromptController(PanelController):
             self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, op: ops.Op) -> None:
-        """Put a sent text back into the field, before anything written since, and ask for a folder, because nothing is
-        open that could answer.
-        """
+        """Put a sent text back into the composer and ask for a folder, because no session is open."""
         if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
             text = typed_prompt(op.text) if isinstance(op, ops.SubmitPrompt) else op.text
             self.give_back([text])
@@ -157,7 +153,7 @@ class PromptController(PanelController):
 
 
 class ReviewController(PanelController):
-    """Leads from calls, files and keys to the review, and back from it; undoes and redoes."""
+    """Opens the review from calls, files and keys, leads back to the conversation, and undoes and redoes."""
 
     def __init__(self, session: ShownSession, panels: SessionPanels, diffs: FileDiffs, spawn: Spawn) -> None:
         super().__init__(session, panels)
@@ -206,7 +202,7 @@ class ReviewController(PanelController):
         self._show_call(turn.call_id, turn.path, turn.turn)
 
     def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """Do `work` with the content of the review whenever `action` is triggered. With `is_shown`, show the review
+        """Call `work` with the content of the review when `action` is triggered. With `is_shown`, show the review
         first, and do nothing if there is nothing to review.
         """
 
@@ -248,7 +244,7 @@ class ReviewController(PanelController):
 
 
 class ContextController(PanelController):
-    """Opens the inspector on request, and keeps it up to date while it is open."""
+    """Opens the context inspector on request, and updates it while it is open."""
 
     def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
         super().__init__(session, panels)
@@ -267,7 +263,7 @@ class ContextController(PanelController):
             self._inspector.close()
 
     def follow(self, event: ev.Event) -> None:
-        """Show the session's answers, and ask again after events that change them."""
+        """Show the session's reports, and request a new report after events that change it."""
         if self._inspector is None:
             return
         match event:
@@ -324,7 +320,7 @@ _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
 
 
 class ApprovalController(PanelController):
-    """Opens the dialog of a question, one at a time, and submits the answer."""
+    """Opens approval dialogs one at a time, and submits the answers."""
 
     def __init__(
         self,
@@ -335,7 +331,7 @@ class ApprovalController(PanelController):
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
+        """`rule_maths` returns the evaluator of a session's rules. It is called when a question is shown."""
         super().__init__(session, panels)
         entries = self._view.entry_actions
         self._diffs = diffs
@@ -352,14 +348,14 @@ class ApprovalController(PanelController):
         entries.approval_opened.connect(self.open)
 
     def close(self) -> None:
-        """Close the dialog; its question still waits."""
+        """Close the dialog. Its question stays open."""
         self._opening.stop()
         self._call_id = ""
         if self._dialog is not None:
             self._dialog.close()
 
     def close_if(self, call_id: str) -> None:
-        """Close the dialog if it is about this call, which was decided elsewhere."""
+        """Close the dialog if it is about this call."""
         if self._call_id == call_id:
             self._opening.stop()
             self._call_id = ""
@@ -367,12 +363,12 @@ class ApprovalController(PanelController):
             self._dialog.close_if(call_id)
 
     def open_next(self) -> None:
-        """Open the dialog for the question that waits longest, unless the session is only read."""
+        """Open the dialog for the oldest open question, unless the session is read-only."""
         if (pending := self._session.transcript.pending_approvals) and not self._session.read_only:
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
-        """Open the dialog for the question of this call, in the next turns of the loop, unless it is open already."""
+        """Open the dialog for this call in the next turns of the loop, unless it is open already."""
         pending = self._session.transcript.pending_approvals
         request = next((request for request in pending if request.call_id == call_id), None)
         if request is None or self._call_id == call_id:
@@ -389,7 +385,7 @@ class ApprovalController(PanelController):
             self._dialog.show_judgement(judged)
 
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
-        """Make and show the dialog in steps, once its card was drawn: all together would take several frames."""
+        """Build and show the dialog in steps after its card was drawn. In one step, this would take several frames."""
         yield from repeat(None, _ROW_FIRST)
         from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 

@@ -1,4 +1,4 @@
-"""Shows a session in the panels of the window: its events are drawn, and what the user does becomes ops."""
+"""Shows a session in the panels of the window, and turns the user's actions into ops."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -30,9 +30,9 @@ from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 
 class ReadingPlaces:
-    """Where the user was reading in each session. A place is kept even while its session is closed.
+    """Remembers the user's scroll position in each session, even after the session is closed.
 
-    A session of which only the end is loaded is shown at its end, with what has come since.
+    A session with only its end loaded is shown at its end.
     """
 
     def __init__(self, navigation: Navigation) -> None:
@@ -40,7 +40,7 @@ class ReadingPlaces:
         self._places: dict[SessionId, KeptPlace] = {}
 
     def leave(self, handle: SessionHandle) -> None:
-        """Remember the reading place. Call this while the session is still shown."""
+        """Remember the scroll position. Call this while the session is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
             return  # the place kept before is still needed once the rest is loaded
@@ -50,7 +50,7 @@ class ReadingPlaces:
             self._places.pop(session_id, None)
 
     def enter(self, handle: SessionHandle) -> None:
-        """Go to the remembered place. Call this once the session is shown, and again once its rest is loaded."""
+        """Restore the scroll position. Call this once the session is shown, and again once all of it is loaded."""
         place = self._places.get(handle.transcript.session.session_id)
         if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)
@@ -60,7 +60,7 @@ class SessionController(ShownSession):
     """Shows one session at a time, and owns the controllers of the panels.
 
     Signals:
-        rules_changed: other rules are in force in the shown session; carries them.
+        rules_changed: the rules of the shown session changed; carries the new rules.
     """
 
     rules_changed = Signal(object)
@@ -73,7 +73,7 @@ class SessionController(ShownSession):
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
+        """`rule_maths` returns the evaluator of a session's rules. It is called when a question is shown."""
         super().__init__(panels.window)
         self._window = panels.window
         self._panels = panels
@@ -133,7 +133,7 @@ class SessionController(ShownSession):
             self._replacing.begin(self._replace(self.handle))
 
     def _replace(self, handle: SessionHandle) -> Iterator[None]:
-        """Show the other panels in separate turns of the loop, because together they would take two frames."""
+        """Show the other panels in separate turns of the loop, because together they take two frames."""
         yield
         self._panels.review.set_transcript(handle.transcript, handle.submit)
         yield
@@ -182,7 +182,7 @@ class SessionController(ShownSession):
                 pass
 
     def _is_user_writing(self) -> bool:
-        """Whether the user is typing. Then only the card asks, because a dialog would take the keys."""
+        """Whether the user is typing. If so, only the card asks, because a dialog would take the keys."""
         composer = self._panels.composer
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
 
@@ -217,7 +217,7 @@ class SessionController(ShownSession):
         actions.undo_file.setEnabled(is_resting)
 
     def _is_news(self, part: str, *values: object) -> bool:
-        """Store the values that a part shows, and return whether they changed. Most events change one part or none."""
+        """Store the values that a part shows, and return whether they changed. Most events change at most one part."""
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news
@@ -247,14 +247,14 @@ class SessionController(ShownSession):
 def _asked_about(transcript: Transcript) -> CallId:
     """Return the call that has waited longest for a yes or no; empty if there is none.
 
-    Questions of servers and spending limits have other kinds of answers.
+    Questions of servers and spending limits are skipped, because they have other kinds of answers.
     """
     asked = (one for one in transcript.pending_approvals if one.question is None and one.spending is None)
     return next((one.call_id for one in asked), "")
 
 
 def _written(transcript: Transcript) -> list[str]:
-    """Return the user's messages so far, in the form in which they would be typed again."""
+    """Return the user's messages so far, as the user would type them."""
     loaded = [
         entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.Steered | ev.CommandRun)
     ]

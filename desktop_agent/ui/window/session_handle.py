@@ -1,6 +1,7 @@
-"""A session as the window knows it: ops go in, and events come out and are folded into the transcript for the panels.
+"""A session as the window sees it: takes ops, and applies events to the transcript that the panels draw.
 
-`OwnSession` is a session on disk that this window writes, or will once it is open. `DraftSession` has not begun yet.
+`OwnSession` is a session on disk that this window writes, or will write once it is open. `DraftSession` has no file
+yet.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,13 +22,12 @@ class SessionHandle(QObject):
 
     Signals (`object`, because Qt's own conversions lose or overflow some values):
         patched: a list of `Patch`, after the transcript changed.
-        happened: an `Event`, after it was folded. (`event` is taken: every QObject has a method of that name.)
+        happened: an `Event`, after it was applied. (Every QObject has a method `event`, so that name is taken.)
         replaced: `transcript` is another object now, with the same end and more before it.
-        pages_wanted: the numbers of the pages that the user is looking at, the most urgent first; those that are not
-            loaded arrive as patches.
+        pages_wanted: the numbers of the visible pages, the most urgent first. Missing pages arrive as patches.
         pages_sought: the user searches for this text; `pages_found` is the answer.
-        pages_found: that text, and the numbers of the pages that may have it.
-        failed: the session could not be opened (an `AgentError`); what is shown of it stays.
+        pages_found: the searched text, and the numbers of the pages that may have it.
+        failed: the session could not be opened (an `AgentError`); its shown part stays.
     """
 
     patched = Signal(object)
@@ -46,7 +46,7 @@ class SessionHandle(QObject):
         read_only: str = "",
         is_whole: bool = True,
     ) -> None:
-        """`send` is called with each submitted op. `is_whole` is False while only the end of the session is known."""
+        """`send` is called with each submitted op. `is_whole` is False while only the end of the session is loaded."""
         super().__init__()
         self.transcript = transcript
         self.read_only = read_only
@@ -61,12 +61,12 @@ class SessionHandle(QObject):
         self._send(op)
 
     def clear(self) -> None:
-        """Release the transcript and the session, which was closed and is not shown. Later ops are ignored."""
+        """Release the transcript and the session, after the session was closed. Later ops are ignored."""
         self.transcript = Transcript(session=self.transcript.session)
         self._send = _ignore
 
     def replace(self, transcript: Transcript) -> None:
-        """Replace the transcript, which had only the end of the session, by that of the whole session."""
+        """Replace the transcript of the session's end by that of the whole session."""
         self.transcript = transcript
         self.is_whole = True
         self.replaced.emit()
@@ -80,7 +80,7 @@ class SessionHandle(QObject):
             self.patched.emit(patches)
 
     def deliver(self, event: ev.Event) -> None:
-        """Fold an event and tell the panels. Call it on the window's thread."""
+        """Apply an event to the transcript and tell the panels. Call this on the window's thread."""
         if patches := self.transcript.apply(event):
             self.patched.emit(patches)
         self.happened.emit(event)
@@ -94,15 +94,14 @@ Keep = Callable[[Sequence[str]], None]
 
 
 def _texts(submitted: Sequence[ops.Op]) -> list[str]:
-    """Return the texts of the user in these ops. They are given back to the user if the ops are not accepted."""
+    """Return the user's texts in these ops. The user gets them back if the ops are rejected."""
     return [op.text for op in submitted if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 
 class OwnSession(SessionHandle):
-    """A session on disk. A prompt is kept like a draft until it is in the journal, so that none is lost on the way.
+    """A session on disk. Prompts are saved as drafts until they are in the journal, so that none is lost.
 
-    Before `open_with` is called, ops wait, prompts are shown as waiting, and perhaps only the end of the session is
-    loaded.
+    Before `open_with` is called, ops wait, prompts are shown as waiting, and only the end of the session may be loaded.
     """
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
@@ -125,7 +124,7 @@ class OwnSession(SessionHandle):
         return bool(self._sent)
 
     def keep_with(self, keep: Keep) -> None:
-        """Call `keep` with the prompts that are not in the journal whenever they change."""
+        """Call `keep` with the prompts that are not in the journal whenever these prompts change."""
         self._keep = keep
         if self._waiting:
             self._keep_unrecorded()
@@ -133,7 +132,7 @@ class OwnSession(SessionHandle):
     def open_with(
         self, session_id: SessionId, submit: Callable[[ops.Op], None], transcript: Transcript | None = None
     ) -> None:
-        """Pass ops to the session by `submit` from now on; `send_waiting` passes those that waited."""
+        """Pass later ops to the session by `submit`. `send_waiting` passes the ops that waited."""
         self.session_id, self._pass_on = session_id, submit
         if transcript is None:
             return
@@ -154,7 +153,7 @@ class OwnSession(SessionHandle):
         self._keep_unrecorded()
 
     def refuse(self, error: AgentError) -> None:
-        """Drop the waiting ops, and answer later ones with this error, because the session could not be opened."""
+        """Drop the waiting ops, and answer later ops with this error, because the session could not be opened."""
         self._error = error
         for name, op in self._waiting.items():
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
@@ -203,13 +202,13 @@ class OwnSession(SessionHandle):
 
 
 class DraftSession(OwnSession):
-    """A conversation before its first prompt: shown like a session, but nothing of it is on disk until `open_with`.
+    """A conversation before its first prompt. Shown like a session, but not on disk until `open_with`.
 
-    Keeps the mode that the user picks and the prompts they write until the session exists.
+    Holds the chosen mode and the prompts until the session exists.
     """
 
     def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
-        """`begin` is called with the draft when the user has sent its first prompt."""
+        """`begin` is called with the draft after the user sent the first prompt."""
         super().__init__()
         self.workspace = workspace
         self.mode = mode
@@ -226,10 +225,7 @@ class DraftSession(OwnSession):
         )
 
     def _accept(self, op: ops.Op) -> None:
-        """Accept the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
-
-        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
-        """
+        """Accept the ops that can begin a session: prompts, modes, the user's own writes, and undos of git changes."""
         if self._pass_on is not None:
             super()._accept(op)
             return
@@ -252,7 +248,7 @@ class DraftSession(OwnSession):
 
 
 class ShownSession(QObject):
-    """The session that the window shows. Before the first one is shown, `transcript` is empty.
+    """The session that the window shows. Before the first session is shown, `transcript` is empty.
 
     Signals:
         unanswered: an op that was submitted before there was a session, and is ignored.
@@ -271,7 +267,7 @@ class ShownSession(QObject):
 
     @property
     def read_only(self) -> str:
-        """The reason why the session can only be read here; empty if it can be written."""
+        """The reason why the session is read-only; empty if it can be written."""
         return self.handle.read_only if self.handle is not None else ""
 
     def submit(self, op: ops.Op) -> None:

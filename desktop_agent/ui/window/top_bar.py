@@ -1,4 +1,4 @@
-"""The bar at the top: folder and branch, the session's title, what waits for the user, and the menus."""
+"""The bar at the top: folder, branch, session title, inbox, and the menus."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -34,7 +34,7 @@ _MOST = 99
 
 
 class InboxButton(QToolButton):
-    """Opens the inbox; amber while something waits for an answer. Shows a sign until icons are loaded."""
+    """Opens the inbox. Amber while something waits for an answer. Shows a character until icons are loaded."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class FolderMenu(QMenu):
     """A menu of folders in which to begin a conversation.
 
     Signals:
-    folder_chosen: begin in this folder (its absolute path).
+        folder_chosen: begin in this folder (its absolute path).
     """
 
     folder_chosen = Signal(str)
@@ -126,7 +126,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
 
 
 def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
-    """Add a menu; None stands for a separator between two groups."""
+    """Add a menu; `None` adds a separator."""
     inner = menu.addMenu(title)
     for action in actions:
         if action is None:
@@ -144,8 +144,6 @@ B = TypeVar("B", bound=QAbstractButton)
 
 
 class TopBar(QWidget):
-    """Shows at a glance what is being worked on, and how much waits for the user."""
-
     def __init__(self, theme: Theme, actions: Actions) -> None:
         super().__init__()
         self.setObjectName("topBar")
@@ -236,7 +234,7 @@ class TopBar(QWidget):
         self._name_window()
 
     def _name_window(self) -> None:
-        """Name the window after its session and folder, to tell windows apart. Qt adds the program's name."""
+        """Name the window after its session and folder. Qt adds the program's name."""
         if self._folder:
             said = " — ".join(filter(None, (" ".join(self.title_label.text().split()), self._folder)))
             self.window().setWindowTitle(named(said).replace("[*]", "[*][*]"))  # Qt's sign for "changed"
@@ -247,7 +245,7 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window, show the side panel's button and hide the palette's, which is also in the menu."""
+        """In a narrow window, show the side panel's button and hide the palette's, which is also in a menu."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
@@ -256,7 +254,7 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
-        """Set the fonts. This is called again later, because the bar exists before the settings are read."""
+        """Set the fonts. Called again once the settings are read."""
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 

@@ -58,7 +58,6 @@ def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
 
 
 def short_words(mode: str) -> str:
-    """Return the short name of a policy or sandbox, for where space is short."""
     words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
     return _mode_text(words[mode][1])
 
@@ -114,9 +113,10 @@ def local_now() -> datetime:
 
 
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
-    """Return the time of a moment today, the day of one this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
+    """Return the time of a moment today, the weekday of a moment this week, otherwise the date.
 
-    Both moments are time zone aware; what counts as today depends on the time zone of `now`.
+    Examples: `14:05`, `Tue`, `12 Nov`, `Nov 2025`. Both moments have time zones; the zone of `now` decides which day is
+    today.
     """
     moment = moment.astimezone(now.tzinfo)
     days = (now.date() - moment.date()).days
@@ -135,12 +135,12 @@ def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
 
 
 def _date_pattern(pattern: str) -> str:
-    """Return the date pattern in the order of the user's language."""
+    """Return the pattern with day and month in the order of the user's language."""
     return QCoreApplication.translate("Dates", pattern)
 
 
 def short_path(folder: str) -> str:
-    """Return a folder with `~` for the home folder, and with names in place of invisible characters."""
+    """Return a path with `~` for the home folder, and with names instead of invisible characters."""
     path, home = Path(folder), Path.home()
     short = f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
     return named(short)

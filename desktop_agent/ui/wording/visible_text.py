@@ -1,4 +1,4 @@
-"""How untrusted text is shown: no character is invisible, and none reorders the text around it."""
+"""Shows untrusted text without invisible characters and without characters that reorder their surroundings."""
 
 import re
 from bisect import bisect_right
@@ -22,7 +22,7 @@ _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})
 
 
 class TextPiece(NamedTuple):
-    """A part of a text, and what is shown for it. The two differ only if that is a stand-in."""
+    """A part of a text, and the replacement that is shown for it, which is often the same."""
 
     shown: str
     original: str
@@ -35,7 +35,9 @@ class TextPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[TextPiece]:
-    """Split `text` into pieces. Names stand for invisible characters, counts for many blanks, a note for the end."""
+    """Split `text` into pieces: invisible characters become names, long runs of blanks become counts, the cut end a
+    note.
+    """
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
     for match in _FOUND.finditer(head):
@@ -69,10 +71,11 @@ _PLAIN = bytes(range(0x20, 0x7F))
 
 
 class VisibleLine(NamedTuple):
-    """A line as it is drawn, without its ending.
+    """A line as it is drawn, without its line ending.
 
     Positions are Qt's and count UTF-16 code units of `text`. Offsets are Python's and count characters of the line.
-    Both grow alike between two breaks. There are breaks around each character that is drawn as something else.
+    Between two breaks, positions and offsets grow alike. Breaks surround each character that is drawn as something
+    else.
     """
 
     text: str
@@ -86,7 +89,9 @@ class VisibleLine(NamedTuple):
         return self.break_positions[at] + offset - self.break_offsets[at]
 
     def offset(self, position: int) -> int:
-        """Return the offset of the character drawn at `position`. Inside the name of a character, it is that one's."""
+        """Return the offset of the character drawn at `position`. All positions inside a character's name give its
+        offset.
+        """
         at = bisect_right(self.break_positions, position) - 1
         offset = self.break_offsets[at] + position - self.break_positions[at]
         is_last = at + 1 == len(self.break_offsets)
@@ -139,7 +144,7 @@ def index_of(text: str, position: int) -> int:
 
 
 def lowered(text: str) -> str:
-    """Return `text` in lower case, but keep its length: a few capitals, which would become two characters, stay."""
+    """Return `text` in lower case but of the same length: a capital that would become two characters stays."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
@@ -150,9 +155,9 @@ _BLANKS = re.compile(r" {9,}")
 
 
 def visible(text: str) -> str:
-    """Return `text` with names in place of characters that are invisible or reorder others.
+    """Return `text` with names instead of characters that are invisible or reorder others.
 
-    Tabs become blanks. A line that is too long to draw says how much of it is left out.
+    Tabs become blanks. The end of a very long line is replaced by a note of its length.
     """
     return "\n".join(map(_visible_line, text.split("\n")))
 
@@ -163,7 +168,7 @@ def one_line(text: str) -> str:
 
 
 def explained(explanation: str) -> str:
-    """Return the model's explanation of a call, marked as the model's words; empty if it gave none."""
+    """Return the model's explanation of a call, marked as the model's words; empty if there is none."""
     words = " ".join(explanation.split())
     if not words:
         return ""
@@ -206,11 +211,7 @@ def in_quotes(text: str) -> str:
 
 
 def plain_tooltip(text: str) -> str:
-    """Return `text` escaped so that a tooltip shows it literally.
-
-    Invisible characters are named. Qt's tooltips interpret anything that looks like HTML: a file could be named so that
-    it shows something else.
-    """
+    """Return `text` escaped, so that a tooltip shows it literally and not as HTML. Invisible characters are named."""
     shown = "\n".join(map(named, text.replace("\t", "    ").split("\n")))
     escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"<p style='white-space: pre-wrap'>{escaped}</p>" if text else ""
