@@ -1,10 +1,9 @@
-"""The baseline: what a workspace held, in numbered generations, so that one snapshot stays while others advance.
+"""The baseline: the contents of a workspace in numbered generations.
 
 There is one SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was
-from one generation to another; a snapshot is a generation that a session still needs. Contents are copied only if git
-does not have them; those that git has are held in the folder next to the file (`git_objects`). If both are deleted, the
-workspace is read once more, and the snapshots of interrupted commands are lost. If the file cannot be used, everything
-is done in memory, starting from what can still be read of the file.
+from one generation to another. Contents are copied only if git does not have them; the folder next to the file links
+git's objects (`git_objects`). If the file is deleted, the workspace is read again, and snapshots of interrupted
+commands are lost. If the file cannot be used, work continues in memory.
 """
 
 import shutil
@@ -41,8 +40,6 @@ T = TypeVar("T")
 
 
 class BaselineSession:
-    """One transaction on the baseline."""
-
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
@@ -56,12 +53,12 @@ class BaselineSession:
 
     @property
     def identity(self) -> bytes:
-        """A value that identifies this baseline until it is rebuilt, even while it continues in memory."""
+        """A value that identifies this baseline until it is rebuilt. Continuing in memory does not change the value."""
         return self._database.execute("SELECT identity FROM state").fetchone()[0]
 
     @property
     def held(self) -> str:
-        """The stamp of git's packs at which everything left to git was last known to be held."""
+        """The stamp of git's packs when all contents that git has were last linked."""
         return self._database.execute("SELECT held FROM state").fetchone()[0]
 
     @held.setter
@@ -74,10 +71,10 @@ class BaselineSession:
 
 
 class Baseline:
-    """One workspace's baseline, usable from any thread. All methods block. They never raise because of a bad file."""
+    """One workspace's baseline, usable from any thread. All methods block, and never raise because of a bad file."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
-        """`trouble` is a problem of the cache that the caller knows already; `take_failure` reports it."""
+        """`trouble` is an earlier problem of the cache, which `take_failure` reports."""
         self._file = CacheFile(
             path,
             _FORMAT,
@@ -100,10 +97,10 @@ class Baseline:
         self._spare: _Spare | None = None
 
     def run(self, work: Callable[[BaselineSession], T], *, is_spared: bool = False) -> T:
-        """Run `work` in one transaction, which is committed when it returns and rolled back when it raises.
+        """Run `work` in one transaction. The transaction is rolled back when `work` raises.
 
-        Other threads and processes that use the same baseline wait. If the file fails, `work` runs again in memory.
-        `is_spared` keeps a copy of the resulting baseline, unless it is large, in case the file becomes unreadable.
+        Other threads and processes wait. If the file fails, `work` runs again in memory. `is_spared` keeps a small
+        baseline's copy in memory, in case the file becomes unreadable.
         """
         if self._memory is None:
             done = self._run_on_file(work, is_spared=is_spared)
@@ -113,12 +110,12 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_failure(self) -> str:
-        """Return why the file is not used. A reason is returned only once, until the file has worked again."""
+        """Return why the file is not used. Each failure is returned only once."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 
     def try_file_again(self) -> None:
-        """Use the file again if the pause is over. Only for a caller that needs nothing of what was done in memory."""
+        """Use the file again after its pause. Changes that were made in memory are lost."""
         with self._in_memory:
             if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
                 self._memory.close()
@@ -137,7 +134,7 @@ class Baseline:
                 memory.close()
 
     def _run_on_file(self, work: Callable[[BaselineSession], T], *, is_spared: bool) -> tuple[T] | None:
-        """Return the result in a tuple; None if the file is unusable, whose readable part is then in memory."""
+        """Return the result in a tuple. Return None if the file is unusable; its readable part is then in memory."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
             try:
@@ -193,7 +190,7 @@ class Baseline:
             raise
 
     def _keep(self, file: "_OpenFile") -> bool:
-        """Keep the open file for the next transaction. False if another is already kept or the baseline is closed."""
+        """Keep the file open for the next transaction. False if another is already kept or the baseline is closed."""
         with self._guard:
             if self._is_closed or self._idle is not None:
                 return False
@@ -201,7 +198,7 @@ class Baseline:
             return True
 
     def _move_to_memory(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
-        """Work in memory from now on, with a copy of everything that can be read of the file."""
+        """Continue in memory with everything that can be read from the file."""
         with self._in_memory:
             if self._memory is None:
                 read = self._from_spare() or (_copied(opened.database) if opened is not None else None)
@@ -216,7 +213,7 @@ class Baseline:
         _close(opened)
 
     def _take_spare(self, database: sqlite3.Connection, *, is_wanted: bool) -> None:
-        """Copy a small baseline into memory if `is_wanted`; otherwise drop a copy that is outdated."""
+        """Copy a small baseline into memory if `is_wanted`; otherwise drop an outdated copy."""
         if not is_wanted:
             if self._spare is not None and self._spare.is_outdated(database):
                 self._spare = None
@@ -316,7 +313,6 @@ def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
 
 
 def _rescued(path: Path) -> sqlite3.Connection | None:
-    """Return a copy in memory of a file whose last transaction can neither be committed nor rolled back where it is."""
     try:
         with tempfile.TemporaryDirectory(prefix=f"{APP_NAME}-") as folder:
             for name in (path.name, f"{path.name}-journal"):

@@ -1,8 +1,7 @@
-"""Finds what a command changed by looking: a snapshot before it, a report after it.
+"""Finds what a command changed: a snapshot before it, a report after it. Works without git.
 
-It works in any folder, without git. A walk reads the status of every file, but the content only of files whose status
-changed since the last walk, whichever program changed them. `CaptureSettings` has the limits; what exceeds them is
-reported.
+A walk reads the status of every file, but the content only of files whose status changed. `CaptureSettings` has the
+limits; files beyond the limits are reported.
 """
 
 import os
@@ -51,13 +50,13 @@ OnChange = Callable[[FileTransition], None]
 
 
 class Snapshot(Struct, frozen=True):
-    """What the folder held at one moment. The number is valid in every process, even after this one has died."""
+    """The state of the folder at one moment. The number is valid in every process, even after this one has died."""
 
     number: int
 
 
 class CaptureReport(Struct, frozen=True):
-    """What could not be captured: changed files without a copy (`lost`), and what cannot be watched at all."""
+    """What could not be captured: changed files without a copy (`lost`), and files that cannot be watched."""
 
     lost: tuple[Uncaptured, ...]
     out_of_reach: tuple[Uncaptured, ...]
@@ -92,8 +91,7 @@ class _Looked(NamedTuple):
 class StatCapture:
     """Finds what the commands of one session changed in one workspace. Methods block: use a thread, one call at a time.
 
-    Any number of instances, in any number of processes, can share a folder: each snapshot stays the same until it is
-    released, whatever the others do.
+    Instances in any number of processes can share a folder. A snapshot stays the same until it is released.
     """
 
     def __init__(
@@ -104,7 +102,7 @@ class StatCapture:
         *,
         make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
-        """`settings` is called when a command begins; its result is used until that command's changes are collected."""
+        """`settings` is called when a command begins. Its result is used until that command's changes are collected."""
         self._root = real_path(root)
         self._baseline = baseline
         self._settings = settings
@@ -122,7 +120,7 @@ class StatCapture:
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
-        """Take a snapshot, before a command runs. Raises `CaptureStoppedError` soon after `stop` is set."""
+        """Take a snapshot before a command runs. Raises `CaptureStoppedError` soon after `stop` is set."""
         if not self._open:  # both looks must pass over the same folders, or these would seem to come and go
             self._limits = self._settings()
             self._baseline.try_file_again()
@@ -137,11 +135,11 @@ class StatCapture:
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange, *, may_release: bool = False) -> CaptureReport:
-        """Report what differs from the snapshot now, in an order in which the changes could be made again.
+        """Report the differences between the snapshot and now, in an order in which they can be repeated.
 
-        A created folder comes before its contents, a deleted one after. Writes that `note_written` announced meanwhile
-        are left out. The snapshot stays: until it is released, the same changes can be reported again. With
-        `may_release`, it is released at once if nothing differs, which saves the caller a transaction.
+        A created folder comes before its contents, a deleted folder after them. Writes that `note_written` announced
+        are left out. Until the snapshot is released, the same changes can be reported again. With `may_release`, a
+        snapshot without differences is released at once.
         """
         before = self._open.pop(snapshot.number, None)
 
@@ -159,14 +157,14 @@ class StatCapture:
         looked = self._look_with(look)
         if looked is None:
             return CaptureReport((_FORGOTTEN,), ())
-        # What a look wrote down stays, even if the report fails.
+        # The results of a walk stay stored, even if the report fails.
         lost = self._report(snapshot, looked.span, on_change) if looked.is_touched else ()
         made = sorted(self._repositories - before) if before is not None else ()
         out_of_reach = looked.scan.not_watched(self._limits)
         return CaptureReport(tuple(lost), out_of_reach, tuple(made), may_release and not looked.is_touched)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
-        """Report the stored differences since the snapshot; return those that could not be captured."""
+        """Report the stored differences since the snapshot. Return those that could not be captured."""
         sent: set[str] = set()
 
         def send_once(change: FileTransition) -> None:
@@ -185,35 +183,38 @@ class StatCapture:
         return self._baseline.run(report)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
-        """Move `snapshots` to the state of the folder at the last report about `to`, which must be on record by now.
+        """Move `snapshots` to the state of the folder at the last report about `to`. Record that report first.
 
-        Their numbers stay the same. For commands whose changes are collected repeatedly while they run.
+        Their numbers stay the same. This is for commands whose changes are collected repeatedly while they run.
         """
         numbers = [snapshot.number for snapshot in snapshots]
         self._own.update(self._baseline.run(lambda session: session.snapshots.move(numbers, to.number)))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
-        """Release a snapshot whose report is on record. Releasing it twice does no harm."""
+        """Release a snapshot after its report was recorded. Releasing it twice does no harm."""
         self._open.pop(snapshot.number, None)
         self._baseline.run(lambda session: session.snapshots.release(snapshot.number))
 
     def repositories(self) -> frozenset[str]:
-        """Return what git took for a repository at the last look: paths of `.git`, or of folders that look like one."""
+        """Return the paths that git took for repositories at the last walk:
+
+        `.git`, or folders that look like a repository.
+        """
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """Return how these files were at the last look. Those left out were absent, too large or not watched."""
+        """Return the files as of the last walk. Files that were absent, too large or not watched are left out."""
         wanted = list(paths)
         entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what the application wrote (an edit, an undo, a save by the user), so that no command gets it."""
+        """Announce the application's own writes (an edit, an undo, a save), so that no command is charged with them."""
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_failure(self) -> str:
-        """Return why looks take more time or memory than usual. Each failure of the cache is returned once."""
+        """Return why walks take more time or memory than usual. Each failure of the cache is returned once."""
         return self._baseline.take_failure()
 
     def close(self) -> None:
@@ -222,7 +223,10 @@ class StatCapture:
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
-        """Run `work` in a transaction, with the table of known files, which is kept only if that commits."""
+        """Run `work` in a transaction with the table of known files.
+
+        The table is kept only if the transaction commits.
+        """
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
             known, self._known = self._known, None
@@ -249,13 +253,12 @@ class StatCapture:
             keeper = _Keeper(self._root, session, self._limits, git)
             session.held = _held_stamp(git, session.objects) if keeper.keep(deadline) else ""
         self._scanner.learn(known, scan)
-        # An empty folder is what a sandbox puts where none may be made, and no repository.
+        # An empty folder is a sandbox's placeholder, and no repository.
         found = repositories_in(known)
         self._repositories = frozenset(path for path in found if not _is_empty_folder(self._root / path))
         return scan
 
     def _leave_to_git(self, session: BaselineSession, git: GitState | None) -> None:
-        """Drop the copies of files that have been committed or staged since they were copied."""
         if git is None or git.index_stamp is None or git.index_stamp == self._index_stamp:
             return
         self._index_stamp = git.index_stamp
@@ -287,7 +290,7 @@ class _Writer:
         """Object ids, by path, of files that equal git's index. Filled only if that is quicker than reading them."""
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
-        """Store the next generation. Files that were not read by `deadline` are read at the next look."""
+        """Store the next generation. Files that were not read by `deadline` are read at the next walk."""
         is_first = self._session.generation == 0
         if is_first:
             self._next()
@@ -320,7 +323,7 @@ class _Writer:
         return self._generation
 
     def _entry(self, path: str, signature: Signature, scan: Scan) -> tuple[Entry, bytes | None]:
-        """Return the entry for `path`, and the content to copy. A file too large or unreadable gets no digest."""
+        """Return the entry for `path`, and the content to copy. Large and unreadable files get no digest."""
         is_open = path in scan.unread or is_racy(signature, scan.started_ns)
         unusual = scan.unusual.get(path, USUAL)
         entry = Entry(
@@ -362,7 +365,7 @@ class _Writer:
             return None
 
     def _from_git(self, entry: Entry) -> tuple[Entry | None, bool]:
-        """Return the entry with git's object of it, and whether that is held; None if the file has to be read."""
+        """Return the entry with git's object id, and whether the object is linked. None if the file must be read."""
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
             return None, False
@@ -373,13 +376,11 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return a stamp of git's packs and of the held ones. While it stays equal, no content left to git can be lost."""
+    """Return a stamp of git's packs and the linked packs. While it is equal, no content in git was lost."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
 class _Keeper:
-    """Keeps contents that were left to git available, even if git's packs or the repository are gone."""
-
     def __init__(self, root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None) -> None:
         self._root = root
         self._session = session
@@ -388,7 +389,7 @@ class _Keeper:
         self._objects = GitObjects.of(git, session.objects)
 
     def keep(self, deadline: float) -> bool:
-        """Hold the contents that git has, and copy those it has lost, if they still exist. False if time ran out."""
+        """Link the contents that git has, and copy those that git lost, if they still exist. False if time ran out."""
         rows = self._session.entries.left_with_git()
         if not rows:
             self._session.objects.drop(set(), keeps_retired=False)
@@ -408,7 +409,7 @@ class _Keeper:
         return is_done
 
     def _content(self, entry: Entry) -> bytes | None:
-        """Return content that was left to git: from the held objects, from git, or from the file if it is unchanged."""
+        """Return the entry's content from a linked object, from git, or from the unchanged file; None if it is lost."""
         for read in (self._session.objects.read, self._read_from_git):
             if _is_of(entry, content := read(entry.object)):
                 return content
@@ -427,7 +428,7 @@ def _is_of(entry: Entry, content: bytes | None) -> bool:
 
 
 def _lost_link(item: Touched) -> str:
-    """Return what an undo or redo cannot restore if the file had or got other names (hard links); empty if nothing."""
+    """Return why a file with hard links cannot be restored fully; empty if it can."""
     before, after = item.before, item.after
     is_other = before is not None and (after is None or before.inode != after.inode)
     if before is not None and is_other and before.links > 1:
@@ -487,7 +488,7 @@ class _Report:
         self._written = session.snapshots.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
-        """Report what changed at these paths, and return the changes that could not be captured."""
+        """Report the changes at these paths. Return the changes that could not be captured."""
         lost: list[Uncaptured] = []
         touched = self._touched(paths)
         left_alone = _LeftAlone(self._at_end, {item.path for item in touched}, self._entries, self._span)
@@ -525,7 +526,7 @@ class _Report:
         return found
 
     def _at(self, path: str, generation: int) -> Entry | None:
-        """Return what a path was in a generation. If only git knew the content so far, compute its digest."""
+        """Return the entry of a path in a generation. If only git had the content, its digest is computed."""
         entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git":
             return entry
@@ -543,7 +544,6 @@ class _Report:
         return image is not None and as_note(image) in notes
 
     def _is_shared(self, item: Touched) -> bool:
-        """Whether another session or program may have made the change, or a part of it."""
         if item.path in self._written:  # and the command came on top
             return True
         for other in self._others:
@@ -556,7 +556,6 @@ class _Report:
         return False
 
     def _content(self, entry: Entry) -> bytes | None:
-        """Return the former content of a file; None if it is unavailable or does not match the digest."""
         if not entry.digest:
             return None
         content = self._entries.copy(entry.digest)

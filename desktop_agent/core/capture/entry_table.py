@@ -1,7 +1,7 @@
-"""The rows of the baseline: what paths were, the contents that git does not have, and which snapshots need them.
+"""The rows of the baseline: entries of paths, contents that git does not have, and snapshots.
 
-Each walk is stored as a generation. Snapshots pin the generations that a session still needs. They also say when each
-command ran; next to them is noted what the application itself wrote.
+Each walk is stored as a generation. Snapshots pin the generations that a session still needs, and say when each command
+ran. The writes of the application are recorded next to them.
 """
 
 import json
@@ -47,14 +47,14 @@ _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 class SpoiledError(sqlite3.DatabaseError):
-    """A row holds a value that was never written there: damage that SQLite itself does not notice."""
+    """A row holds an invalid value: damage that SQLite does not notice."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
 
 
 class EntryTable:
-    """What every path was, from one generation to another. For use within one transaction."""
+    """The entry of every path in each generation. For use within one transaction."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class EntryTable:
         return self._one(path, "born <= ? AND died > ?", generation, generation)
 
     def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
-        """Store what `entry.path` is from `generation` on, with its `content` if that is to be copied."""
+        """Store `entry` from `generation` on, and a copy of `content` if it is given."""
         self.end(entry.path, generation)
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -107,7 +107,7 @@ class EntryTable:
         )  # fmt: skip
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
-        """Store the content of a file that was not read when its row was stored, and has not changed since."""
+        """Store the content of an unchanged file that was not read when its row was stored."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
             (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, stored_path(entry.path)),
@@ -124,7 +124,6 @@ class EntryTable:
         return sorted(path_of(row[0]) for row in rows)
 
     def is_touched_between(self, path: str, first: int, last: int) -> bool:
-        """Whether `path` got a new row after generation `first` and up to `last`."""
         query = "SELECT 1 FROM entry WHERE path = ? AND (born BETWEEN ? AND ? OR died BETWEEN ? AND ?)"
         return (
             self._database.execute(query, (stored_path(path), first + 1, last, first + 1, last)).fetchone() is not None
@@ -149,7 +148,6 @@ class EntryTable:
         return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
     def left_with_git(self) -> list[tuple[Entry, int]]:
-        """Return the entries whose content is left to git, each with the generation of its row."""
         query = f"SELECT {_COLUMNS}, born FROM entry WHERE kept = 'git'"
         return [(_entry(row[:8]), row[8]) for row in self._database.execute(query)]
 
@@ -162,7 +160,7 @@ class EntryTable:
         self._keep(copied, content)
 
     def copy(self, digest: Digest) -> bytes | None:
-        """Return the copied content; None if no copy was kept."""
+        """Return the copied content; None if there is no copy."""
         row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
         try:
             return None if row is None else zlib.decompress(row[0])
@@ -178,7 +176,6 @@ class EntryTable:
         return self._database.execute(query).fetchone()[0]
 
     def leave_to_git(self, paths: Iterable[str]) -> None:
-        """Drop the copies of these paths, because git has the contents."""
         self._database.executemany(
             f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}",
             ((stored_path(path),) for path in paths),
@@ -186,8 +183,8 @@ class EntryTable:
         self._drop_copies()
 
     def forget_before(self, generation: int) -> None:
-        """Drop the rows that were replaced by this generation or earlier, and the copies that only they used."""
-        # Both conditions, so that the index of what has died is used.
+        """Drop the rows that ended in this generation or earlier, and the copies that only they used."""
+        # Both conditions, so that the index `entry_died` is used.
         if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (generation,)).rowcount:
             self._drop_copies()
 
@@ -225,7 +222,6 @@ def _read_entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | No
 
 
 def stored_path(path: str) -> str | bytes:
-    """Return a path as the database stores it: bytes if it is not valid text."""
     if not path.isascii():
         try:
             path.encode()
@@ -240,7 +236,6 @@ def path_of(path: str | bytes) -> str:
 
 
 def _packed(extras: FileExtras | None) -> str | None:
-    """Return the extras of a file as they are stored. The usual extras are the empty text."""
     if extras is None or extras == _USUAL:
         return None if extras is None else ""
     return json.dumps([extras.owner, extras.attributes])
@@ -281,7 +276,7 @@ _SPAN = f"number, generation, COALESCE(last_generation, {_NEWEST}), begun_ns, CO
 
 
 class CommandSpan(Struct, frozen=True):
-    """When a command ran, by the clock and by generations. For a command that still runs, the end is now."""
+    """When a command ran, by the clock and by generations. The end of a running command is now."""
 
     number: int
     generation: int
@@ -291,17 +286,15 @@ class CommandSpan(Struct, frozen=True):
 
 
 class SnapshotRows:
-    """The snapshots of all sessions and processes, and the writes they announced. For use within one transaction."""
-
     def __init__(self, database: sqlite3.Connection, entries: EntryTable) -> None:
         self._database = database
         self._entries = entries
 
     def pin(self) -> int:
-        """Pin the newest generation as a snapshot and return its number, which is random.
+        """Pin the newest generation as a snapshot. Return its number, which is random.
 
-        Journals contain the number, and the file can be rebuilt, or be replaced by memory for a while. With a counter,
-        the same number could then mean another command's snapshot.
+        Journals contain the number. With a counter, a rebuilt file could give the same number to another command's
+        snapshot.
         """
         number = secrets.randbelow(_NUMBERS) + 1
         self._database.execute(
@@ -312,7 +305,7 @@ class SnapshotRows:
         return number
 
     def span(self, number: int) -> CommandSpan | None:
-        """Return when the command of a snapshot ran; None when the snapshot is gone."""
+        """Return when the command of a snapshot ran; None if the snapshot was released."""
         row = self._database.execute(
             f"SELECT {_SPAN} FROM snapshot WHERE number = ? AND is_released = 0", (time.time_ns(), number)
         ).fetchone()
@@ -325,9 +318,10 @@ class SnapshotRows:
         )
 
     def move(self, numbers: Iterable[int], to: int) -> list[int]:
-        """Move snapshots to the last look at snapshot `to`. Return the numbers of new rows with their former spans.
+        """Move snapshots to the last report about snapshot `to`.
 
-        These rows are kept for as long as an older snapshot needs to know which commands ran at that time.
+        Return the numbers of new rows with their former spans. Older snapshots need these rows to know which commands
+        ran at that time.
         """
         until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
         row = until.fetchone()
@@ -352,7 +346,7 @@ class SnapshotRows:
         return past
 
     def overlapping(self, span: CommandSpan) -> list[CommandSpan]:
-        """Return the spans of all other commands that ran while this one did."""
+        """Return the spans of all other commands that ran at the same time."""
         rows = self._database.execute(
             f"SELECT {_SPAN}, ended_ns IS NOT NULL, process, process_started FROM snapshot "
             "WHERE number <> ? AND begun_ns < ? AND (ended_ns IS NULL OR ended_ns > ?)",
@@ -365,7 +359,7 @@ class SnapshotRows:
         ]
 
     def release(self, number: int) -> None:
-        """Release a snapshot; drop every row, copy and note that no snapshot needs any more."""
+        """Release a snapshot. Drop the rows, copies and writes that no snapshot needs any more."""
         self._database.execute("UPDATE snapshot SET is_released = 1 WHERE number = ?", (number,))
         self.close_span(number)
         stale = self._database.execute(
@@ -380,7 +374,6 @@ class SnapshotRows:
         self._sweep()
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Note what the application wrote, which is recorded as a change elsewhere."""
         now = time.time_ns()
         self._database.executemany(
             "INSERT INTO written VALUES (?, ?, ?, ?)",
@@ -388,7 +381,7 @@ class SnapshotRows:
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
-        """Return the writes noted since `at_ns`, by path, as pairs of digest (empty for a removed file) and mode."""
+        """Return the writes since `at_ns` by path, as pairs of digest (empty for a removed file) and mode."""
         found: dict[str, set[tuple[str, int]]] = {}
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
@@ -409,7 +402,7 @@ class SnapshotRows:
 
 @cache
 def _own_start(process: int) -> float:
-    """Return when this process started. The cache is by process id, so that a fork computes its own time."""
+    """Return the start time of this process. A fork has another process id, so it computes its own time."""
     return _started(process)
 
 

@@ -1,15 +1,11 @@
-"""Contents that git already has. A tracked file that is the same as in git's index needs no copy of ours.
+"""Reads contents that git has, so that they need no copy of ours, and keeps git from losing them.
 
-Git can lose them at any time: to garbage collection, with the repository, or with another repository from which it
-borrows objects. So contents that are left to git are *held*: git's packs, and the loose objects that are needed, get a
-second name (a hard link) in a folder of the cache, as `git clone --local` does. That takes no space while git has them,
-and reads nothing. If no link can be made, for example to another disk, a copy of the file is kept as if there were no
-git.
+Git can lose objects by garbage collection, or together with a repository. So packs and needed loose objects are
+hard-linked into a folder of the cache, as `git clone --local` does. If no link can be made, the file is copied.
 
-Unchanged files are found from git's index without reading them. The index has the `stat` of each file at a time when
-the file had the content of an object; a file with the same `stat` still has that content. `git status` relies on the
-same. A file written at the same moment as the index is not covered by this, so it does not count as unchanged. The
-format is gitformat-index(5), versions 2 to 4 with SHA-1.
+Git's index names unchanged files: a file with the same `stat` as in the index has the same content, as `git status`
+assumes. A file written at the same moment as the index does not count as unchanged. The format is gitformat-index(5),
+versions 2 to 4 with SHA-1.
 """
 
 import errno
@@ -48,8 +44,6 @@ _LARGEST_ALTERNATES = 64 * 1024
 
 
 class GitState(Struct, frozen=True):
-    """A folder's repository at one moment: enough to see whether its index or its packs have changed."""
-
     repository: Repository
     index_stamp: int | None
     folders: tuple[str, ...]
@@ -72,7 +66,7 @@ class GitState(Struct, frozen=True):
 
 
 def _object_folders(first: Path) -> Iterator[str]:
-    """Yield an object folder, and those that it borrows objects from, as in gitrepository-layout(5)."""
+    """Yield an object folder, and the folders that it borrows objects from (gitrepository-layout(5))."""
     pending, seen = [os.fspath(first)], set[str]()
     while pending and len(seen) < _MOST_ALTERNATES:
         folder = pending.pop(0)
@@ -89,10 +83,6 @@ def _is_path(line: str) -> bool:
 
 
 def _stamp(folder: str) -> str:
-    """Return a stamp of the packs in an object folder; empty if the folder is missing.
-
-    The stamp is different each time until one tick of the clock has passed since the folder's last change.
-    """
     try:
         status = Path(folder, "pack").stat()
     except OSError:
@@ -102,10 +92,10 @@ def _stamp(folder: str) -> str:
 
 
 class HeldObjects:
-    """The objects that we hold in a folder of our own, so that git cannot lose them. Methods block."""
+    """Hard links to git's objects in a folder of our own, so that git cannot lose them. Methods block."""
 
     def __init__(self, folder: Path, *, may_change: bool = True) -> None:
-        """Without `may_change` the folder is only read."""
+        """With `may_change` false, the folder is only read."""
         self._folder = folder
         self._may_change = may_change
         self._may_link = may_change
@@ -114,7 +104,6 @@ class HeldObjects:
 
     @property
     def stamp(self) -> str:
-        """A stamp that changes when packs are added or removed."""
         return _stamp(os.fspath(self._folder))
 
     def read(self, identifier: str) -> bytes | None:
@@ -136,7 +125,6 @@ class HeldObjects:
         return size if kind == pygit2.enums.ObjectType.BLOB else None
 
     def take_packs(self, folders: Iterable[str]) -> None:
-        """Hold all packs that git has now, and retire held packs that git no longer has."""
         if not self._may_change:
             return
         self._bring_back()
@@ -149,7 +137,6 @@ class HeldObjects:
         self._open.clear()
 
     def hold(self, identifier: str, folders: Iterable[str]) -> bool:
-        """Hold one object; False if that is impossible."""
         if self.size(identifier) is not None:
             return True
         place = Path(identifier[:2], identifier[2:])
@@ -157,7 +144,6 @@ class HeldObjects:
         return is_linked and self.size(identifier) is not None
 
     def drop(self, needed: set[str], *, keeps_retired: bool) -> None:
-        """Drop the loose objects that are not needed, and the retired packs unless `keeps_retired`."""
         if not self._may_change:
             return
         for path in _loose(self._folder):
@@ -170,7 +156,7 @@ class HeldObjects:
             shutil.rmtree(self._folder / "retired", ignore_errors=True)
 
     def _link(self, source: Path, target: Path) -> bool:
-        """Hard-link a regular file into our folder; return whether it is there now."""
+        """Hard-link a regular file into our folder. Return whether the link exists now."""
         try:
             if not self._may_link or not stat.S_ISREG(source.lstat().st_mode):
                 return False
@@ -183,13 +169,12 @@ class HeldObjects:
         return True
 
     def _bring_back(self) -> None:
-        """Put the retired packs back among the held ones, including those that a killed process left retired."""
+        """Move all retired packs back, including those that a killed process left."""
         names = _packs(os.fspath(self._folder / "retired"))
         _move(names, self._folder / "retired" / "pack", self._folder / "pack")
         self._open.clear()
 
     def _opened(self, folder: Path) -> "pygit2.Odb":
-        """Return the objects in a folder. Raises `pygit2.GitError` if the folder is missing."""
         import pygit2
 
         if folder not in self._open:
@@ -198,9 +183,9 @@ class HeldObjects:
 
 
 def drop_stranded(baselines: Path, now_s: float) -> None:
-    """Drop held packs that git no longer has, of workspaces that were not used for two weeks.
+    """Delete links to packs that git no longer has, for workspaces that were not used for two weeks. Blocks.
 
-    Packs that git still has take no space. The next look at such a workspace holds, or copies, what it needs. Blocks.
+    Links to packs that git still has take no space.
     """
     for folder in baselines.glob("*.objects"):
         with suppress(OSError):
@@ -231,9 +216,9 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
 
 
 class GitObjects:
-    """The index and the objects of the repository that a folder is in.
+    """The index and the objects of a folder's repository.
 
-    Methods block, and never write to the repository. Importing pygit2 takes 90 ms, which is avoided outside of
+    Methods block, and never write to the repository. Importing pygit2 takes 90 ms, so it is imported only for
     repositories.
     """
 
@@ -248,7 +233,6 @@ class GitObjects:
 
     @classmethod
     def of(cls, state: GitState | None, held: HeldObjects) -> "GitObjects | None":
-        """Return the objects of a repository; None if they cannot be read."""
         if state is None:
             return None
         import pygit2
@@ -268,7 +252,7 @@ class GitObjects:
             return False
 
     def hold(self, identifier: str, size: int) -> bool:
-        """Hold a blob of this many bytes, so that it outlives the repository; False if that is not certain."""
+        """Link a blob of this many bytes, so that it outlives the repository. False if that is not certain."""
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:
@@ -299,9 +283,9 @@ _LARGEST_ATTRIBUTES = 2**20
 
 
 def unchanged_objects(folder: Path, found: dict[str, Signature]) -> dict[str, str]:
-    """Return the object ids of the files in `folder` that match the index; none when in doubt. Blocks.
+    """Return the object ids of the files in `folder` that match the index. Empty when in doubt. Blocks.
 
-    Line endings can be converted between file and object, which changes the length, so compare the lengths before use.
+    Line endings may be converted between file and object, which changes the length. So compare the lengths before use.
     """
     repository = find_repository(folder)
     if repository is None:
@@ -359,7 +343,6 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
 
 
 def _variable_number(data: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length number (encoded like pack offsets), and return it with its end position."""
     number = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1
@@ -368,7 +351,7 @@ def _variable_number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _may_convert(top: Path, git_dir: Path, folder: Path, found: Iterable[str]) -> bool:
-    """Whether attributes can make the content of a file differ from its object at equal length."""
+    """Whether git attributes can make a file differ from its object at equal length."""
     home = Path.home()
     settings = os.environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     places = [git_dir / "info" / "attributes", Path(settings) / "git" / "attributes", Path("/etc/gitattributes")]

@@ -1,10 +1,8 @@
-"""The safety copy: files that a command may destroy and the capture does not watch, copied before, compared afterwards.
+"""The safety copy: copies files that a command may destroy and the capture does not watch.
 
 The capture skips some folders (`node_modules`, `.git`), files that are too large, and everything outside the workspace.
-Of what it skips, `SafetyCopies` copies the given places into one file, within a budget, so that anything gone or
-different after the command can be reported with its former content. What does not fit is reported.
-
-A session needs only one copy at a time, because calls that write run one after the other. All methods block.
+`SafetyCopies` copies such files into one file, within a budget, and compares them after the command. Files beyond the
+budget are reported. A session needs only one copy at a time. All methods block.
 """
 
 import os
@@ -32,7 +30,7 @@ _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
 
 
 class SafetyLimits(Struct, frozen=True, kw_only=True):
-    """How much is copied at most, and (the last two) what the capture watches itself, so that it needs no copy."""
+    """The limits of a copy. The last two describe what the capture watches itself, so that it needs no copy."""
 
     max_files: int = 20_000
     max_bytes: int = 200 * 2**20
@@ -41,8 +39,6 @@ class SafetyLimits(Struct, frozen=True, kw_only=True):
 
 
 class EndangeredPath(Struct, frozen=True):
-    """An absolute path that a command may destroy; a folder includes everything below it, unless `is_file`."""
-
     path: Path
     is_file: bool = False
     is_guess: bool = False
@@ -50,7 +46,7 @@ class EndangeredPath(Struct, frozen=True):
 
 
 class CopiedFile(Struct, frozen=True):
-    """One file or folder in the copy: where it was, what it was, and where in the copy its content is."""
+    """One file or folder in the copy: its path, its properties, and where its content is in the copy."""
 
     path: str
     kind: FileKind
@@ -64,7 +60,7 @@ class CopiedFile(Struct, frozen=True):
 
 
 class SafetyCopy(Struct, frozen=True):
-    """What was copied before one command, and what was not (`gaps`)."""
+    """The files that were copied before one command, and the files that were not (`gaps`)."""
 
     files: tuple[CopiedFile, ...] = ()
     units: tuple[str, ...] = ()
@@ -73,7 +69,7 @@ class SafetyCopy(Struct, frozen=True):
 
 
 class SafetyReport(Struct):
-    """Which of the copied files a command destroyed or changed."""
+    """The copied files that a command destroyed or changed."""
 
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
     """Files and folders of the workspace, reported like any other changes."""
@@ -83,8 +79,6 @@ class SafetyReport(Struct):
 
 
 class Unit(Struct):
-    """A folder that is not watched, or one file, which is copied as a whole or not at all."""
-
     path: str
     is_guess: bool = False
     files: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
@@ -93,10 +87,8 @@ class Unit(Struct):
 
 
 class SafetyCopies:
-    """The safety copies of one session's commands in one workspace."""
-
     def __init__(self, root: Path, folder: Path, limits: Callable[[], SafetyLimits]) -> None:
-        """The copy is kept in `folder`, which is created when first needed. `limits` is called at each use."""
+        """`folder` holds the copy, and is created when needed. `limits` is called at each use."""
         self._root = str(real_path(root))
         self._folder = folder
         self._limits = limits
@@ -121,7 +113,7 @@ class SafetyCopies:
         return chosen, gaps
 
     def make(self, places: Iterable[EndangeredPath]) -> SafetyCopy:
-        """Copy what is at these places and not watched by the capture. The copy is durable when this returns.
+        """Copy the files at these places that the capture does not watch. The copy is durable when this returns.
 
         Raises `OSError` if the copy cannot be written, for example for lack of space.
         """
@@ -146,7 +138,7 @@ class SafetyCopies:
         return SafetyCopy(tuple(copied), tuple(unit.path for unit in units), tuple(gaps))
 
     def compare(self, copy: SafetyCopy) -> SafetyReport:
-        """Return what is gone or different since `copy` was made, and what is new in the folders that it holds."""
+        """Return the differences since `copy` was made, and the new files in its folders."""
         report = SafetyReport()
         with suppress(FileNotFoundError), (self._folder / _PACK).open("rb") as pack:
             for file in copy.files:
@@ -167,7 +159,6 @@ class SafetyCopies:
         return report
 
     def discard(self) -> None:
-        """Remove the copy. Call it once the command's changes are on record. Removing it twice does no harm."""
         with suppress(OSError):
             (self._folder / _PACK).unlink()
 
@@ -198,7 +189,7 @@ class SafetyCopies:
                     self._add_to(unit, place, folder, os.lstat(folder), units)
             for entry in _entries(folder):
                 if entry.is_dir(follow_symlinks=False):
-                    # What was not named is not taken for the repository itself: its refs are looked after.
+                    # A repository that was only guessed is not copied: its refs are tracked elsewhere.
                     if not (place.is_guess and entry.name == ".git"):
                         pending.append(entry.path)
                     continue
@@ -227,14 +218,13 @@ class SafetyCopies:
             unit.problem = self._too_much
 
     def _unit_of(self, folder: str, place: EndangeredPath) -> str | None:
-        """Return the skipped folder to copy as a whole, or the place itself; None if the capture watches it."""
         if not self._is_inside(folder):
             return str(place.path)
         parts = folder[len(self._root) :].split("/")
         for index, part in enumerate(parts):
             if part in self._limits().ignored_folders:
                 outermost = self._root + "/".join(parts[: index + 1])
-                # Only what was named of it may be destroyed.
+                # Only the named part may be destroyed.
                 named = str(place.path)
                 return named if named.startswith(f"{outermost}/") else outermost
         return None
@@ -260,7 +250,6 @@ class SafetyCopies:
         return self._is_inside(path) and ".git" not in self.name_of(path).split("/")
 
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
-        """Report what the command created in copied folders of the workspace, so that an undo can remove it."""
         known = {file.path for file in copy.files}
         left_files, left_bytes = self._limits().max_files, self._limits().max_bytes
         for unit in copy.units:
@@ -284,7 +273,6 @@ _UNREADABLE = FileState(content=b"", mode=-2)
 
 
 def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
-    """Yield the places that are not inside another place: first the certain ones, then the guesses."""
     chosen: list[str] = []
     resolved = {EndangeredPath(_resolved(place.path), place.is_file, place.is_guess) for place in places}
     for place in sorted(resolved, key=lambda place: (place.is_guess, place.is_file, len(place.path.parts))):
@@ -296,7 +284,7 @@ def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
 
 
 def _resolved(path: Path) -> Path:
-    """Return the path with symlinks resolved in its parent only, because deleting a link leaves its target alone."""
+    """Resolve symlinks in the parent only, because deleting a link does not delete its target."""
     return Path(os.path.realpath(path.parent)) / path.name if path.name else path
 
 
@@ -348,7 +336,7 @@ def _content(pack: BinaryIO, file: CopiedFile) -> bytes:
 
 
 def _changed_state(file: CopiedFile) -> FileState | None:
-    """Return the current state; `_SAME` if it is what was copied."""
+    """Return the current state; `_SAME` if it equals the copy."""
     try:
         status = os.lstat(file.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -368,7 +356,7 @@ def _signature(status: os.stat_result) -> str:
 def restore_outside(
     files: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> tuple[tuple[OutsideFile, ...], tuple[FileOutcome, ...]]:
-    """Restore files that an undo does not reach, if they are still as the command left them.
+    """Restore files outside the workspace, if they are still as the command left them.
 
     Return the files that are now as before the command, and the outcomes for the others.
     """

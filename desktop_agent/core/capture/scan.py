@@ -1,8 +1,7 @@
-"""Finds what looks different in a folder: one walk that calls `stat` for every file, and lists only changed folders.
+"""Finds differences in a folder in one walk, which calls `stat` for every file, and lists only changed folders.
 
-A folder in which a name appears or disappears gets a new modification time, so the names in all others are still those
-of the last walk (git's untracked cache relies on the same). Files are looked up by name in the open folder, which saves
-the system the rest of the path. A time that is so recent that the next write might not alter it counts as different.
+If a folder's modification time is unchanged, so are the names in it (git's untracked cache relies on the same). A very
+recent time counts as different, because the next write might not alter it.
 """
 
 import heapq
@@ -42,12 +41,10 @@ _OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) 
 
 
 class CaptureStoppedError(Exception):
-    """The caller stopped a look at the folder before it was complete. None of its findings were kept."""
+    """The caller stopped a walk before it was complete. Its findings were discarded."""
 
 
 class KnownFolder(Struct):
-    """A folder as the last walk left it."""
-
     mode: int
     signature: Signature = UNKNOWN
     """If the signature is still the same, so are the names. `UNKNOWN` until the folder has been listed."""
@@ -79,7 +76,7 @@ _WHOLE = FolderPart()
 
 
 class Unusual(NamedTuple):
-    """Properties that only few files have, so they are not part of every signature."""
+    """Properties that only few files have, so signatures do not include them."""
 
     owner: tuple[int, int]
     links: int
@@ -90,8 +87,6 @@ USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 
 
 
 class Scan(Struct):
-    """What one walk found."""
-
     started_ns: int
     changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks, special files and folders that are new or look different."""
@@ -107,7 +102,7 @@ class Scan(Struct):
     """How many folders the walk did not reach in time."""
 
     def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
-        """Return what cannot be watched, including what there was no time for."""
+        """Return what cannot be watched, including folders that the walk did not reach in time."""
         if not self.folders_left:
             return tuple(self.out_of_reach)
         reason = (
@@ -133,14 +128,14 @@ def scan_folder(
 ) -> Scan:
     """Walk `root`, or a part of it, and return what differs from `known`, which is not modified. Blocks.
 
-    If a limit ends the walk, or a folder cannot be read, everything known in the part not reached counts as unchanged,
-    and `not_watched` reports it. Raises `CaptureStoppedError` when `stop` is set.
+    If a limit ends the walk, or a folder cannot be read, the rest counts as unchanged, and `not_watched` reports it.
+    Raises `CaptureStoppedError` when `stop` is set.
     """
     return _Walk(root, known, limits, stop, part).run()
 
 
 def learn(known: Known, scan: Scan) -> None:
-    """Update `known` with the findings of a walk. Call it once they have been stored."""
+    """Update `known` with the findings of a walk. Call it after they were stored."""
     for path in scan.gone:
         parent, name = split(path)
         known.pop(path, None)
@@ -159,10 +154,9 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Remove a sandbox's stand-in folders from the scan: no command made them, and they disappear when it ends.
+    """Remove a sandbox's placeholder folders from the scan, because the sandbox removes them itself.
 
-    The folder above is listed again at the next look, because its signature does not reveal what is put into a
-    stand-in.
+    The next walk lists the parent folder again: its signature does not show new files in a placeholder.
     """
     for path, signature in list(scan.changed.items()):
         folder = scan.listed.get(path)
@@ -176,7 +170,7 @@ def leave_out_stand_ins(scan: Scan) -> None:
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
-    """Return the table for stored entries, each a path, a signature (`UNKNOWN` if it was too recent) and a mode."""
+    """Return the table for stored entries: path, signature (`UNKNOWN` if it was too recent) and mode."""
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
@@ -200,9 +194,9 @@ def repositories_in(known: Known) -> frozenset[str]:
 
 
 def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
-    """Whether the file may have been written again after the look without a difference in its signature."""
+    """Whether a write after the walk may leave the file's signature unchanged."""
     newest = max(signature[0], signature[1])
-    # A time in whole seconds is that of a file system that counts in such.
+    # A time in whole seconds comes from a file system that counts in seconds.
     return now_ns - newest < (margin_ns if newest % 1_000_000_000 else _RACY_FOLDER_NS)
 
 
@@ -269,7 +263,7 @@ class _Walk:
         except (FileNotFoundError, NotADirectoryError):
             if not path:  # the workspace itself was removed
                 self._gone_below("")
-            # Any other went a moment ago, which the next look will see in the folder above.
+            # Any other folder was removed a moment ago. The next walk will see that in its parent.
         except OSError as error:
             if path:  # its mode can be read all the same
                 with suppress(OSError):
@@ -278,14 +272,13 @@ class _Walk:
             self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
 
     def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
-        """Look at the files of a folder whose names are unchanged; False if a name is missing after all."""
+        """Check the files of a folder whose names are unchanged; False if a name is missing after all."""
         look = os.stat
         different: dict[str, os.stat_result] = {}
         try:
             for name, known in folder.files.items():
                 # These lines run once for every file in the workspace, so they compare no more than necessary. If the
-                # names are the same, so are the inodes, and a program that changes anything else alters the change
-                # time.
+                # names are the same, so are the inodes, and any change by a program alters the change time.
                 status = look(name, dir_fd=handle, follow_symlinks=False)
                 if status.st_ctime_ns != known[0] or status.st_size != known[2]:
                     different[name] = status
@@ -418,7 +411,7 @@ def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFold
 
 
 def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Known]:
-    """Yield the folders in batches; one with very many files is a batch of its own."""
+    """Yield the folders in batches. A folder with very many files is a batch of its own."""
     piece, size = Known(), 0
     for path, folder in folders:
         piece[path] = folder
@@ -431,7 +424,7 @@ def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Kno
 
 
 def pieces_of_scan(scan: Scan) -> Generator[Scan]:
-    """Yield a scan in pieces, at least one, which `Scan.add` puts together again."""
+    """Yield a scan in at least one piece. `Scan.add` joins the pieces."""
     yield Scan(
         scan.started_ns,
         gone=scan.gone,
@@ -449,7 +442,7 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
 
 
 def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
-    """Whether a walk that did not enter these folders saw, from the outside, that each is still a folder."""
+    """Whether a walk that did not enter these folders saw that each of them is still a folder."""
     gone = set(scan.gone)
     unreadable = {item.path for item in scan.out_of_reach}
     return not any(

@@ -1,6 +1,6 @@
-"""The process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
+"""A process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
 
-It has its own table of the known folders in that part, and updates the table with what it finds.
+It has its own table of the known folders in that part, and updates the table with its findings.
 """
 
 import gc
@@ -38,15 +38,11 @@ _SLACK_S: Final = 5.0
 
 
 class Reset(NamedTuple):
-    """Start with an empty table, for the folders `starts` of `root`."""
-
     root: Path
     starts: tuple[str, ...]
 
 
 class AddFolders(NamedTuple):
-    """Add these folders to the table."""
-
     folders: Known
 
 
@@ -63,11 +59,11 @@ class Confirm(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The end of the answer."""
+    pass
 
 
 class WalkFailure(NamedTuple):
-    """The walk raised an exception; this is its traceback."""
+    """The walk raised an exception; `text` is its traceback."""
 
     text: str
 
@@ -77,28 +73,24 @@ _Answer = Scan | Done | WalkFailure
 
 
 class ScanProcess:
-    """The process as its client sees it, for one thread at a time. Methods from `teach` on raise `WorkerDiedError`."""
+    """The client of the process, for one thread at a time. Methods from `teach` on raise `WorkerDiedError`."""
 
     def __init__(self) -> None:
-        """Start the process; it answers after about 0.2 s. Raises `OSError` if no more processes can be started."""
+        """Start the process, which answers after about 0.2 s. Raises `OSError` if no process can be started."""
         self.worker = WorkerProcess(_MODULE)
 
     def limited(self, limits: CaptureSettings, stop: Event | None) -> AbstractContextManager[None]:
-        """Kill the process if the block takes too long, or soon after `stop` is set."""
         return self.worker.limited(limits.max_seconds + _SLACK_S, stop)
 
     def teach(self, root: Path, starts: tuple[str, ...], folders: Iterable[tuple[str, KnownFolder]]) -> None:
-        """Tell the process which part of `root` it walks, and the known folders of that part."""
         self.worker.send(Reset(root, starts))
         for piece in pieces_of_table(folders):
             self.worker.send(AddFolders(piece))
 
     def begin(self, limits: CaptureSettings) -> None:
-        """Start a walk; `result` returns what it found."""
         self.worker.send(Walk(limits))
 
     def result(self) -> Scan:
-        """Wait for the walk and return what it found."""
         found = self._piece()
         if found is None:
             raise WorkerDiedError("Its answer ended before it began.")
@@ -124,7 +116,6 @@ class ScanProcess:
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
     gc.disable()  # a walk leaves no cycles, and a table of a hundred thousand files would be looked through for them
     serve(_Walker().answer)
 
@@ -159,7 +150,7 @@ class _Walker(Struct):
 
 
 if __name__ == "__main__":
-    # By its name: what this module itself defines could not be unpickled as something of `__main__`.
+    # By its name: classes that `__main__` defines could not be unpickled elsewhere.
     from desktop_agent.core.capture import scan_process  # noqa: PLW0406 - that is the point
 
     scan_process.main()

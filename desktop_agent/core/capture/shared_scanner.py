@@ -37,10 +37,9 @@ _log = logging.getLogger(__name__)
 
 
 class SharedScanner:
-    """Walks one folder repeatedly, with a second process once the folder is known to be big.
+    """Walks one folder repeatedly. A second process helps if the folder is big.
 
-    The process only saves time: if it died or cannot be started, the walk is done without it. For one thread at a time,
-    except for `close`.
+    If the process died or cannot be started, the walk is done without it. For one thread at a time, except for `close`.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class SharedScanner:
         start_s: float = START_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """With `big_files` files or more there is a second process, used once it has had `start_s` seconds to start."""
+        """Folders with `big_files` files or more use a second process, after it had `start_s` seconds to start."""
         self._root = root
         self._big_files = big_files
         self._start_s = start_s
@@ -72,7 +71,7 @@ class SharedScanner:
         return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
-        """Scan as `scan_folder` does. Blocks; once `stop` is set, ends the process and raises `CaptureStoppedError`."""
+        """Scan like `scan_folder`. Blocks. When `stop` is set, ends the process and raises `CaptureStoppedError`."""
         self.was_shared = False
         begun = self._clock()
         if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
@@ -84,7 +83,7 @@ class SharedScanner:
         return scan_folder(self._root, known, limits, stop)
 
     def learn(self, known: Known, scan: Scan) -> None:
-        """Update `known` with what the last `scan` found, once that has been stored."""
+        """Update `known` with the findings of the last `scan`, after they were stored."""
         learn(known, scan)
         process = self._process
         if process is None:
@@ -98,7 +97,7 @@ class SharedScanner:
                 self._drop_dead(error)
 
     def close(self) -> None:
-        """End the process, if there is one, and wait until it is gone. Later walks are done without it."""
+        """End the process, if there is one, and wait until it has ended. Later walks are done without it."""
         self._is_closed = True
         self._drop()
 
@@ -132,7 +131,7 @@ class SharedScanner:
     def _scan_with(
         self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
     ) -> Scan | None:
-        """Walk one half of the folder while the process walks the other; None if a single walk has to cover it all."""
+        """Walk one half of the folder while the process walks the other. None if a single walk must cover all of it."""
         try:
             with process.limited(limits, stop):
                 if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):

@@ -1,7 +1,4 @@
-"""What each path was, and the changes between two such states, with renames, in an order in which they can be made.
-
-Does not access the disk.
-"""
+"""The entries of paths, and the changes between them: in order, and with renames. Does not access the disk."""
 
 import stat
 from collections import Counter
@@ -33,8 +30,6 @@ Kept = Literal["copy", "git", ""]
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What was at one path at the time of a look."""
-
     path: str
     signature: Signature
     is_racy: bool = False
@@ -55,7 +50,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def mode(self) -> int:
-        """The permission bits; those of symlinks mean nothing and are always the same."""
+        """The permission bits. Symlinks always have the same."""
         return 0o777 if self.kind == "symlink" else stat.S_IMODE(self.signature[4])
 
     @property
@@ -69,13 +64,13 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def image(self) -> FileImage | None:
-        """The entry in the form in which the ledger records files; None if the content was not read."""
+        """The entry as the ledger records files; None if the content was not read."""
         if not self.digest or self.kind == "device":
             return None
         return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind, extras=self.extras)
 
     def is_like(self, other: "Entry") -> bool:
-        """Whether the two differ only in their times, as when a file is touched or rewritten with the same content."""
+        """Whether both entries differ only in their times."""
         if (self.mode, self.kind) != (other.mode, other.kind):
             return False
         if None not in (self.extras, other.extras) and self.extras != other.extras:
@@ -85,12 +80,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
     def is_still(self, other: "Entry") -> bool:
-        """Whether the file did not change between the two, whether or not its content was read both times."""
+        """Whether the file did not change between the entries, even if its content was read only once."""
         return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
 
 
 def as_note(image: FileImage | None) -> tuple[str, int]:
-    """Return what is noted about a written file: its digest (empty for a removed one) and mode (0 for folders)."""
+    """Return the digest of a written file (empty for a removed one) and its mode (0 for folders)."""
     if image is None:
         return "", 0
     return image.digest, 0 if image.kind == "folder" else image.mode
@@ -109,19 +104,17 @@ ContentOf = Callable[[Entry], bytes | None]
 
 
 class LeftAlone(Protocol):
-    """The files that a command left untouched. They matter because a new file may be a copy of one of them."""
+    """The files that a command left untouched. A new file may be a copy of one of them."""
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
         """Return the names of files with one of these sizes, by their digest and by their object id in git."""
         ...
 
-    def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
-        """Return the files in a folder whose size is within `sizes`."""
-        ...
+    def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]: ...
 
 
 class Touched(Struct, frozen=True):
-    """One path, with what it was before and what it is afterwards."""
+    """One path, with its entries before and after the command."""
 
     path: str
     before: Entry | None
@@ -133,8 +126,8 @@ class Touched(Struct, frozen=True):
 def in_order(touched: Iterable[Touched]) -> list[Touched]:
     """Sort changes so that each can be made after the ones before it, and undone in reverse order.
 
-    Created folders come first, outermost first; deleted ones last, innermost first. A folder that changes its mode does
-    so before the files if it is writable afterwards, otherwise after them.
+    Created folders come first, outermost first; deleted folders last, innermost first. A folder that changes its mode
+    comes before the files if it is writable afterwards, otherwise after them.
     """
     return sorted(touched, key=_place)
 
@@ -153,12 +146,11 @@ def _place(item: Touched) -> tuple[int, int, str]:
 
 
 def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> list[Touched]:
-    """Pair each deleted file with the path it was renamed to, if the contents say so and no other pairing is possible.
+    """Pair each deleted file with its new path, if the contents prove a rename and allow no other pairing.
 
-    A file counts as renamed if a file under a new name has its content and modification time, its content, or at least
-    half of its content, in this order. If two new files may have come from one deleted file, or one from two, they are
-    paired only if their names decide. Inode numbers are compared last, and only for files that are otherwise equal:
-    file systems give the number of a deleted file to the next new one.
+    A file counts as renamed if a new file has its content and modification time, its content, or at least half of its
+    content, in this order. Ambiguous files are paired only if their names decide. Inode numbers are compared last,
+    because file systems reuse the number of a deleted file.
     """
     pairs = dict(_Pairing(touched, content_of, left_alone).pairs())
     sources = {target: source for source, target in pairs.items()}
@@ -166,7 +158,7 @@ def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: 
 
 
 class _Pairing:
-    """The deleted and the new files; each pair that is found removes its two files."""
+    """The deleted and the new files. Each pair that is found removes its two files."""
 
     def __init__(self, touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> None:
         self._content_of = content_of
@@ -181,7 +173,6 @@ class _Pairing:
         """Files that need no origin: those that existed before, and those already found to be renamed."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield the old and the new path of each renamed file, the most certain first."""
         if self._gone and self._came:
             yield from self._take(self._moved_as_they_were())
         if self._gone and self._came:
@@ -230,7 +221,7 @@ class _Pairing:
             yield from group.pairs(_names_of(self._gone[group.sources[0]], copied, others))
 
     def _alike(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with deleted ones that share at least half of their content, if they have no other partner."""
+        """Pair new files with deleted ones that share at least half of their content, if no other pair is possible."""
         pairs = self._to_compare()
         sizes = {after.size for _, target in pairs if (after := self._came[target].after)}
         others = self._left_alone.contents(sizes)
@@ -255,7 +246,6 @@ class _Pairing:
         return pairs
 
     def _is_origin(self, source: str, target: str, others: Mapping[str, Collection[str]]) -> bool:
-        """Whether the new file can be the deleted one under a new name, and is not a copy of a file that stayed."""
         before, item = self._gone[source], self._came[target]
         after = item.after
         if after is None or self._likeness(before, after) < _ALIKE:
@@ -268,7 +258,6 @@ class _Pairing:
         return not _names_of(after, others)
 
     def _is_only_origin(self, source: str, target: str) -> bool:
-        """Whether the new file can only come from this deleted one, not from another file that was as similar."""
         before, after = self._gone[source], self._came[target].after
         if after is None or _name(source) == _name(target):
             return True
@@ -283,13 +272,12 @@ class _Pairing:
         return len(stayed) <= _MOST_COMPARED and not any(self._may_come_from(item, after, likeness) for item in stayed)
 
     def _may_come_from(self, item: Touched, after: Entry, likeness: float) -> bool:
-        """Whether the new file is more likely the former content of `item`, at whose path there still is a file."""
         if item.before is None or item.after is None or (own := self._likeness(item.before, after)) < likeness:
             return False
         return own > likeness or self._likeness(item.before, item.after) < _ALIKE
 
     def _likeness(self, one: Entry, other: Entry) -> float:
-        """Return the content that two files have in common, as a share of the larger one (0 to 1)."""
+        """Return the common content of two files, as a share of the larger one (0 to 1)."""
         first, second = self._pieces_of(one), self._pieces_of(other)
         common = sum(len(piece) * count for piece, count in (first & second).items())
         return common / max(one.size, other.size, 1)
@@ -314,12 +302,11 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _kept_by_move(entry: Entry) -> tuple[object, ...]:
-    """Return what a move keeps. For an empty file that includes the inode, because its content identifies nothing."""
+    """Return the properties that a move keeps. They include the inode for empty files, which are all alike."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
 def _sizes_like(size: int) -> range:
-    """Return the sizes that a file must have to share half of its content with a file of this size."""
     return range(max(1, int(size * _ALIKE)), int(size / _ALIKE) + 1)
 
 
@@ -333,8 +320,6 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 class _Twins(Struct):
-    """Files that are equal: the paths of the deleted ones and of the new ones."""
-
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
 
@@ -348,7 +333,7 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Pair files by unique names. Then pair the remaining two, if one deleted and one new file remain.
+        """Pair files by unique names. Then pair the last two files, if one deleted and one new file remain.
 
         `others` are the names of equal files that have not moved. If there are any, the last two are not paired.
         """
@@ -365,7 +350,7 @@ class _Groups:
         self._groups.setdefault(key, _Twins()).sources.append(path)
 
     def add_target(self, key: tuple[object, ...], path: str) -> None:
-        """Add a new file, if a deleted one has the same key."""
+        """Add a new file if a deleted file has the same key."""
         if key in self._groups:
             self._groups[key].targets.append(path)
 
@@ -376,7 +361,7 @@ class _Groups:
 
 
 def _only_ones(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs in which neither file has another partner, after pairing those with the same name."""
+    """Yield the pairs in which neither file has another partner. Files with the same name are paired first."""
     named = _without_rivals([pair for pair in pairs if _name(pair[0]) == _name(pair[1])])
     taken = {path for pair in named for path in pair}
     yield from named

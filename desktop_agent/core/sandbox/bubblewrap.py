@@ -1,17 +1,14 @@
-"""Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
+"""Bubblewrap: the command sees the machine's files read-only, in its own namespaces (files, processes, network).
 
 Home folders are empty except for what commands usually need (`home`). Secrets and `/run` are covered; `/tmp` is the
-session's private folder. When the command or the application ends, the kernel ends everything the command started,
-including daemons: they live in its process namespace.
+session's private folder. When the command or the application ends, the kernel ends all processes of the command,
+including daemons.
 
-A path that must not even be created (a missing `.git`) is covered by an empty folder. The kernel needs a real folder on
-which to mount it: a stand-in (`stand_ins`), which exists as long as a command needs it.
+A path that must not be created, such as a missing `.git`, is covered by an empty mount. A mount needs a real folder: a
+placeholder (`stand_ins`) that exists while a command needs it.
 
-A system call filter denies the command Unix sockets, because D-Bus, X11, an ssh agent or Docker would do for it what it
-cannot do itself, and a read-only mount does not prevent connecting. It was rejected to cover the sockets that the
-kernel lists, because the list has relative names, and a program can start to listen while the command runs. The filter
-also refuses dangerous modes (`seccomp`): a set-user-ID program in the workspace would run as the user when others start
-it outside.
+A system call filter denies Unix sockets, because a read-only mount does not prevent connecting to D-Bus, X11 or Docker.
+The filter also refuses dangerous modes (`seccomp`), such as a set-user-ID program in the workspace.
 """
 
 import os
@@ -62,8 +59,6 @@ class Bubblewrap(Struct, frozen=True):
 
 
 class _View(Struct):
-    """The file system as the command sees it, as mounts by path. A deeper mount covers a higher one."""
-
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
     """Paths where something other than the real file is mounted."""
@@ -78,7 +73,7 @@ class _View(Struct):
         self.covered[path] = None
 
     def hide(self, path: Path) -> None:
-        """Mount something empty over `path`, unless it is invisible anyway or has a mount of its own."""
+        """Cover `path` with an empty mount, unless the path is already invisible or has its own mount."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
         except OSError:
@@ -107,14 +102,14 @@ class _View(Struct):
         self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
-        """Mount each folder above a mount on itself, so that it cannot be renamed. Moves between such folders copy."""
+        """Mount each folder above a mount on itself, so that a command cannot rename the folder."""
         for path in folders_above(list(self.mounts), tuple(roots)):
             nearest = next(folder for folder in path.parents if folder in self.mounts)
             if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():
                 self.show(path, is_writable=True)
 
     def options(self) -> list[str]:
-        # Read-only as a whole: to root inside, the machine's settings in /proc/sys belong, capabilities or not.
+        # Read-only as a whole: root inside owns the machine's settings in /proc/sys, even without capabilities.
         options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         for path in sorted(self.mounts, key=lambda path: len(path.parts)):
             options += self.mounts[path]
@@ -146,7 +141,7 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
         view.show(path, is_writable=True)
     protection = protection_in(confinement, guards)
     for path in protection.existing:
-        # Another command's stand-in, or one that a killed process left. An empty `.git` is no repository either.
+        # Another command's placeholder, or one that a killed process left. An empty `.git` is no repository either.
         if is_stand_in(path) or (path.name == ".git" and _is_empty_folder(path)):
             view.forbid_folder(path)
         else:

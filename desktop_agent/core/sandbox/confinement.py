@@ -1,4 +1,4 @@
-"""What one command may do, and what every sandbox needs to confine it."""
+"""The permissions of one command, and helpers that all sandboxes share."""
 
 import os
 import re
@@ -13,11 +13,11 @@ from desktop_agent.core.system.processes.runner import Command
 
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
-    """What one command is allowed to do.
+    """The permissions of one command.
 
-    It can read the system's files, but not home folders or secrets. Everything else that it can access is listed here.
-    It has no network except for `way_out`. Inside every writable folder, `.git` and `.desktop-agent` stay read-only,
-    and secrets stay hidden.
+    A command can read the system's files, except for home folders and secrets. The fields list everything else that it
+    can access. It has no network except for `way_out`. In every writable folder, `.git` and `.desktop-agent` stay
+    read-only, and secrets stay hidden.
     """
 
     workspace: Path
@@ -52,17 +52,16 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """What the command can read even in a hidden place: the workspace and `readable`, resolved. Blocks."""
+        """The workspace and `readable`, resolved: the command can read them even in a hidden place. Blocks."""
         return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
 
 
 def confinement_for(
     mode: Literal["strict", "restricted"], workspace: Path, temp: Path, allowed_paths: Iterable[Path]
 ) -> ConfinementSpec:
-    """Return the confinement for `mode`.
+    """Return the confinement for `mode`. `strict` ignores `allowed_paths`.
 
-    Even `strict` allows the private temporary folder: compilers, shells and test runners fail without one, and it
-    contains none of the user's data. `strict` ignores `allowed_paths`.
+    Even `strict` allows the private temporary folder: compilers, shells and test runners fail without it.
     """
     is_restricted = mode == "restricted"
     return ConfinementSpec(
@@ -74,7 +73,6 @@ def confinement_for(
 
 
 def check(command: Command, confinement: ConfinementSpec) -> None:
-    """Raise `SandboxError` when no sandbox could run `command` as it is. Blocks."""
     texts = (*command.argv, *command.environ, *command.environ.values())
     if not command.argv or any("\0" in text for text in texts):
         raise SandboxError("The command cannot be run: it is empty or contains a NUL character.")
@@ -108,8 +106,8 @@ _UNSAFE = re.compile(
 def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the variables for the sandbox's own program, and those that only the command gets.
 
-    The program starts outside the sandbox, so no variable that could make it run code may reach it. The model chooses
-    variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be an escape.
+    The program starts outside the sandbox, so it must not get variables that make it run code. The model chooses
+    variables of its commands: `LD_PRELOAD` in bubblewrap's own environment would be an escape.
     """
     outer: dict[str, str] = {}
     inner: dict[str, str] = {}
@@ -121,7 +119,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """A set of folders that answers what is inside, by text, because each command waits for thousands of checks."""
+    """A set of folders for fast containment checks by text. Each command makes thousands of checks."""
 
     prefixes: tuple[str, ...]
     """Each folder with a trailing slash."""

@@ -1,12 +1,10 @@
-"""Guesses from the output of a failed command whether the sandbox stopped it. Made to be wrong rarely.
+"""Guesses from the output of a failed command whether the sandbox stopped it.
 
-The guess decides only whether the user is asked to allow the command outside the sandbox. If a denial is missed, the
-question is not asked; if one is seen falsely, it is asked needlessly. So a successful command never counts as denied,
-nor does a refusal that would happen without a sandbox, too.
+The guess only decides whether the user is asked to allow the command outside the sandbox. A successful command never
+counts as denied, and neither does a failure that would also happen without a sandbox.
 
-A program that a command did not find can still be on this machine. A shell names a missing program without its path:
-`foo: not found`. So these names are looked up on the application's own `PATH`, and in the usual installation folders. A
-program that is given by its path can be a link to a hidden file, or a script with a hidden interpreter.
+The guess includes programs that are installed but hidden: by a name that a shell did not find, by a link, or by a
+script's interpreter.
 """
 
 import os
@@ -60,8 +58,10 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
-    """Find a program that the command did not find. Return it with the part of a home that hides it, such as `~/apps`
-    (empty if it is visible, only not on `PATH`); `None` if that explains nothing. Blocks.
+    """Find an installed program that the command did not find. Blocks.
+
+    Return its path and the hidden part of the home that contains it, such as `~/apps`. The part is empty if the program
+    is visible, but not on `PATH`. Return None if the program is not the reason.
     """
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
@@ -72,7 +72,10 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
 
 
 def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
-    """Return the hidden link target or interpreter for lack of which a program at a path failed. Blocks."""
+    """Find a program in `text` that failed because its link target or interpreter is hidden. Blocks.
+
+    Return the hidden path and the place that hides it; None if there is none.
+    """
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
@@ -151,12 +154,11 @@ def denial_in(
     homes: Homes | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a sentence that says what the sandbox seems to have refused; empty if nothing suggests a denial.
+    """Return a sentence that says what the sandbox seems to have refused; empty if it seems to have refused nothing.
 
-    `has_closed_top` says that nothing can be created or removed directly in the workspace, although it is writable
-    (Landlock). For a path that exists but is invisible to the command, `is_hidden` returns the hidden place that
-    contains it; otherwise an empty text. Programs that the command did not find by name are looked up in `homes` and in
-    the usual places. Relative paths of programs start from `folder`, in which the command ran.
+    `has_closed_top`: nothing can be created directly in the writable workspace (Landlock). `is_hidden` returns the
+    hidden place that contains an existing path, or an empty text. Programs that the command did not find are looked up
+    in `homes` and in the usual places. `folder` is the folder in which the command ran.
     """
     if exit_code == 0:
         return ""
@@ -183,7 +185,10 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Say where a program is that a failed command did not find, though nothing hides it; empty if none is. Blocks."""
+    """Return a sentence that says where a visible program is that a failed command did not find, or an empty text.
+
+    Blocks.
+    """
     text = _end_of(output)
     for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not hidden:
@@ -217,7 +222,6 @@ def _is_pythons_socket(text: str) -> bool:
 def _refusals(text: str) -> Iterator[tuple[str, str]]:
     for pattern in _REFUSALS:
         for found in re.finditer(pattern, text):
-            # "touch: cannot touch x" without quotes, "bash: line 1: x": the path is the last word.
             words = found["path"].strip()
             yield (words if words.startswith("/") else words.rsplit(" ", 1)[-1]), found["why"].lower()
 
@@ -230,7 +234,7 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
     if path.startswith("~") or re.search(_PROTECTED, path):
         return True
     if not path.startswith("/"):
-        # Relative to a folder in the workspace: there only protected places and, for Landlock, new entries are closed.
+        # Relative paths start in the workspace. There only protected places and, for Landlock, new entries are closed.
         return not confinement.is_workspace_writable
     if is_within(Path(path), _CLOSED_TO_EVERYBODY):
         return False
@@ -239,7 +243,6 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
 
 
 def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
-    """Whether a path names something directly in the workspace, judging by its text."""
     relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
     return bool(relative) and "/" not in relative.rstrip("/")
 
@@ -254,6 +257,6 @@ def _sentence(path: str, confinement: ConfinementSpec) -> str:
 
 
 def _named(path: str) -> str:
-    """Return `path` in quotes, because a command can print any words, and these must not read as ours."""
+    """Return `path` in quotes. A command can print any words, and users must not take them for ours."""
     text = "".join(sign if sign.isprintable() and sign != "`" else "?" for sign in path)
     return f"`{text[:_LONGEST_NAMED]}…`" if len(text) > _LONGEST_NAMED else f"`{text}`"

@@ -1,7 +1,6 @@
-"""Finds the sandbox of this machine by confining a real command, never by versions or settings.
+"""Finds the sandbox of this machine by running a trial command in each.
 
-A sandbox that fails the trial in any way counts as not available. For `desktop-agent doctor`, reports state the reason
-and what would help.
+For `desktop-agent doctor`, reports state why a sandbox is not available and what would help.
 """
 
 import os
@@ -31,14 +30,12 @@ _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSID
 
 
 class Sandbox(Protocol):
-    """A working way to confine commands: it turns a command into its confined form."""
-
     @property
     def name(self) -> str: ...
 
     @property
     def guards(self) -> Guards:
-        """The paths that it hides, and those that it protects in folders open to a command."""
+        """The paths that the sandbox hides, and those that it makes read-only."""
         ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -47,8 +44,6 @@ class Sandbox(Protocol):
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What is known of one sandbox on this machine. `reason` and `hint` are for people; empty if it works fully."""
-
     name: str
     is_available: bool
     reason: str = ""
@@ -57,7 +52,7 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
 
 
 class SandboxSearch(Struct, frozen=True, kw_only=True):
-    """The sandbox to use, or None, and a report on each that was considered, the best first."""
+    """The sandbox to use, or None, and a report on each sandbox, the best first."""
 
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]
@@ -77,7 +72,7 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
-    """Return the best sandbox that works here. Blocks for some 50 ms. `environ` is the application's own."""
+    """Return the best sandbox that works. Blocks for some 50 ms. `environ` is the application's own."""
     searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
     if sys.platform.startswith("linux"):
         searches = [_bubblewrap(environ), _landlock(environ, abi)]
@@ -152,7 +147,7 @@ def _unavailable(name: str, reason: str, hint: str = "") -> tuple[None, SandboxR
 
 
 def _problem_with(sandbox: Sandbox) -> str:
-    # Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet a refusal, not absence.
+    # Outside `/tmp` where possible: bubblewrap has its own `/tmp`, and the trial must meet a refusal, not absence.
     folder_of_trials = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # noqa: S108
     try:
         with tempfile.TemporaryDirectory(prefix="desktop-agent-sandbox-", dir=folder_of_trials) as folder:

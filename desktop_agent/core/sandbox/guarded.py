@@ -1,4 +1,4 @@
-"""What no command may touch anywhere: secrets are hidden, and git's files and those that steer us are read-only."""
+"""The paths that no command may touch: secrets are hidden; git's files and our settings are read-only."""
 
 import os
 import re
@@ -34,7 +34,7 @@ _SUBMODULES_READ = 256 * 1024
 
 
 class Guards(Struct, frozen=True):
-    """Where secrets and our own files are, for one user on one machine. The paths need not exist."""
+    """The paths of secrets and of our own files, for one user on one machine. The paths need not exist."""
 
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
@@ -60,7 +60,7 @@ def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Protection(Struct, frozen=True):
-    """What stays read-only in the folders that one command can write to."""
+    """The paths that stay read-only in the folders that one command can write to."""
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
@@ -72,7 +72,10 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Return what must be protected. Raises `SandboxError` if a symbolic link is, as it could be replaced. Blocks."""
+    """Return the paths to protect. Blocks.
+
+    Raises `SandboxError` if one of them is a symbolic link, because a command could replace the link.
+    """
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
@@ -94,34 +97,37 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
         if is_within(dot_git, roots) and os.path.lexists(dot_git):
             _require_no_link(dot_git)
             existing[dot_git] = None
-    # Git enters the folder of a submodule as soon as it has one.
+    # Git enters the folder of a submodule as soon as the folder has a `.git`.
     of_submodules = (folder / ".git" for folder in _submodules(roots))
     folders |= dict.fromkeys(dot_git for dot_git in of_submodules if not os.path.lexists(dot_git))
     return Protection(tuple(existing), tuple(folders))
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return folders that a command must not move away, as it could create new ones in their place. Highest first."""
+    """Return the folders that a command must not rename, because it could create others under their names.
+
+    Highest first.
+    """
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
 def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where stand-ins for a command in `roots` may be left after the application was killed. Blocks."""
+    """Return where a killed application may have left placeholder folders (`stand_ins`). Blocks."""
     roots = tuple(roots)
     fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git"))
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
 def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
-    """Return how a command sees the home folders; the repository around its workspace is visible to it. Blocks."""
+    """Return the home folders as a command sees them. The repository around its workspace is visible. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)
 
 
 def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path], str]:
-    """Return a function that maps a printed path to the part of a home that hides it; empty if none. Both block."""
+    """Return a function that maps a path to the part of a home that hides it, or to an empty text. Both block."""
     view = homes_in(confinement, guards)
     opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())
 
@@ -134,7 +140,7 @@ def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path]
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:
-    """Yield what git, and builds of a whole repository, read outside the workspace. A command cannot write there."""
+    """Yield the folders outside the workspace that git and builds of a whole repository read."""
     for folder in (workspace, *workspace.parents):
         dot_git = folder / ".git"
         if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive
@@ -146,13 +152,12 @@ def _repository_around(workspace: Path) -> Iterator[Path]:
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, ...]:
-    """Return the folders with a repository's files: its own, and for a worktree also the shared one."""
     if dot_git.is_dir():
         return (dot_git,)
     try:
         named = dot_git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()
         folder = (dot_git.parent / named).resolve()
-        # A forged .git file must not open folders that are no worktree of a repository.
+        # A forged `.git` file must not open folders that are no worktree of a repository.
         if not named or (folder / "gitdir").read_text().strip() != str(dot_git):
             return ()
         common = (folder / (folder / "commondir").read_text().strip()).resolve()

@@ -1,13 +1,11 @@
-"""Home folders as a command sees them: empty except for what is known to be needed.
+"""The home folders as a command sees them: empty except for the paths that commands usually need.
 
-A list of places with secrets is never complete, because the next application keeps its token somewhere else. So
-`path_lists` has the places that can be seen, and everything else in a home folder is absent. What `guarded` hides stays
-hidden even inside visible places.
+A list of secret places is never complete, so `path_lists` lists the visible places instead. Paths that `guarded` hides
+stay hidden inside them. In a sandbox with its own `/tmp`, the real `/tmp` is treated like a home.
 
-A sandbox that has a `/tmp` of its own treats the real one in the same way. What the model writes never decides what is
-visible in a home: the places come from the application's own environment, from the user's settings, and from links in
-folders that a command cannot write to. In `/tmp`, a program that the command line names is visible, with what was
-installed with it.
+The model never decides what is visible in a home. The visible places come from the application's environment, the
+user's settings, and links in read-only folders. In `/tmp`, a program that the command line names is visible together
+with its installation.
 """
 
 import os
@@ -60,8 +58,6 @@ def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Homes(Struct, frozen=True):
-    """The home folders of this machine, and the paths in them that a command may need."""
-
     own: tuple[Path, ...] = ()
     """The user's homes under their usual names, which may contain links."""
     folders: tuple[Path, ...] = ()
@@ -130,7 +126,10 @@ _MOVED = (
 
 
 def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
-    """Return how a command sees home folders. Homes that are open to it as a whole are not emptied. Blocks."""
+    """Return the home folders as a command sees them. A home is not emptied if the command may use all of it.
+
+    Blocks.
+    """
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
@@ -165,8 +164,6 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
 
 
 class _ViewBuilder(Struct):
-    """Collects what is visible in closed folders, and resolves links itself. Paths are text: there are hundreds."""
-
     closed: Folders
     hidden: Folders
     opened: Folders
@@ -177,7 +174,7 @@ class _ViewBuilder(Struct):
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
-        """Make `path` visible. Where secrets are usually kept, do so only if `is_chosen`: the user named it."""
+        """Make `path` visible. Usual places of secrets need `is_chosen`, which means that the user named the path."""
         real = self.follow(path)
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
@@ -190,7 +187,7 @@ class _ViewBuilder(Struct):
                 self.names[named] = real
 
     def follow(self, path: Path) -> str | None:
-        """Return where `path` leads, or `None`. Record the links on the way, which the command would otherwise miss."""
+        """Return the target of `path`, or None if it is missing. Record the links on the way."""
         here, rest, met = "", str(path).split("/")[::-1], 0
         while rest:
             name = rest.pop()
@@ -240,12 +237,11 @@ class _ViewBuilder(Struct):
 
 
 def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
-    """Yield what was installed with the folders of `PATH`, with the programs that the command line names, and with the
-    programs to which links among them lead. Blocks.
+    """Yield the installations of the programs that the command may start. Blocks.
 
-    The model writes the command line, so the programs that it names make nothing visible in a home, only in `/tmp`.
-    Links in a folder that a command can write to are ignored, because a command could have created them. A program
-    directly in a folder that many applications share was not installed with its neighbours.
+    These are the folders of `PATH`, the programs on the command line, and the targets of links among them. Programs on
+    the command line only make places in `/tmp` visible, because the model writes the command line. Links in writable
+    folders are ignored, because a command could have created them.
     """
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
@@ -265,7 +261,7 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
 
 
 def _homes_of_others() -> Iterator[Path]:
-    """Yield the homes in the machine's own user list. A directory service is not asked: that can take minutes."""
+    """Yield the homes in `/etc/passwd`. Directory services are not asked, because that can take minutes."""
     with suppress(OSError):
         for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             fields = line.split(":")
@@ -275,7 +271,7 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Whether a file, or one in a folder, seems to hold a password, or cannot be checked. Blocks."""
+    """Whether a file, or a file in this folder, seems to hold a password, or cannot be read. Blocks."""
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
@@ -305,11 +301,11 @@ _QUOTED_PATH, _BARE_PATH = rb"[\"'](/[^\"'$`\n]+)[\"']", rb"(?<![\w./$}\"'-])(/[
 
 
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
-    """Return `program` and the programs that it starts through, nearest first, under the names used.
+    """Return `program` and the programs that it starts through, nearest first. Blocks.
 
-    These are the targets of links, the interpreter of a script, and the absolute paths in a shell script. For example,
-    `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
-    folder is followed, because a command may have written it. Blocks.
+    These are the targets of links, a script's interpreter, and absolute paths in a shell script. For example, `npx` is
+    a link into the folder of its Node.js. Links and scripts in a `writable` folder are not followed, because a command
+    may have written them.
     """
     found: dict[Path, None] = {}
     waiting = [program]
@@ -322,7 +318,7 @@ def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
 
 
 def named_in(script: str) -> Iterator[Path]:
-    """Yield the absolute paths in a script's first line, or in any line of a shell script."""
+    """Yield the absolute paths in a script's first line. For a shell script, all its lines are searched."""
     with suppress(OSError, ValueError):
         if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - opening a pipe would block
             return
@@ -340,8 +336,6 @@ def named_in(script: str) -> Iterator[Path]:
 
 
 class _InstallLookup(Struct):
-    """Collects program folders, and programs that are in no such folder. Paths are text: there are hundreds."""
-
     writable: Folders
     installed: dict[Path, None] = field(default_factory=dict[Path, None])
     alone: dict[Path, None] = field(default_factory=dict[Path, None])
@@ -356,7 +350,10 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Take the targets of links in `folder`, which must be `within` and not writable. `to` limits the targets."""
+        """Record the targets of links in `folder`.
+
+        The folder must be in `within` and read-only; `to` limits the targets.
+        """
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return
@@ -387,7 +384,7 @@ class _InstallLookup(Struct):
 
 
 def _is_program(path: str) -> bool:
-    """Whether a command line can run `path`, or source it: a virtual environment's `activate` counts, too."""
+    """Whether a command line can run or source `path`. A virtual environment's `activate` counts."""
     if not os.path.isfile(path):  # noqa: PTH113 - `Path` does not forgive a folder that is closed to us
         return False
     folder, name = os.path.split(path)

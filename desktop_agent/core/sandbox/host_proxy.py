@@ -1,13 +1,11 @@
-"""The only network access of a confined program that is allowed some hosts: a proxy that checks each host.
+"""A proxy that gives a confined program access to some hosts only.
 
-The program has a network of its own that contains only a listening socket. Its launcher creates that socket inside,
-before it confines itself, and passes it over a Unix socket in the program's temporary folder. The application accepts
-the connections to it outside. So the program gets no descriptor and no path that leads out, and needs no helper
-process.
+The program's launcher creates a listening socket in the program's network namespace, before it confines itself. It
+passes the socket to the application over a Unix socket in the program's temporary folder. The application accepts the
+connections outside, so the program gets no path or descriptor that leads out.
 
-A request names the host: `CONNECT host:port`, or `GET http://host/…`. `AllowedHosts` checks the name that the program
-asks for, and the addresses it resolves to. The content of an encrypted connection is not inspected. If the application
-itself uses a proxy, so does this one.
+`AllowedHosts` checks the requested name and the addresses it resolves to. Encrypted content is not inspected. If the
+application uses a proxy itself, so does this one.
 """
 
 import array
@@ -42,8 +40,6 @@ USUAL_PORTS = frozenset({80, 443})
 
 
 class AllowedHosts(Struct, frozen=True):
-    """Allowed hosts: `name`, `*.name` (any subdomain), `address` or `[address]`, `*`; each with an optional `:port`."""
-
     entries: tuple[str, ...]
 
     def allow(self, host: str, port: int) -> bool:
@@ -60,7 +56,7 @@ class AllowedHosts(Struct, frozen=True):
         return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
-        """Return the host of the entry that allows this host and port. An exact entry is preferred to one with `*`."""
+        """Return the host of the entry that allows this host and port. Exact entries come before entries with `*`."""
         asked = host.rstrip(".").lower().strip("[]")
         found = [name for name, number in map(_split, self.entries) if _covers(name, asked) and _fits(number, port)]
         return min(found, key=lambda name: "*" in name, default=None)
@@ -106,8 +102,6 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class _RefusedError(Exception):
-    """Why a request is refused, for the program to read."""
-
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status = status
@@ -228,7 +222,10 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         raise failure
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Connect over the application's own proxy, always by a tunnel, as that proxy need not see the requests."""
+        """Connect through the application's own proxy.
+
+        Always uses a tunnel, so that the proxy does not see the requests.
+        """
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
@@ -273,7 +270,6 @@ def _target(head: bytes) -> _Target:
 
 
 def _origin_form(method: str, parts: SplitResult, rest: bytes) -> bytes:
-    """Return the request head as the host expects it. It is for one request only: the next can be for another host."""
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [
         line for line in rest.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _HOP_HEADERS
@@ -317,7 +313,7 @@ async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 
 def _listen_at(path: Path) -> socket.socket:
-    """Listen at a path of any length, although the kernel accepts only short ones."""
+    """Listen at `path`, which may be longer than the kernel's limit for Unix sockets."""
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -333,7 +329,7 @@ def _listen_at(path: Path) -> socket.socket:
 
 
 async def _handed_out(door: socket.socket) -> socket.socket:
-    """Receive the launcher's listening socket; wait for another launcher if one passes none."""
+    """Receive the launcher's listening socket. A launcher that passes no socket is ignored."""
     loop = asyncio.get_running_loop()
     while True:
         connection, _ = await loop.sock_accept(door)

@@ -1,18 +1,16 @@
-"""Landlock with a filter of system calls: a process confines itself, with no privilege and no namespace.
+"""Landlock with a system call filter: a process confines itself, without privileges or namespaces.
 
-Everything that is allowed is named by folder, and what is allowed for a folder is allowed for everything in it. So
-where something inside must stay closed, its neighbours are named one by one. The consequences, and other limits:
+Landlock grants rights by folder, including everything below. So where a path inside must stay closed, its neighbours
+are granted one by one. Limits:
 
 - In a writable workspace, nothing can be created, renamed or removed directly in the top folder; otherwise `.git` could
-  be changed or created. Its files can be written, and everything in its folders. New entries in it need an approval.
+  be changed or created. New entries there need an approval.
 - Names of files in hidden folders can be listed, contents cannot be read.
-- Modes, owners, attributes and times are not Landlock's: a supervisor (`metadata_supervisor`) changes them for the
-  command in what it may write. No file gets set-uid, set-gid or writable for all. Where the kernel lets us have no
-  supervisor (`is_supervised`; a container around us has one), no file becomes open to others than its owner, so that
-  `chmod +x` and copies with modes fail, and times can be changed everywhere.
-- There is no loopback network, no Unix socket, no POSIX shared memory (`/dev/shm` is everybody's), and no System V
-  object, because the machine keeps those by number, for all processes of a user.
-- A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
+- A supervisor (`metadata_supervisor`) changes modes, owners, attributes and times in writable folders. No file gets
+  set-uid, set-gid or writable for all. Without a supervisor (`is_supervised`), no file becomes open to others than its
+  owner, so `chmod +x` and copies with modes fail, and times can be changed everywhere.
+- There is no loopback network, no Unix socket, no POSIX shared memory and no System V object.
+- A process can set its own priority, processors and limits (as process 0), but not those of another process.
 - Before ABI 6 (Linux 6.12) a command can send signals to the user's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
@@ -66,7 +64,7 @@ class Landlock(Struct, frozen=True):
             raise SandboxError("This kernel's Landlock cannot keep files from being truncated.")
         temp = str(confinement.temp.resolve())
         outer, inner = split_environment(command.environ, temp)
-        # The launcher itself starts by these; what it becomes gets them from the arguments.
+        # The launcher itself starts with `outer`. The command gets `inner` from the launcher's arguments.
         options = ["watch", *(f"env={name}={value}" for name, value in inner.items())]
         options.append(f"handled={self._handled()}")
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
@@ -116,7 +114,7 @@ class Landlock(Struct, frozen=True):
 
 
 def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = "") -> tuple[str, ...]:
-    """Return `argv`, run under the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
+    """Return `argv` with the system call filter alone, for a command with its own namespaces. Raises `SandboxError`."""
     code = build_filter(is_alone=False, is_supervised=is_supervised)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
@@ -144,7 +142,7 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:
-    """Yield the paths that together cover `folder` except for what is `closed` in it, as few as possible. Blocks."""
+    """Yield as few paths as possible that cover `folder` except for the `closed` paths in it. Blocks."""
     depth = len(folder.parts)
     closed_below: dict[str, list[Path]] = {}
     for path in closed:

@@ -1,18 +1,15 @@
-"""A program of its own: confines itself by Landlock and a system call filter, then becomes a command.
+"""A separate program that confines itself by Landlock and a system call filter, then becomes a command.
 
     python -I -S landlock_launcher.py OPTION... -- COMMAND...
 
-It imports as little as possible, because every command waits for it, and only the supervisor from the application, once
-the command is on its way. It decides nothing: `landlock` works out its arguments. Whatever fails, fails before the
-command is started (exit code 125).
+It imports as little as possible, because every command waits for it. `landlock` computes its arguments. If anything
+fails, the command is not started (exit code 125).
 
-With `watch` it stays as the command's parent and afterwards ends what the command left behind, including daemons, which
-become its children. It stays outside the sandbox, where the command cannot change it or take its descriptors; before
-Linux 6.12 the command can end it, and thereby itself. With `way_out`, a socket that listens in the command's own
-network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of the launcher answers calls for the
-command, because some systems let only an ancestor look at a process (Yama). With `mounted`, the launcher is in the
-command's namespaces: the command can end it, and thereby itself, but not look into it. Without `watch`, the command
-replaces the launcher.
+`watch`: the launcher stays outside the sandbox as the command's parent, and ends the processes that the command leaves.
+Without it, the command replaces the launcher. `way_out`: a socket that listens in the command's network is passed to
+the proxy outside (`host_proxy`). `listener`: a thread of the launcher answers system calls for the command, because
+some systems let only an ancestor read a process (Yama). `mounted`: the launcher is in the command's namespaces, where
+the command can kill it, and thereby itself, but not read its memory.
 """
 
 import _socket
@@ -45,7 +42,7 @@ class _Filter(ctypes.Structure):
 
 
 def main(arguments: list[str]) -> int:
-    """Apply the options, then run the command. Returns, with its exit code, only if the command was watched."""
+    """Apply the options, then run the command. Return its exit code; without `watch`, never return."""
     options: dict[str, str] = {}
     rules: list[tuple[int, str]] = []
     variables: list[tuple[str, str]] = []
@@ -76,7 +73,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _hand_out_listener(path: str) -> None:
-    """Create a listening socket in this network and pass it to the process at `path` outside; keep no descriptor."""
+    """Create a listening socket in this network namespace, and pass it to the process at `path`."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", PROXY_PORT))
     listener.listen(64)
@@ -109,7 +106,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
     ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for rights, path in rules:
         try:
-            # Not through a symbolic link: a program that could place one must not choose what it opens.
+            # Symbolic links are not followed: a program that could place one must not choose what is opened.
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue  # gone meanwhile: then it is not allowed
@@ -123,7 +120,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
 
 
 def _drop_capabilities() -> None:
-    """Remove all of root's special rights in the sandbox, permanently: the bounding set is emptied too."""
+    """Remove all of root's capabilities permanently, including the bounding set."""
     if os.geteuid() != 0:
         return
     capability = 0
@@ -135,7 +132,7 @@ def _drop_capabilities() -> None:
 
 
 def _become(command: list[str]) -> int:
-    # Python ignores these, and what is ignored stays ignored in the command.
+    # Python ignores these signals, and ignored signals stay ignored in the command.
     _libc.signal(_SIGPIPE, _DEFAULT)
     _libc.signal(_SIGXFSZ, _DEFAULT)
     try:
@@ -185,9 +182,9 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
-    """Start the supervisor for this process's child, which waits for that before it becomes the command.
+    """Start the supervisor for the child of this process. The child waits for the supervisor, then becomes the command.
 
-    Without `rules`, mounts determine what the command can write to.
+    Without `rules`, mounts decide what the command can write to.
     """
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
@@ -199,7 +196,7 @@ def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) 
 
 
 def _serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Run the supervisor. It is imported in its own thread, because a short command ends sooner than the import."""
+    """Run the supervisor. The import happens in this thread, because short commands end before it is done."""
     try:
         folder = os.path.dirname
         sys.path.append(folder(folder(folder(folder(os.path.abspath(__file__))))))  # noqa: PTH100

@@ -1,23 +1,20 @@
-"""Makes the calls that change modes, owners, attributes and times, for a command that Landlock alone confines.
+"""Changes modes, owners, attributes and times for a command that is confined by Landlock.
 
-Landlock has no rule for them, and a system call filter sees no paths. So the filter (`seccomp`) passes each of `CALLS`
-to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command (`landlock_launcher`). The
-caller's own call is never executed: the path could lead to another file after the check. The supervisor opens the file
-as the caller would, and checks where the opened file is. If the command can write there, it makes the change through
-the descriptor, as the same user without capabilities. Otherwise the caller gets EPERM.
+Landlock has no rules for these calls, and a system call filter sees no paths. So the filter (`seccomp`) passes each of
+`CALLS` to this supervisor (seccomp_unotify(2)), a thread of `landlock_launcher`. The supervisor opens the file as the
+caller would, and checks where the file is. If the command can write there, the supervisor makes the change through the
+descriptor. Otherwise the caller gets EPERM. The caller's own call is never executed, because its path could lead
+elsewhere after the check.
 
-The caller's root needs no check: `chroot`, `pivot_root` and namespaces are refused. Magic links in `/proc`
-(`/proc/PID/root`, `cwd`) are not followed: they could lead the supervisor where the caller cannot go. The names of the
-caller's own descriptors (`/proc/self/fd/3`, which C libraries use) are resolved to those descriptors.
+Magic links in `/proc` (`/proc/PID/root`, `cwd`) are not followed, because they could lead where the caller cannot go.
+Names of the caller's own descriptors (`/proc/self/fd/3`) are resolved to those descriptors.
 
-Behind bubblewrap, mounts decide what can be changed; there the supervisor sets only attributes, some of which are
-access lists.
+Behind bubblewrap, mounts decide what can be changed, and the supervisor only sets attributes, such as access lists.
 
-A `umask` that would make new files writable for all is reported as set but not set, because nearly all callers only
-want to read the mask, and then restore it.
+A `umask` that would make new files writable for all is reported as set, but not set. Most callers only read the mask
+and restore it.
 
-This module imports nothing of the application and as little as possible: every command has a supervisor. Needs Linux
-5.19.
+This module imports as little as possible, and nothing of the application. Needs Linux 5.19.
 """
 
 import ctypes
@@ -70,7 +67,10 @@ def _attribute_in_struct(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_attribute(caller: "_Caller", name_at: int, value_at: int, size: int, flags: int) -> _Change:
-    """Set a program's own extended attribute, or an access list (but not one that lets everybody write)."""
+    """Return a change that sets an extended attribute or access list.
+
+    Raises `OSError` for one that lets all users write.
+    """
     if size > _LONGEST_VALUE:
         raise OSError(errno.E2BIG, "value")
     name = _attribute_name(caller, name_at)
@@ -107,7 +107,7 @@ def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_times(times: bytes | None) -> _Change:
-    """Return a change that sets these times, in seconds and nanoseconds; `None` means the current time."""
+    """Return a change that sets these times, in seconds and nanoseconds; None means the current time."""
 
     def apply(path: bytes) -> None:
         if _libc.utimensat(_HERE, path, times, 0) != 0:
@@ -117,9 +117,9 @@ def _new_times(times: bytes | None) -> _Change:
 
 
 class SystemCall:
-    """A system call: its numbers, how its first arguments name a file, and where the arguments of its change begin.
+    """A system call that changes file metadata. `numbers` are for x86_64 and aarch64.
 
-    `change` reads from the caller what it wants to set, and returns the function that does so at a path.
+    `change` reads the arguments from `first` on, and returns a function that makes the change at a path.
     """
 
     def __init__(
@@ -176,9 +176,9 @@ UMASK = (95, 166)
 
 
 def serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Answer requests from `listener` until no process is left that could call. Blocks.
+    """Answer requests from `listener` until all processes under the filter have ended. Blocks.
 
-    `writable`: the files and folders that the command can write to, absolute, without symbolic links; `None` if mounts
+    `writable`: the files and folders that the command can write to, absolute, without symbolic links; None if mounts
     decide. Close the listener afterwards: otherwise a process that still calls would wait for ever.
     """
     column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
@@ -202,7 +202,7 @@ def serve(listener: int, writable: frozenset[bytes] | None) -> None:
 
 
 def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | None) -> int:
-    """Make `call` if it is allowed, and return the error number; 0 for success."""
+    """Make `call` if it is allowed. Return the error number; 0 for success."""
     try:
         file = caller.open(call)
         change = call.change(caller, call.first)
@@ -219,8 +219,6 @@ def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | No
 
 
 class _Caller:
-    """A thread that waits for an answer to its call: its arguments, its memory, and the files it can name."""
-
     def __init__(self, listener: int, identity: int, pid: int, arguments: list[int]) -> None:
         self.arguments = arguments
         self._listener = listener
@@ -230,7 +228,7 @@ class _Caller:
         self._memory = -1
 
     def is_waiting(self) -> bool:
-        """Whether the call still waits, so that what was read is the caller's: numbers of threads are reused."""
+        """Whether the call still waits. If not, the memory may be another thread's, because thread ids are reused."""
         return _ioctl(self._listener, _IS_VALID, ctypes.byref(ctypes.c_uint64(self._identity)))
 
     def close(self) -> None:
@@ -252,7 +250,10 @@ class _Caller:
         return read
 
     def text(self, address: int, most: int, too_long: int) -> bytes:
-        """Return the bytes up to a NUL, at most `most`; if there is none, raise `OSError` with `too_long`."""
+        """Return the bytes up to a NUL, at most `most`.
+
+        Raises `OSError`, with the error number `too_long` without a NUL.
+        """
         read = self._read(address, most)
         text, end, _ = read.partition(b"\0")
         if not end:
@@ -319,7 +320,7 @@ class _Caller:
 
 
 def _is_within(file: int, writable: frozenset[bytes]) -> bool:
-    """Whether the command can write to `file` where it is now. A file without a path is the command's own."""
+    """Whether the command can write to `file` at its current path. A file without a path is the command's own."""
     place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
     if not place.startswith(b"/"):
         return place.startswith((b"pipe:", b"socket:"))
@@ -346,7 +347,6 @@ def _lets_everybody_write(acl: bytes) -> bool:
 
 
 def _is_deserted(listener: int) -> bool:
-    """Whether no process under the filter is left."""
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     return any(event & (select.POLLHUP | select.POLLNVAL) for _, event in poll.poll(0))

@@ -1,9 +1,8 @@
 """Path lists: tool chains that a command can read in a home folder, and the usual places of secrets.
 
-Names without a leading slash are relative to the home folder. A name includes everything below it. A home folder is
-empty except for `TOOLS`, which include tool caches and the settings that work depends on. A place that is not listed
-here is invisible; a user adds it with the setting `home_visible`. The list of secrets is the second line of defence:
-they are hidden even inside visible places, such as a home folder that is the workspace.
+Names without a leading slash are relative to the home folder, and include everything below. A home folder is empty
+except for `TOOLS`. Users add other places with the setting `home_visible`. Secrets are hidden even inside visible
+places, such as a home folder that is the workspace.
 """
 
 TOOLS = (

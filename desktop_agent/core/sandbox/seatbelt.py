@@ -1,8 +1,8 @@
 """Seatbelt, the sandbox of macOS: a profile in its own small language, passed to `sandbox-exec`.
 
 Later rules override earlier ones, so the order is: read everything, write what is listed, then deny secrets and
-protected paths. The rules also cover names that do not exist yet. Seatbelt has no namespaces, so the command's runner
-ends the processes that the command leaves running.
+protected paths. The rules also cover missing files. Seatbelt has no namespaces, so the command's runner ends the
+remaining processes.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ class Seatbelt(Struct, frozen=True):
         check(command, confinement)
         require_no_way_out(confinement, self.name)
         outer, inner = split_environment(command.environ, str(confinement.temp.resolve()))
-        # macOS itself takes loader variables away from sandbox-exec; the others mean nothing to it.
+        # macOS itself removes loader variables from sandbox-exec; the others have no effect on it.
         profile = profile_for(confinement, self.guards)
         return replace(command, argv=(PROGRAM, "-p", profile, *command.argv), environ=inner | outer)
 
@@ -61,7 +61,7 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
     rules = [
         _ALWAYS,
         _rule("deny", "file-read* file-write*", homes.emptied),
-        # The folders themselves, and those above what is visible: without them no path in them is found.
+        # The homes themselves, and the folders above visible paths. Without them, no path in them is found.
         _rule("allow", "file-read-metadata", [*homes.emptied, *_above(homes.shown, homes.emptied)], "literal"),
         _rule("allow", "file-read-metadata", [path for path, _ in homes.links], "literal"),
         _rule("allow", "file-read*", homes.shown),

@@ -1,24 +1,19 @@
 """A system call filter for what mounts and Landlock leave open: sockets, other processes, mounts, modes, owners.
 
 `build_filter` returns a program for the kernel's `struct sock_filter` machine (seccomp(2), bpf(4)). A forbidden call
-fails with an error, as if the kernel had refused it; only calls of foreign architectures end the process, because their
-numbers mean something else.
+fails with an error. Calls of foreign architectures end the process, because their numbers mean something else.
 
-Unix sockets: a filter sees numbers, not addresses, so it cannot tell what a socket connects to. Therefore none can be
-created, except connected pairs, which lead nowhere else. Only stream and sequenced-packet pairs are allowed: the other
-kinds (the kernel turns a raw one into a datagram socket) can send to any address.
+Unix sockets: a filter cannot see addresses, so no sockets can be created except connected pairs. Datagram pairs are
+refused, too, because they can send to any address.
 
-No command can leave behind a program that runs as the user when others start it, or a file that everybody can write
-to. So modes that are set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its
-mode behind a pointer and is reported as missing; programs fall back to `openat`. Access lists can grant the same as
-modes, and an empty mask (`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the
-lists and answers `umask`. Without a supervisor (see `is_supervised`), access lists and attributes cannot be set, and
-masks are not checked.
+Modes that are set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its mode
+behind a pointer and is reported as missing; programs fall back to `openat`. A supervisor (`metadata_supervisor`) sets
+access lists and answers `umask`, because they could grant the same rights. Without a supervisor, access lists and
+attributes cannot be set, and masks are not checked.
 
-A command without namespaces of its own (`is_alone`) shares the machine's processes and path-less objects: calls that
-change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. Calls that
-change modes, owners, attributes and times are passed to the supervisor, which sees the file. Without a supervisor, the
-filter refuses what could open a hidden place: modes for others than the owner, owners, attributes.
+A command without its own namespaces (`is_alone`) shares the machine's processes. For it, calls that change another
+process are refused, and so are message queues, semaphores and shared memory. Calls that change file metadata go to the
+supervisor. Without a supervisor, owners, attributes and modes for others than the owner are refused.
 """
 
 import errno
@@ -168,11 +163,11 @@ _MACHINES = {
 def build_filter(
     *, is_alone: bool, is_supervised: bool = False, is_read_only: bool = False, machine: str | None = None
 ) -> bytes | None:
-    """Return the filter as the kernel reads it, or `None` for a machine with unknown call numbers.
+    """Return the filter as the kernel reads it, or None for a machine with unknown call numbers.
 
-    `is_alone`: the command has no namespaces of its own, so the network, other processes and shared objects are
-    refused, and a listener handles file metadata. Without a listener (`is_supervised` is false), owners, attributes and
-    modes for others are refused, and with `is_read_only` all modes.
+    `is_alone`: the command has no namespaces of its own, so calls to other processes and shared objects are refused. A
+    listener then handles file metadata. Without a listener (`is_supervised` is false), owners, attributes and modes for
+    others are refused; with `is_read_only`, all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -224,14 +219,14 @@ def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: b
 
 
 def _guard_modes(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
-    """Refuse dangerous modes. Which files can be changed at all is decided by mounts."""
+    """Refuse dangerous modes. Mounts decide which files can be changed."""
     dangerous = [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)]
     for call in CALLS.values():
         number = call.numbers[machine.column]
         if number is not None and call.mode is not None:
             program.when(number, call.mode, dangerous, otherwise=_ALLOW)
         elif number is not None and call.sets_attributes:
-            # As on a file system without access lists: programs that copy files then go on with modes.
+            # As on a file system without access lists: programs that copy files then continue with modes.
             program.answer(number, _ASK if is_supervised else _ERRNO | errno.EOPNOTSUPP)
 
 
@@ -255,8 +250,6 @@ def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machin
 
 
 class _Program:
-    """Instructions in order. A test that fails jumps over its own consequence, and no further."""
-
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
 
@@ -285,7 +278,7 @@ class _Program:
     def when(
         self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None
     ) -> None:
-        """For one call, test the low half of an argument, because the kernel reads that argument as 32 bits."""
+        """Test the low half of an argument of one call, because the kernel reads the argument as 32 bits."""
         body = [(_LOAD, 0, 0, 16 + 8 * argument)]
         if mask is not None:
             body.append((_AND, 0, 0, mask))
@@ -295,7 +288,7 @@ class _Program:
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
-        """If a call creates a file (given `flags`: if these say so), apply `verdict` to a mode with any of `bits`."""
+        """Apply `verdict` if the call creates a file whose mode has any of `bits`. `flags` tell whether it creates."""
         body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
         if flags is not None:
             body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]
