@@ -2,6 +2,7 @@
 
 `write_atomically` preserves everything about a file except its content: permission bits, owner, extended attributes
 (including ACLs), symlinks and hard links. `write_state` preserves hard links only if `keeps_names` allows that.
+
 Linux can swap two names in one step, and rename only to a free name (`renameat2`). Elsewhere, or on file systems
 without these calls, `ExchangeUnsupportedError` is raised.
 """
@@ -254,10 +255,13 @@ def write_state(
     """Bring `path` to `state`: a file, a link, a folder, a pipe, or (None) nothing. Creates missing parents.
 
     `check` is called just before the first change. An exception that it raises stops the write.
+
     If another program writes after `check`, this restores that program's version and raises `ChangedError`. Where the
     system cannot swap two names, only `check` protects the file.
+
     A file with hard links is written under all its names if `keeps_names` allows it. Otherwise `path` becomes a new
     file, and the other names keep the old content.
+
     A folder is removed or replaced only if it is empty. Otherwise `OSError` is raised.
     """
     is_folder = path.is_dir() and not path.is_symlink()
@@ -305,6 +309,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
 
     A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When this raises
     `OSError`, the file is unchanged.
+
     Some files are written in place instead: files with hard links, files in a read-only folder, and files whose owner a
     new file cannot get. A failure then restores the old content. A crash can leave a mix, which `is_torn` recognises. A
     caller that stored both states before the write can repair the file.

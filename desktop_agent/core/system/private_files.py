@@ -2,6 +2,7 @@
 
 Conversations, settings and logs may quote secrets, so their permissions never depend on the umask. On Windows, the
 user's profile folder protects them, and this module changes no permissions.
+
 A `FileStamp` shows whether a small file changed, without reading it again. Two writes within one tick of the file
 system's clock leave the same date. So a very recent date is not trusted, as in git (https://git-scm.com/docs/racy-git).
 """

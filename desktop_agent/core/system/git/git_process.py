@@ -4,6 +4,7 @@ Git asks no questions, gets only the listed environment variables, and is killed
 Each process is bound to a repository that `find_repository` found. Git reads a configuration that names no program
 (`make_stand_in`), because a repository can be written by any program. Git does not run in a sandbox, because not every
 machine has one.
+
 `query_status` and `list_files` each start one process. The status format is git's porcelain version 2 (git-status(1),
 "Porcelain Format Version 2").
 """
@@ -283,6 +284,7 @@ def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
     """Fill the empty `folder` as a replacement for the common git folder `common`. Blocks.
 
     `listing` is the configuration of `common`, as `LISTING` prints it.
+
     Git reads configuration, attributes and hooks from the common folder, and about forty settings can name a program.
     So git gets this folder as `GIT_COMMON_DIR`. Its objects, refs and logs are links to the real ones. Its
     configuration holds only the settings in `_KEPT`, and its attributes give no file a filter. It has no hooks.

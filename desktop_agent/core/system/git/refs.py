@@ -2,6 +2,7 @@
 
 Files and the index are not touched, and no ref is removed. A ref is restored only if it is unchanged since the command,
 so that the user's later changes stay.
+
 Git eventually deletes unreachable objects, such as those of a dropped stash entry. `keep_objects` prevents that: it
 names the objects in the log of one private ref. Git keeps them for 30 days, unless the user set
 `gc.reflogExpireUnreachable`.

@@ -1,6 +1,7 @@
 """Where an address leads, through which proxy, the size limits of answers, and why a connection failed.
 
 A host name can resolve to any address, so `reach_of` judges addresses, not names.
+
 The proxy rules are curl's: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in
 `no_proxy`. Loopback addresses never get a proxy. If the environment names no proxy, Windows and macOS use the system's
 settings. This module imports no HTTP library.

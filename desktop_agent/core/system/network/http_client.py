@@ -2,6 +2,7 @@
 
 Loading certificates takes some 20 ms. No client reads proxies from the environment itself, follows redirects or keeps
 cookies.
+
 Connections that carry a key use `GuardedTransport`. It refuses compressed answers, limits the wait for headers, and
 limits the size of the body. The HTTP library limits the headers (100 KB).
 """

@@ -2,8 +2,10 @@
 
 `LimitWatch` counts the processes of a command, and ends a command that exceeds its limits. The limits that `limited`
 sets in the shell are only a safety net.
+
 Where Linux permits, each command has its own cgroup (version 2). A process cannot leave it, and `cgroup.kill` ends all
 its processes at once. Its limits need the controllers `pids` and `memory`, which only a delegated cgroup has.
+
 The cgroups are in a scope that the user's systemd delegates (`Scope`), or else below our own cgroup. Everything here
 blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """

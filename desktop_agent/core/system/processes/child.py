@@ -168,6 +168,7 @@ class ChildProcess:
         """The command started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
         `let_go` is called in a thread when all processes of the command have ended, before its end is reported.
+
         If `keeps_detached` is true and the command exits by itself, detached processes (own session and output)
         survive.
         """

@@ -3,8 +3,10 @@
 A process belongs to a tree if it is in the tree's cgroup or the root's process group, descends from a member, or
 carries the tree's mark. Without a cgroup, only the mark finds a daemon that called `setsid` and whose parent has
 exited.
+
 The mark is in the environment, and on Linux also in the limit of the resident set, which Linux does not enforce. The
 limit survives clearing the environment, and can be read for other users' processes.
+
 Everything here blocks: call it in a thread. No code here calls `waitpid`: the root's exit status belongs to the code
 that started it.
 """
@@ -481,6 +483,7 @@ class Guard:
     A small shell waits for the end of a pipe that only we hold open. When we die, the pipe closes, and the shell kills
     everything in our commands' cgroups and every process with our mark. `PR_SET_PDEATHSIG` would only reach direct
     children, and needs code between fork and exec.
+
     Linux only, because it reads `/proc`. Elsewhere `start` returns None. All methods block for a moment: call them in a
     thread.
     """

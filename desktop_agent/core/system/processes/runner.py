@@ -4,6 +4,7 @@ Every command gets its own session and process group, and a mark that its descen
 command is over when its first process has exited and its output has ended or has been silent for 0.2 s. Its remaining
 processes are then ended, too, even detached ones. Only processes that detach themselves from the user's own terminal
 survive, until `aclose`.
+
 Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when the tree has ended.
 """
 
