@@ -5299,6 +5299,10 @@
         <translation>eine Antwort, die nicht als Datenstrom kam</translation>
     </message>
     <message>
+        <source>an answer without the events that end it</source>
+        <translation>eine Antwort ohne die Ereignisse, die sie beenden</translation>
+    </message>
+    <message>
         <source>arguments encoded twice</source>
         <translation>doppelt kodierte Argumente</translation>
     </message>

@@ -5280,6 +5280,10 @@
         <translation>未以流方式返回的回答</translation>
     </message>
     <message>
+        <source>an answer without the events that end it</source>
+        <translation>缺少结束事件的回答</translation>
+    </message>
+    <message>
         <source>arguments encoded twice</source>
         <translation>参数被编码了两次</translation>
     </message>

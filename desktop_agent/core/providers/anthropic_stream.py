@@ -1,8 +1,8 @@
 """Reads an answer of Anthropic's Messages API: its blocks while they arrive, its web searches, its errors.
 
-Pure. Events are read in the order in which they arrive, and none is trusted. A message exists only after
-`message_stop`, with a stop reason and every block closed. The SDK's own accumulator is not used: it silently shortens
-the arguments of a call that was cut off, and reports a stream that ended early as a success.
+Pure. Events are read in the order in which they arrive, and none is trusted. A message exists only after its stop
+reason or `message_stop`; some gateways leave out one of them, or the end of a block. The SDK's own accumulator is not
+used: it silently shortens the arguments of a call that was cut off, and reports a stream that ended early as a success.
 
 Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for cache misses,
@@ -376,8 +376,10 @@ class AnthropicReader(MessageReader):
         self._blocks = NumberedParts()
 
     def completion(self) -> Completion:
-        if not self.is_whole:
+        if not self.is_whole and self._stop_reason is None:
             raise broken_off("the stream ended before the message did")
+        if self._blocks.close() or not self.is_whole:
+            self.mend("no_end_event")
         if self._stop_reason is None:
             self.mend("no_stop_reason")
         reason = stop_reason_of(self._stop_reason or "end_turn")

@@ -180,10 +180,11 @@ _BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource"
 
 
 def _error_in(event: JsonObject) -> JsonObject:
-    """Return the error in an event: in its field, in its choice (OpenRouter), or the event itself (older vLLM)."""
+    """Return the error in an event: in its field, in its choice (OpenRouter), or the event itself (vLLM, FastChat)."""
     choices = objects_in(event, "choices")
-    is_error = "choices" not in event and bool(text_in(event, "message"))
-    return error_in(event) or error_in(choices[0] if choices else {}) or (event if is_error else {})
+    said = text_in(event, "message") or (text_in(event, "text") if event.get("error_code") else "")
+    of_its_own = {**event, "message": said} if said and "choices" not in event else {}
+    return error_in(event) or error_in(choices[0] if choices else {}) or of_its_own
 
 
 class ChatReader(MessageReader):

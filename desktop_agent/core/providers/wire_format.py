@@ -304,11 +304,11 @@ def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
 
 
 def decode_event(data: str) -> JsonObject | None:
-    """Return the JSON object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
+    """Return the JSON object in the data of an event; `None` for a sign of life. Raises `ProviderError` for others.
 
     Infinite numbers become null, because neither a journal nor a request could hold them.
     """
-    if not data:
+    if data.strip().lower() in _SIGNS_OF_LIFE:
         return None
     try:
         event: object = _EVENTS.decode(data)
@@ -316,7 +316,11 @@ def decode_event(data: str) -> JsonObject | None:
         raise broken_off(f"malformed event: {type(error).__name__}") from None
     if not isinstance(event, dict):
         raise broken_off("malformed event: not an object")
-    return cast("JsonObject", event)
+    return cast("JsonObject", event) or None
+
+
+_SIGNS_OF_LIFE = ("", "{}", "null", "ping", "[ping]", "keepalive", "keep-alive", "heartbeat")
+"""The data of events by which servers only keep the connection open."""
 
 
 def _finite(text: str) -> float | None:
@@ -372,6 +376,13 @@ class NumberedParts:
         self._chars += weight_of(fields)
         if self._chars > self._most_chars:
             raise oversized(f"more than {MAX_CHARS:,} characters")
+
+    def close(self) -> bool:
+        """Close the parts that are open. Return whether there were any."""
+        was_open = sorted(self._open)
+        for index in was_open:
+            _ = [*self.end(index, {})]
+        return bool(was_open)
 
     def closed(self) -> "list[GrowingPart]":
         """Return the parts in order. Raises `ProviderError` if one is still open."""

@@ -94,6 +94,7 @@ def flaw_words(flaw: Flaw) -> str:
         "changing_call_id": _flaw_text("a tool call whose ID changed"),
         "control_characters": _flaw_text("unescaped line breaks in arguments"),
         "encoded_twice": _flaw_text("arguments encoded twice"),
+        "no_end_event": _flaw_text("an answer without the events that end it"),
         "no_stop_reason": _flaw_text("an answer without a finish reason"),
         "not_utf8": _flaw_text("bytes that are not UTF-8"),
         "other_stop_reason": _flaw_text("tool calls with the wrong finish reason"),

@@ -255,6 +255,7 @@ Flaw = Literal[
     "changing_call_id",
     "control_characters",
     "encoded_twice",
+    "no_end_event",
     "no_stop_reason",
     "not_utf8",
     "other_stop_reason",
