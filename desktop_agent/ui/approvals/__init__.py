@@ -1,1 +1,1 @@
-"""Approvals: the dialog that asks before something runs or changes."""
+"""The dialog that asks the user before a call runs or changes something."""

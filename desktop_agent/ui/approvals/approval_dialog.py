@@ -1,4 +1,4 @@
-"""The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
+"""The dialog that asks before a call acts: the effects, the reason for asking, and the possible answers."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ _COMPACT_HEIGHT = 190
 
 
 class ChangePreview(QWidget):
-    """Fetches the changes that a call would make and shows them file by file."""
+    """Loads the changes that a call would make, and shows them file by file."""
 
     loaded = Signal()
 
@@ -121,7 +121,7 @@ _PATTERN_STEP = 20
 
 
 class ScopeChoice(QWidget):
-    """Offers the scopes of a request. Where rules are possible, the rule editor unfolds for all but *once*."""
+    """Offers the scopes of a request. Where rules are possible, every scope but *once* opens the rule editor."""
 
     changed = Signal()
     grown = Signal()
@@ -170,7 +170,7 @@ class ScopeChoice(QWidget):
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
-        """Return what a yes means, in words. `patterns` are the patterns of the rules, shortened to fit."""
+        """Return the meaning of a yes in words. `patterns` are the patterns of the rules, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: one that stands holds again
@@ -180,7 +180,7 @@ class ScopeChoice(QWidget):
         return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
 
     def allow_only_once(self, *, is_only_once: bool) -> None:
-        """Allow only the scope *once*, or all scopes again. An edited command is no base for rules: the agent's is."""
+        """Restrict the answer to the scope *once*, or lift the restriction. Rules never come from an edited command."""
         if is_only_once:
             self._picker.setCurrentIndex(0)
         self._picker.setEnabled(not is_only_once)
@@ -207,17 +207,13 @@ class ScopeChoice(QWidget):
 def _has_rules(request: ApprovalRequest) -> bool:
     """Whether rules with patterns can answer the request.
 
-    They cannot if a command has variables, input or a shell, because such a command only matches exactly. For a tool,
-    details do not matter.
+    A command with variables, input or a shell cannot have patterns, because it only matches exactly.
     """
     return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
 
 
 class ApprovalDialog(QDialog):
-    """Asks about one call.
-
-    Show it with `open()` once it is built. Closing it decides nothing, and it never answers on its own.
-    """
+    """Asks about one call. Show it with `open()` once it is built. Closing it gives no answer."""
 
     decided = Signal(str, object)  # the call's id and a Decision, at most once
     edited = Signal(str, str)  # the call's id and the command, which is to be judged
@@ -286,7 +282,7 @@ class ApprovalDialog(QDialog):
 
     @property
     def can_allow(self) -> bool:
-        """Whether the call can be allowed now: the dialog was visible for a moment, and all it must show was seen."""
+        """Whether the call can be allowed now: the dialog was visible for a moment, and the user saw its content."""
         return self._arming.is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
@@ -351,7 +347,7 @@ class ApprovalDialog(QDialog):
         self._quiet.setText(obstacle if is_refusal else quiet)
 
     def _show_yes(self, patterns: Sequence[str]) -> None:
-        """Show what a yes means. To make it fit, only the patterns are shortened."""
+        """Show the meaning of a yes. Only the patterns are shortened to fit."""
         whole = shown = self._scope.words(patterns)
         metrics = self._allow.fontMetrics()
         for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
@@ -371,7 +367,7 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show the session's judgement of the edited command. It is dropped if the text has changed since."""
+        """Show the session's judgement of the edited command, unless the command has changed since."""
         if not self._question.take_judgement(judged):
             return
         if judged.request is not None:

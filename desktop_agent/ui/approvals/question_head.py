@@ -1,4 +1,4 @@
-"""The question itself: what would run or change, where, why it is asked, and what could go wrong."""
+"""The head of the question: what would run or change, where, the reason for asking, and the risks."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -71,7 +71,7 @@ class CommandEdit(QWidget):
 
 
 class _CommandField(ExactField):
-    """A field as high as its text, up to a limit. Tab leaves it; its text always runs from left to right."""
+    """A field as high as its text, up to a limit. Tab leaves it. Its text always runs from left to right."""
 
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
@@ -104,7 +104,7 @@ class _CommandField(ExactField):
 
 
 def _count_lines(text: str, font: QFont, width: int, most: int) -> int:
-    """Return how many lines `text` takes at this width, at most `most`. The field may still have another width."""
+    """Return how many lines `text` takes at this width, at most `most`. The width may differ from the field's own."""
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
     count = 0
@@ -128,7 +128,7 @@ _COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warni
 
 
 class Sign(QWidget):
-    """A triangle for a warning, a shield for what is confined, a broken shield for what is not."""
+    """Draws a triangle for a warning, a shield for sandboxed calls, a broken shield for calls without a sandbox."""
 
     def __init__(self, theme: Theme, kind: SignKind) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ Ground = Literal["none", "warning", "danger"]
 
 
 class IconLine(NamedTuple):
-    """A sign, and untrusted words beside it, shown as plain text."""
+    """A sign with untrusted text beside it, shown as plain text."""
 
     sign: SignKind
     text: str
@@ -190,7 +190,7 @@ class IconLine(NamedTuple):
 
 
 class IconNote(QFrame):
-    """Shows its lines below each other; hidden if it has none."""
+    """Shows lines below each other; hidden without lines."""
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Makes rules from an answer: what they cover, when they expire, and what they would have allowed so far."""
+"""Makes rules from an answer: what they cover, when they expire, and which past calls they would have allowed."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -81,7 +81,7 @@ PATTERN_HEIGHT = Height.BUTTON + 2
 
 
 class PatternRow(QWidget):
-    """A field with suggested patterns, narrowest first; any other can be typed."""
+    """A field with suggested patterns, narrowest first. The user can type other patterns."""
 
     changed = Signal()
 
@@ -128,7 +128,7 @@ _MAX_CHARS = 300
 
 
 class RulePreview(QWidget):
-    """Shows what rules would have done, in two lists of equal height. Calls are judged in slices, the newest first."""
+    """Shows the effects that rules would have had, in two lists. Judges calls in slices, newest first."""
 
     finished = Signal()
 
@@ -214,7 +214,7 @@ TYPING_MS = 120
 
 
 class RuleEditor(QWidget):
-    """One field for each part of the request that needs a rule. Only for questions that have `rule_patterns`."""
+    """A field for each part of the request that needs a rule. Only for requests with `rule_patterns`."""
 
     def __init__(
         self, theme: Theme, request: ApprovalRequest, context: RuleContext, on_changed: Callable[[], None]
@@ -260,7 +260,7 @@ class RuleEditor(QWidget):
         )
 
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules. A part of the request whose pattern is empty or invalid gets none."""
+        """Return the rules. Parts of the request with an empty or invalid pattern get no rule."""
         kind = self._request.rule_kind
         return tuple(self._rule(kind, pattern) for pattern in self.usable_patterns()) if kind is not None else ()
 
@@ -282,7 +282,7 @@ class RuleEditor(QWidget):
         )
 
     def _is_exact(self, pattern: str) -> bool:
-        """Whether a pattern is the whole command line, so that its rule lets nothing else run without the sandbox."""
+        """Whether a pattern is the whole command line, so that its rule frees no other command from the sandbox."""
         line = (self._request.command or "").strip()
         return bool(line) and pattern == line and self._context.maths.runs_unconfined(self._request)
 
@@ -350,7 +350,7 @@ class RuleEditor(QWidget):
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
-        """Show how many questions these rules would have answered, including the present one."""
+        """Show how many questions these rules would have answered, including the current question."""
         verdicts = self.preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
             self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))

@@ -1,4 +1,4 @@
-"""What the rule editor asks about rules and earlier questions. It parses no command and matches nothing itself."""
+"""The rule editor's view of rules and earlier questions. This module parses no command and matches no pattern."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ MAX_SUBJECTS = 200
 
 
 class PastCalls(Struct, frozen=True):
-    """What earlier questions were about, as one kind of rule sees it: command lines, paths or tool names."""
+    """The subjects of earlier questions for one kind of rule: command lines, paths or tool names."""
 
     subjects: tuple[str, ...] = ()
     """The distinct subjects, newest first."""
@@ -23,7 +23,7 @@ class PastCalls(Struct, frozen=True):
 
 
 def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
-    """Return what a rule would have to match to answer `request`."""
+    """Return the texts that a rule must match to answer `request`."""
     match request.rule_kind:
         case "command":
             return (request.command,) if request.command else ()
@@ -36,7 +36,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return the subjects of earlier questions of this request's kind. Calls that ran without one do not count."""
+    """Return the subjects of earlier questions of this request's kind. Calls without a question do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
@@ -49,7 +49,7 @@ def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
 
 
 def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
-    """Return the subjects of `asked`; empty if no rule of the kind of `request` could have answered it."""
+    """Return the subjects of `asked`; empty if a rule of the kind of `request` could not have answered it."""
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
@@ -62,14 +62,14 @@ def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ..
 
 
 class RuleMaths(Protocol):
-    """Judges rules as the policy itself does, so that the preview shows what will happen."""
+    """Judges rules as the policy does, so that previews are accurate."""
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether `subject` (a command line, a path, a tool's name) would need no question if these rules held, too."""
+        """Whether `subject` (command line, path or tool name) would need no question if these rules were added."""
         ...
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
-        """Return why a rule with this pattern never matches or cannot be made; None if it can."""
+        """Return why a rule with this pattern never matches or cannot be made; `None` for a valid pattern."""
         ...
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
@@ -78,8 +78,6 @@ class RuleMaths(Protocol):
 
 
 class RuleContext(Struct, frozen=True):
-    """What rules are made from and judged by."""
-
     maths: RuleMaths
     workspace: str
     """The folder in which a rule for the project applies, as an absolute path."""

@@ -1,4 +1,4 @@
-"""Which models can be chosen, and which rows the picker shows for typed text. Plain data."""
+"""The models that can be chosen, and the picker's rows for a typed text. Plain data."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ _tr = partial(QCoreApplication.translate, "Models")
 
 
 class ModelKey(Struct, frozen=True):
-    """Identifies one choice. The account's name is empty for the provider's default account."""
+    """Identifies a model of an account. The account's name is empty for the provider's default account."""
 
     provider: str
     account: str
@@ -24,20 +24,16 @@ class ModelKey(Struct, frozen=True):
 
 
 class ModelOffer(Struct, frozen=True):
-    """One model of one account."""
-
     key: ModelKey
     known: KnownModel
 
     @property
     def label(self) -> str:
-        """The model's display name. The name used in requests is in the key."""
+        """The model's display name. Requests use the name in `key`."""
         return self.known.shown
 
 
 class AccountOffers(Struct, frozen=True, kw_only=True):
-    """The models of one account."""
-
     provider: str
     account: str = ""
     """The account's name; empty for the provider's default account."""
@@ -70,8 +66,6 @@ _MOST_FOUND = 200
 
 
 class ChoiceRow(Struct, frozen=True):
-    """One line of the list."""
-
     kind: RowKind
     text: str
     offer: ModelOffer | None = None
@@ -87,8 +81,6 @@ class ChoiceRow(Struct, frozen=True):
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """The data from which the rows are made."""
-
     accounts: tuple[AccountOffers, ...] = ()
     favourites: tuple[ModelKey, ...] = ()
     recent: tuple[ModelKey, ...] = ()
@@ -101,7 +93,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         return any(offer.known.efforts for account in self._connected() for offer in account.models)
 
     def effort_of(self, offer: ModelOffer) -> str:
-        """Return the effort to show: the chosen one for the current model, else the model's default."""
+        """Return the effort to show: the chosen effort for the current model, empty (the default) for others."""
         return self.effort if offer.key == self.current else ""
 
     def all_rows(self) -> tuple[ChoiceRow, ...]:
@@ -127,10 +119,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         return (*rows, *missing)
 
     def finder(self) -> Callable[[str], tuple[ChoiceRow, ...]]:
-        """Return a function that finds the rows for typed text: favourites and recent models, then others, best first.
-
-        The function is fast, because it is called with every key press.
-        """
+        """Return a fast function that finds the rows for typed text: favourites and recent models first."""
         offers = {
             _name(account, offer): (account, offer) for account in self._connected() for offer in self._offers(account)
         }
@@ -203,6 +192,6 @@ def _has_all(text: str, words: Iterable[str]) -> bool:
 
 
 def _name(account: AccountOffers, offer: ModelOffer) -> str:
-    """Return the text in which typed text is searched: account, name and label. The label, which is shown, is last."""
+    """Return the text to match: account, name and label. The label comes last, because the picker shows it."""
     parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
     return "/".join([*parts, offer.label])

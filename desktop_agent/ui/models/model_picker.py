@@ -1,4 +1,4 @@
-"""The button that opens the model picker, and its memory: favourites and the models that answered last."""
+"""The button that opens the model picker, and its lists of favourite and recent models."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ _MOST_RECENT = 5
 
 
 class ModelMemory(Protocol):
-    """Stores the lists of models."""
+    """Stores the favourite and recent models."""
 
     def models(self, name: KeptList) -> Sequence[KeptModel]: ...
 
@@ -32,7 +32,7 @@ class ModelMemory(Protocol):
 
 
 class ModelPicker(QObject):
-    """Opens the list of models at a button of the composer. When it closes, the focus returns to the message field."""
+    """Opens the list of models above a button. On closing, the focus returns to the message field."""
 
     opened = Signal()  # it is about to be shown: the accounts should be brought up to date
     chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open

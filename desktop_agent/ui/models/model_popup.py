@@ -1,4 +1,4 @@
-"""The model picker itself: a field to search in, the list of models and its age. Imported when it is first opened."""
+"""The model picker's popup: a search field, the list of models, and the list's age. Imported when first opened."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -35,7 +35,7 @@ _tr = partial(QCoreApplication.translate, "Models")
 
 
 def window_words(tokens: int | None) -> str:
-    """Return the size of a model's context window, as `200k` or `1M`; empty when unknown."""
+    """Return the size of a model's context window, as `200k` or `1M`; empty if unknown."""
     return size_words(tokens) if tokens else ""
 
 
@@ -93,9 +93,9 @@ class ModelRows(ChoiceModel[ChoiceRow]):
     favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
-        """Return the row of this model; if it is not listed, that of the same model of another account of its provider.
+        """Return the row of this model, else of the same model in another account of its provider.
 
-        If there is neither, return the first selectable row, or an invalid index if no row can be chosen.
+        If neither is listed, return the first selectable row, or an invalid index if there is none.
         """
         places = [place for place, row in enumerate(self.rows) if row.is_choice]
         keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
@@ -203,7 +203,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
                 draw_line(painter, room, label, self.small_font, muted)
 
     def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
-        """Draw what the model supports beyond text, each sign in its own column, and return where they begin."""
+        """Draw a sign for each ability of the model beyond text. Return where the signs begin."""
         assert row.offer is not None
         left = before.left()
         signs: tuple[tuple[IconName, bool | None], ...] = (
@@ -218,7 +218,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
 
 
 class ModelList(QListView):
-    """The list of models. It never takes the focus: the field above passes it the keys that it handles."""
+    """The list of models. It never takes the focus: the field above passes its keys on."""
 
     chosen = Signal(QModelIndex)  # by a click
     starred = Signal(QModelIndex)  # by a click on the star
@@ -242,7 +242,7 @@ class ModelList(QListView):
 
 
 class EffortChoice(QWidget):
-    """Shows a model's levels of effort side by side, the current one marked, or a text if the model has none."""
+    """Shows a model's effort levels side by side, with the current level marked, or a text if there are none."""
 
     chosen = Signal(str)  # the level; empty is what the model does by itself
 
@@ -320,7 +320,7 @@ _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
 class ModelPopup(FilterPopup[ChoiceRow]):
-    """Lies over `over`, above the button that opens it. Emits the chosen model; the session decides."""
+    """Covers `over`, above the button that opens it. Emits the chosen model."""
 
     chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
     connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
@@ -357,7 +357,7 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
 
     def show_choices(self, choices: Choices) -> None:
-        """Show these models instead of the current ones. The typed text and the chosen row stay."""
+        """Show these models. The typed text and the chosen row stay."""
         self._choices = choices
         self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()

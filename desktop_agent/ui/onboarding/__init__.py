@@ -1,1 +1,1 @@
-"""What a user sees first."""
+"""The first steps of a new user."""

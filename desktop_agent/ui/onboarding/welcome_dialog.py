@@ -38,7 +38,7 @@ _FOLDER_WIDTH = 220
 
 
 class OnboardingDialog(QDialog):
-    """Offers the demo and every way to a model. Show it with `open()`."""
+    """Offers the demo and every way to connect to a model. Show it with `open()`."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -159,7 +159,7 @@ class OnboardingDialog(QDialog):
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Escape go back; on the first step it closes."""
+        """Let Escape go back a step, and close the dialog on the first step."""
         if event.key() == Qt.Key.Key_Escape and (self._is_busy or len(self._way) > 1):
             self._on_back()
         else:

@@ -1,4 +1,4 @@
-"""The data shown by the welcome dialog, and the actions it needs."""
+"""The data of the welcome dialog, and the actions it needs."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ from desktop_agent.core.models.vendors import SignInWay
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What was found on this machine before the user enters anything."""
+    """Credentials found on this machine before the user enters anything."""
 
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -22,7 +22,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Connected(Struct, frozen=True, kw_only=True):
-    """A connection that was tested."""
+    """A tested connection."""
 
     account: Account
     models: tuple[str, ...]
@@ -31,7 +31,7 @@ class Connected(Struct, frozen=True, kw_only=True):
 
 
 class WelcomeActions(Struct, frozen=True, kw_only=True):
-    """Functions that carry out the dialog's requests. Each returns at once; the dialog shows the result later."""
+    """Functions that carry out the dialog's requests. Each returns at once; the dialog gets the result later."""
 
     start_demo: Callable[[], None]
     choose_folder: Callable[[], None]

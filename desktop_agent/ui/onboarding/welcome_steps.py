@@ -1,4 +1,4 @@
-"""The steps of the welcome. Each has a title, the fields or choices that it asks for, and the button that leads on."""
+"""The steps of the welcome dialog. Each has a title, fields or choices, and a button to the next step."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, 
 
 
 class Step(QWidget):
-    """One step. The dialog puts its buttons into the foot, where only the `primary` one is shown."""
+    """One step. The dialog puts the step's buttons at its bottom, and shows only `primary` of them."""
 
     changed = Signal()  # the button that leads on may be another one
     leads_on = Signal(str)  # the user wants the step of this name next
@@ -39,7 +39,7 @@ class Step(QWidget):
 
     @property
     def primary(self) -> QPushButton | None:
-        """The button that leads on; `None` if there is no next step."""
+        """The button to the next step; `None` if there is no next step."""
         return self.buttons[0] if self.buttons else None
 
     def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
@@ -58,7 +58,7 @@ class Step(QWidget):
 
 
 def form() -> QFormLayout:
-    """Return a form with labels on the left, or above the fields where there is too little room."""
+    """Return a form with labels on the left, or above the fields if space is short."""
     fields = QFormLayout()
     fields.setHorizontalSpacing(Space.L)
     fields.setVerticalSpacing(Space.M)
@@ -68,7 +68,7 @@ def form() -> QFormLayout:
 
 
 class CardsStep(Step):
-    """Offers cards for values, of which one can be chosen. A value can have its own button that leads on."""
+    """Offers cards, of which one can be chosen. A card's value can have its own button to the next step."""
 
     def __init__(self, theme: Theme, title: str, explanation: str) -> None:
         super().__init__(title, explanation)
@@ -91,7 +91,8 @@ class CardsStep(Step):
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these titles, explanations and values. The chosen one stays chosen; if it is gone, the first is chosen.
+        """Offer these titles, explanations and values. The chosen card stays chosen; if it is gone, the first is
+        chosen.
 
         A card that is offered again keeps its focus.
         """
@@ -136,7 +137,7 @@ DEMO_WAY = "demo"
 
 
 class ChooseStep(CardsStep):
-    """Offers every way to a model, the demo first."""
+    """Offers every way to connect to a model, the demo first."""
 
     def __init__(self, theme: Theme) -> None:
         title, explanation = self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings.")
@@ -232,7 +233,7 @@ class KeyStep(Step):
 
 
 def _keyed() -> list[Vendor]:
-    """Return the vendors that take a key, one for each keys page: others with the same page differ only in format."""
+    """Return the vendors that need a key, one for each keys page. Vendors that share a page differ only in format."""
     pages: dict[str, Vendor] = {}
     for vendor in VENDORS:
         if vendor.needs_key and vendor.keys_page:
@@ -301,7 +302,7 @@ class AddressStep(Step):
 
 
 class LocalStep(CardsStep):
-    """Offers the local model servers that run, and says how to start others."""
+    """Offers the running local model servers, and explains how to start others."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("Servers are looked for on this machine only. They need no key.")
@@ -354,7 +355,7 @@ def _what(server: LocalServer) -> str:
 
 
 class OtherStep(CardsStep):
-    """Offers to sign in with OpenRouter, and to enter an address."""
+    """Offers to sign in with OpenRouter or to enter an address."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         title = self.tr("OpenRouter or another address")
@@ -410,7 +411,7 @@ class SubscriptionStep(CardsStep):
 
 
 class WaitingStep(Step):
-    """Waits for the browser; the user can only go back."""
+    """Waits for the browser. The user can only go back."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""What the palette offers, and which entries match the typed text, best first. Pure; can run in a thread."""
+"""The palette's entries, and the entries that match a typed text, best first. Pure; can run in a thread."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "com
 
 
 class PaletteEntry(Struct, frozen=True, kw_only=True):
-    """One thing that can be chosen, or a read-only key."""
+    """An entry that the user can choose, or a read-only key."""
 
     kind: EntryKind
     key: str
@@ -39,14 +39,12 @@ class PaletteEntry(Struct, frozen=True, kw_only=True):
 
 
 class PaletteQuery(Struct, frozen=True):
-    """What the user typed, and what is searched."""
-
     scope: Scope
     text: str
 
 
 class PaletteRow(Struct, frozen=True, kw_only=True):
-    """One line of the list: an entry with its emphasised parts, or a heading or note, which is only `text`."""
+    """A line of the list: an entry with its emphasised parts, or a heading or note with only `text`."""
 
     text: str = ""
     is_note: bool = False
@@ -75,7 +73,7 @@ Recent = tuple[EntryKind, str]
 
 
 class PaletteSources(Struct, frozen=True, kw_only=True):
-    """Everything that can be found."""
+    """Everything that the palette can find."""
 
     actions: tuple[PaletteEntry, ...] = ()
     settings: tuple[PaletteEntry, ...] = ()
@@ -90,7 +88,7 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     """The earlier choices, latest first."""
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
-        """Return the entries of a kind. For files it is empty, because there are too many to make entries of."""
+        """Return the entries of a kind. Empty for files, because too many exist to make an entry for each."""
         return {
             "action": self.actions,
             "setting": self.settings,
@@ -120,7 +118,7 @@ def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, 
 
 
 def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
-    """Return the matches of every kind, best kind first. Matches by scattered letters count only if no words match."""
+    """Return the matches of every kind, best kind first. Scattered letters count only if no words match."""
     kinds: tuple[EntryKind, ...] = ("action", "setting", "command", "session", "file")
     by_kind: dict[EntryKind, list[_Found]] = {
         kind: _found(kind, text, sources, _MOST_BESIDE_OTHERS[kind]) for kind in kinds
@@ -136,7 +134,7 @@ def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
 
 
 def _offered(kind: EntryKind, recent: Iterable[Recent], sources: PaletteSources) -> list[PaletteRow]:
-    """Return the rows shown before anything is typed: recent choices, then the others of a kind."""
+    """Return the rows shown before anything is typed: recent choices, then the remaining entries of a kind."""
     known = (_entry_of(used, key, sources) for used, key in recent)
     used = list(islice((entry for entry in known if entry is not None), _MOST_RECENT))
     rest = [PaletteRow(entry=entry) for entry in _listed(kind, sources) if entry not in used]
@@ -200,7 +198,7 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
 
 
 def _name_of(entry: PaletteEntry) -> str:
-    """Return the text that is matched. The title is last, because the ranker prefers the end, as in a path."""
+    """Return the text to match. The title comes last, because the ranker prefers the end of a path."""
     return "/".join(filter(None, (entry.also, entry.group, entry.title)))
 
 

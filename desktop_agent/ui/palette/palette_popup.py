@@ -1,4 +1,4 @@
-"""The palette itself: a field and the list of matches, over the window. Imported when it is first opened."""
+"""The palette's popup: a field above the list of matches. Imported when it is first opened."""
 
 from collections.abc import Iterator
 from html import escape
@@ -75,7 +75,7 @@ _MARGIN = 24
 
 
 class CommandPalette(FilterPopup[PaletteRow]):
-    """Asks for matches and emits the choice; the application answers and carries it out."""
+    """Requests matches and emits the chosen entry; the application answers and acts."""
 
     wanted = Signal(object)  # a `PaletteQuery`, to be answered by `show_rows`
     chosen = Signal(object)  # a `PaletteEntry`; the keyboard is back where it was by then
@@ -108,7 +108,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         return query_of(self._field.text(), self._base)
 
     def open_palette(self, base: Scope, typed: str = "") -> None:
-        """Open the palette with this scope, and this text in its field. If it shows these already, close it."""
+        """Open the palette with this scope and text. If it already shows them, close it."""
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_popup()
             return
@@ -128,7 +128,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         super().close_popup()
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
-        """Show the rows for `query` unless it is outdated. Another answer to the same query keeps the chosen row."""
+        """Show the rows for `query`, unless the query is outdated. New rows for the same query keep the chosen row."""
         if not self.is_open or query != self.query or (query == self._shown and self._model.rows == rows):
             return
         current = self._current_row

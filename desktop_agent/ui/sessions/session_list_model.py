@@ -1,4 +1,4 @@
-"""The rows of the session list: its arrangement, groups with headings, and the sessions in each."""
+"""The rows of the session list: groups with headings, and the sessions in each group."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ Grouping = Literal["nearby", "folder", "day", "state"]
 
 
 class Arrangement(Struct, frozen=True):
-    """What the user chose for the list."""
+    """The user's choices for the layout of the list."""
 
     grouping: Grouping = "nearby"
     is_detailed: bool = False
@@ -34,7 +34,7 @@ class Arrangement(Struct, frozen=True):
 
 
 class SessionGroup(NamedTuple):
-    """Sessions under a heading, the most recently used first. The first group may have no heading."""
+    """Sessions under a heading, the most recently used first. Only the first group may lack a heading."""
 
     key: str
     heading: str
@@ -133,7 +133,7 @@ def _span_words(span: str) -> str:
 
 
 class SessionRow(NamedTuple):
-    """One row: a session, or the heading of a group."""
+    """A session, or the heading of a group."""
 
     session: SessionSummary | None
     folder: str = ""
@@ -151,7 +151,7 @@ _words_tr = partial(QCoreApplication.translate, "SessionWords")
 
 
 class SessionListModel(QAbstractListModel):
-    """One row per session, in groups, most recently used first in each. Renaming is delegated to `rename`."""
+    """A row for each session and each group heading. Renaming is delegated to `rename`."""
 
     def __init__(
         self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
@@ -173,7 +173,7 @@ class SessionListModel(QAbstractListModel):
         *,
         with_archived: bool = False,
     ) -> None:
-        """Show these sessions; rows that stay keep their selection and any open editor."""
+        """Show these sessions. Rows that remain keep their selection and any open editor."""
         arrangement = arrangement or Arrangement()
         groups = grouped(sessions, workspace, arrangement.grouping, self._now())
         wanted = [
@@ -201,7 +201,7 @@ class SessionListModel(QAbstractListModel):
                 self._bring(row, at)
 
     def show_in_place(self, sessions: Iterable[SessionSummary]) -> None:
-        """Update the listed sessions without moving a row, because the user points at one."""
+        """Update the listed sessions without moving rows, because the user points at a row."""
         known = {session.id: session for session in sessions}
         for at, row in enumerate(self._rows):
             session = known.get(row.session.id) if row.session is not None else None
@@ -270,7 +270,7 @@ class SessionListModel(QAbstractListModel):
     # -- Qt's side --
 
     def _bring(self, row: SessionRow, at: int) -> None:
-        """Put `row` at the index `at`, by moving or inserting it. All rows before that index are already in place."""
+        """Move or insert `row` at the index `at`. All rows before that index must already be in place."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
             self.beginInsertRows(NO_PARENT, at, at)

@@ -1,4 +1,4 @@
-"""The list of sessions, with the state of each, and the actions for one or several."""
+"""The list of sessions with their states, and the actions on one or several sessions."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -82,8 +82,6 @@ class SelectionBar(QWidget):
 
 
 class ArrangeButton(MenuButton):
-    """A button with a menu of arrangements."""
-
     arranged = Signal(object)  # an `Arrangement`
 
     def __init__(self) -> None:
@@ -129,7 +127,7 @@ class ArrangeButton(MenuButton):
 
 
 class SessionPanel(QWidget):
-    """The panel. It shows what it is given, and emits what the user wants."""
+    """Shows the given sessions, and emits the user's requests."""
 
     session_chosen = Signal(str)  # its id
     new_requested = Signal()
@@ -157,7 +155,7 @@ class SessionPanel(QWidget):
         self._update()
 
     def set_workspace(self, workspace: str | None) -> None:
-        """Show the sessions of this folder (an absolute path) first, and all others as sessions of other folders."""
+        """Group sessions by whether they belong to this folder (an absolute path)."""
         self._is_change_expected |= self._workspace is None  # the window begins, wherever the pointer is
         self._workspace = workspace
         self._update()
@@ -228,7 +226,7 @@ class SessionPanel(QWidget):
         self._select_current()
 
     def _is_held(self) -> bool:
-        """Whether rows must stay, because the user points at one, its menu is open, or its title is being edited."""
+        """Whether rows must stay in place, because the user points at a row, opened its menu, or edits its title."""
         is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
         return is_used and not self._is_change_expected and self._model.rowCount() > 0
 

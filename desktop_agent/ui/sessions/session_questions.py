@@ -1,4 +1,4 @@
-"""Questions about a session before an action on it. They never block."""
+"""Questions asked before an action on a session. They never block."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _MAX_TITLE = 80
 
 
 class DeleteQuestion(QMessageBox):
-    """Asks whether to delete sessions: which, how large, what is lost and what stays."""
+    """Asks whether to delete sessions: names them and their size, and says what is lost and what stays."""
 
     confirmed = Signal()
 

@@ -1,4 +1,4 @@
-"""The rows of the session list on screen: how they are drawn, and how keys, clicks and selection work."""
+"""The session list on screen: drawing, keys, clicks and selection."""
 
 from collections.abc import Iterable
 
@@ -103,10 +103,10 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """The list itself. Arrow keys only move the current row; the highlighted session is the one shown.
+    """The list view. Arrow keys only move the current row; the highlighted session is the session that is shown.
 
-    Several sessions are selected with Ctrl, Shift and the arrow keys; the model holds the selection. A session that is
-    no longer listed is not selected.
+    Ctrl, Shift and the arrow keys select several sessions. The model holds the selection, and drops sessions that are
+    no longer listed.
     """
 
     chosen = Signal()  # by a click or Enter
@@ -157,7 +157,7 @@ class SessionRows(QListView):
         self.select(())
 
     def toggle(self) -> None:
-        """Select or deselect the session of the current row; on a heading, all sessions below it."""
+        """Select or deselect the session of the current row. On a heading, do this for all sessions of the group."""
         found = self._current()
         if not found:
             return
@@ -216,7 +216,7 @@ class SessionRows(QListView):
             super().keyPressEvent(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
-        """Handle a key that has a meaning only in this list; return `False` for keys that all lists have."""
+        """Handle a key that only this list uses. Return `False` for keys that all lists handle."""
         key, keys = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         match key, keys:
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter, _):

@@ -1,4 +1,4 @@
-"""Search through all sessions: a field, filters and the places found, shown over the conversation."""
+"""Search through all sessions: a field, filters and the results, shown over the conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ _tr = partial(QCoreApplication.translate, "SearchPanel")
 
 
 class FoundRow(NamedTuple):
-    """One row: a found place, or the title of the session in which the places below it are."""
+    """A search result, or the title of the session that contains the results below."""
 
     hit: SearchHit | None
     title: str
@@ -49,7 +49,7 @@ class FoundRow(NamedTuple):
 
 
 class FoundModel(ChoiceModel[FoundRow]):
-    """Sessions in the order of their newest place, each followed by its places, newest first."""
+    """Sessions in the order of their newest result, each followed by its results, newest first."""
 
     def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -153,7 +153,7 @@ class FoundDelegate(ModelDelegate[FoundModel]):
 
 
 class FoundList(QListView):
-    """Places below the titles of their sessions. The current row is always a place, never a title."""
+    """Results below the titles of their sessions. The current row is always a result, never a title."""
 
     chosen = Signal(object)  # a `SearchHit`
 
@@ -178,7 +178,7 @@ class FoundList(QListView):
         self.setCurrentIndex(self._found.index(at) if (at := next(same, -1)) >= 0 else self._found.step_from(-1, 1))
 
     def step(self, by: int) -> None:
-        """Go to the next place (1) or the previous one (-1), not past the ends."""
+        """Go to the next result (1) or the previous result (-1), not past the ends."""
         index = self._found.step_from(self.currentIndex().row(), by)
         if (index.row() - self.currentIndex().row()) * by > 0:
             self.setCurrentIndex(index)
@@ -254,7 +254,7 @@ class SearchFilters(QWidget):
 
 
 class SearchParts:
-    """The field, the filters, and the places found or the reason why there are none."""
+    """The field, the filters, and the results or the reason why there are none."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
         hint = _tr("Search prompts, replies, commands, outputs and changes")
@@ -281,7 +281,7 @@ _MARGIN = 24
 
 
 class SearchPanel(Popup):
-    """Requests searches and shows the results. It lies over `over` while it is open."""
+    """Requests searches and shows the results. Covers `over` while it is open."""
 
     query_changed = Signal(object)  # a `SearchQuery`, to be answered by `show_hits`
     hit_chosen = Signal(object)  # a `SearchHit`
@@ -302,7 +302,7 @@ class SearchPanel(Popup):
         self._parts.filters.set_tools(names)
 
     def open_popup(self) -> None:
-        """Show the panel and focus the field; the last query is selected, to be replaced by typing."""
+        """Show the panel and focus the field. The last query is selected, so that typing replaces it."""
         field = self._parts.field
         super().open_popup()
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -1,1 +1,1 @@
-"""The output of programs: its colours and overwritten lines, read without a terminal."""
+"""Output of programs, with its colours and overwritten lines, and the terminal."""

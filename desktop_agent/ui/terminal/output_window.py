@@ -1,4 +1,4 @@
-"""The whole output of a command, in its own window: searchable, selectable, and quick at any length."""
+"""A window with the whole output of a command: searchable, selectable, and fast at any length."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ MAX_CHARS = 20_000_000
 
 
 class PrintedDocument(NamedTuple):
-    """The text as it is shown, row by row."""
+    """An output, parsed into displayed rows."""
 
     text: str
     runs: Mapping[int, tuple[Run, ...]]
@@ -39,7 +39,7 @@ class PrintedDocument(NamedTuple):
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
-        """Parse an output of any length. Call this in a thread, because it takes time in proportion to the length."""
+        """Parse an output of any length. Call this in a thread: the time grows with the length."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
         texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line
@@ -52,9 +52,9 @@ class PrintedDocument(NamedTuple):
         return cls("\n".join(texts), runs, continued, starts, lowered(whole))
 
     def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
-        """Return the next match of `text` after a place, as row and offset of both ends. It may span several rows.
+        """Return the next match of `text` after a position, as row and offset of both ends. It may span several rows.
 
-        Ignores case and wraps around at the end. Only for a document in which lines are divided into rows.
+        Ignores case and wraps around at the end. Only for documents whose lines are split into rows.
         """
         sought = lowered(text)
         start = self.starts[row] + offset
@@ -92,7 +92,7 @@ _SIGN_WIDTH = 18
 
 
 class PrintedView(QPlainTextEdit):
-    """Read-only text with the colours its program gave it. A sign marks rows that continue the row above."""
+    """Read-only text in the colours of its program. A sign marks rows that continue the row above."""
 
     def __init__(self, theme: Theme, document: PrintedDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,7 +150,7 @@ class PrintedView(QPlainTextEdit):
         return data
 
     def find_next(self, text: str) -> bool:
-        """Select the next match of `text`, ignoring case, from the beginning again after the last."""
+        """Select the next match of `text`, ignoring case. Wraps around at the end."""
         if self._printed.continued:
             return self._find_over_rows(text)
         if self.find(text, QTextDocument.FindFlag(0)):
@@ -192,12 +192,12 @@ class PrintedView(QPlainTextEdit):
 
 
 class OutputWindow(QDialog):
-    """A read-only text with a search field. Non-modal; deletes itself when it is closed."""
+    """A non-modal window with read-only text and a search field. Deletes itself when closed."""
 
     def __init__(
         self, theme: Theme, title: str, printed: PrintedDocument, parent: QWidget | None = None, *, is_cut: bool = False
     ) -> None:
-        """`is_cut` says that `printed` is only the end of the output; see `MAX_CHARS`."""
+        """`is_cut` means that `printed` is only the end of the output; see `MAX_CHARS`."""
         super().__init__(parent)
         self.setObjectName("outputWindow")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

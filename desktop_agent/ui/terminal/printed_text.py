@@ -1,4 +1,4 @@
-"""Command output as a terminal shows it: the last lines of growing output, and how its colours are drawn."""
+"""Command output as a terminal shows it: the last lines of growing output, and its text formats."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ _DARK = (
 
 
 def ansi_colours(palette: Palette) -> tuple[str, ...]:
-    """Return the 16 colours: black, red, green, yellow, blue, magenta, cyan, white, then the bright ones."""
+    """Return the 16 colours: black, red, green, yellow, blue, magenta, cyan, white, then their bright versions."""
     return _DARK if palette.is_dark else _LIGHT
 
 
@@ -30,7 +30,7 @@ _DIM = 0.35
 
 
 class LookFormats:
-    """The text formats for looks, in one state of the theme and on one background. Cached."""
+    """Cached text formats for printed styles, on one background and in one state of the theme."""
 
     def __init__(self, palette: Palette, ground: str) -> None:
         self._palette = palette
@@ -45,7 +45,7 @@ class LookFormats:
         return made
 
     def colours(self, look: PrintedStyle) -> tuple[str, str]:
-        """Return the colours of text and ground, as `#RRGGBB`; the ground is empty when it is the default."""
+        """Return the colours of text and background as `#RRGGBB`. The default background is empty."""
         text = self._colour(look.foreground) or self._palette.text
         ground = self._colour(look.background)
         if look.is_inverse:
@@ -80,7 +80,7 @@ MAX_LINE = 500
 
 
 class PrintedLine(NamedTuple):
-    """The beginning of a line, and the formats of its parts in Qt positions. Parts with the default look have none."""
+    """The beginning of a line, and the formats of its parts in Qt positions. Parts in the default style have no run."""
 
     text: str
     runs: tuple[Run, ...] = ()
@@ -88,7 +88,7 @@ class PrintedLine(NamedTuple):
 
 
 class Tail:
-    """Keeps the last `count` lines. Text is fed in pieces, which may end within a line or an escape sequence."""
+    """Stores the last `count` lines. Text is fed in pieces, which may end within a line or an escape sequence."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -113,7 +113,7 @@ class Tail:
 
     @property
     def cut(self) -> tuple[int, int]:
-        """How many lines are cut at the shown length, and how many characters are cut off in total."""
+        """The number of lines cut at the shown length, and the total number of characters cut off."""
         cuts = [line.cut_chars for line in self.lines() if line.cut_chars]
         return len(cuts), sum(cuts)
 
@@ -139,7 +139,7 @@ class Tail:
 
 
 def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_chars: int = 0) -> Iterable[PrintedLine]:
-    """Yield the lines that these rows form, each cut to the shown length. The first begins with the rows in `begun`."""
+    """Yield the lines that these rows form, each cut to the shown length. The first begins with `begun`."""
     parts = list(begun)
     for row in rows:
         cut_chars = _add(row, parts, cut_chars)
@@ -170,7 +170,7 @@ def _line_of(parts: Sequence[PrintedRow], cut_chars: int) -> PrintedLine:
 
 
 def in_positions(text: str, runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Convert runs of characters to runs of Qt positions in `text`."""
+    """Convert runs of character offsets to runs of Qt positions in `text`."""
     if text.isascii() or max(text) <= "\uffff":
         return tuple(runs)
     return tuple(

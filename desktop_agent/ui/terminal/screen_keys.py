@@ -1,4 +1,4 @@
-"""The bytes sent for keys and pasted text, as xterm sends them."""
+"""Converts keys and pasted text to bytes, as xterm does."""
 
 import re
 from typing import Final, NamedTuple
@@ -61,10 +61,10 @@ _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def belongs_to_the_shell(event: QKeyEvent) -> bool:
-    """Whether a key goes to the program in the terminal even if the window has a shortcut for it.
+    """Whether a key goes to the program in the terminal even if the window has a shortcut for the key.
 
-    The window keeps keys with Ctrl+Alt, with Ctrl+Shift except cursor and function keys, and Ctrl with digits and most
-    signs.
+    The window keeps keys with Ctrl+Alt, keys with Ctrl+Shift except cursor and function keys, and Ctrl with digits and
+    most signs.
     """
     modifiers = event.modifiers() & ~(_Modifier.KeypadModifier | _Modifier.ShiftModifier)
     if modifiers != _Modifier.ControlModifier:
@@ -75,7 +75,7 @@ def belongs_to_the_shell(event: QKeyEvent) -> bool:
 
 
 def typed(event: QKeyEvent, *, cursor_keys: bool) -> bytes:
-    """Return the bytes sent for a pressed key; empty for a key that types nothing."""
+    """Return the bytes for a pressed key; empty for a key that types nothing."""
     key, modifiers = _Key(event.key()), event.modifiers()
     is_alt, is_ctrl = bool(modifiers & _Modifier.AltModifier), bool(modifiers & _Modifier.ControlModifier)
     if key in _LETTERS or key in _NUMBERS:
@@ -102,26 +102,26 @@ def _control(key: int) -> str:
 
 
 class PasteRisk(NamedTuple):
-    """What pasting a text would do besides inserting it."""
+    """The effects of a paste beyond inserting text."""
 
     lines: int
     has_hidden: bool
 
 
 def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
-    """Return what a paste would do. The program runs each line as if typed, or takes all as one if `is_bracketed`."""
+    """Return the effects of a paste. The program runs each line as if typed, unless `is_bracketed`."""
     lines = 0 if is_bracketed else len(_ENTER.findall(text))
     return PasteRisk(lines, any(match.group() not in "\t\n\r" for match in HIDING.finditer(text)))
 
 
 def paste_shown(text: str) -> str:
-    """Return the text of a paste, line by line, with signs for its hidden characters."""
+    """Return pasted text for display, with signs for line ends and hidden characters."""
     *lines, last = _ENTER.split(text)
     return "\n".join([*(f"{named(line)}⏎" for line in lines), named(last)]).removesuffix("\n")
 
 
 def pasted(text: str, *, is_bracketed: bool) -> bytes:
-    """Return the bytes sent for pasted text, without control characters, so that the text cannot close its bracket."""
+    """Return the bytes for pasted text without control characters, so that the text cannot end its own bracket."""
     text = _UNTYPED.sub("", text.replace("\r\n", "\n").replace("\n", "\r"))
     return (f"\x1b[200~{text}\x1b[201~" if is_bracketed else text).encode("utf-8", "replace")
 

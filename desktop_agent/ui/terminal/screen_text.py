@@ -1,4 +1,4 @@
-"""Lines of a terminal as text, the selected part of them, and the way back to their cells."""
+"""The lines of a terminal as text, and the conversion of text positions to cells."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,20 +11,20 @@ _WORD = re.compile(r"[\w./~:@%+#=?&-]+")
 
 
 class CellPosition(NamedTuple):
-    """A place between two cells: its row, counted from the beginning of all output, and the column after it."""
+    """A position between two cells: its row, counted from the first output, and the column after it."""
 
     row: int
     column: int
 
 
 class Selection(NamedTuple):
-    """A selection from `anchor`, where it began, to `end`, where it is now. `end` may come before `anchor`."""
+    """A selection from `anchor`, where it began, to its current `end`, which may come before `anchor`."""
 
     anchor: CellPosition
     end: CellPosition
 
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
-        """Return the first and the end of the selected cells in a row. An end of `None` includes all that follow."""
+        """Return the selected columns of a row, from start to end. An end of `None` selects the rest of the row."""
         start, end = sorted(self)
         if start == end or not start.row <= row <= end.row:
             return None
@@ -44,7 +44,7 @@ def selected_text(screen: Screen, selection: Selection) -> str:
 
 
 def last_text(screen: Screen, rows: int) -> str:
-    """Return the text of the last rows that are not empty. A full-screen program has only the rows of its screen."""
+    """Return the text of the last rows that are not empty. A full-screen program has only its screen."""
     first, end = oldest_row(screen), screen.first_row + screen.height
     while end > first and not screen.row(end - 1).cells:
         end -= 1
@@ -71,7 +71,7 @@ _MOST_CELLS = 20_000
 
 
 class TerminalLink(NamedTuple):
-    """A link in the text: a web address, or a file with its line (0: none)."""
+    """A link in the text: a web address, or a file with its line (0 without a line)."""
 
     where: Selection
     target: str
@@ -83,7 +83,7 @@ class TerminalLink(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """Rows that form one line; `text` has one character for each cell."""
+    """The rows of one wrapped line. `text` has one character for each cell."""
 
     first: int
     rows: tuple[KeptRow, ...]
@@ -102,14 +102,14 @@ class _Line(NamedTuple):
 
 
 def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
-    """Yield the matches in each line, the last line first. Ignores case, and output that is printed meanwhile."""
+    """Yield the matches in each line, the last line first. Ignores case and output printed during the search."""
     wanted = re.compile(re.escape(text), re.IGNORECASE)
     for line in _lines_backwards(screen):
         yield [line.selection(*match.span()) for match in wanted.finditer(line.text)]
 
 
 def link_at(screen: Screen, place: CellPosition, known_file: Callable[[str], str]) -> TerminalLink | None:
-    """Return the link at a place. `known_file` returns the file that a path refers to; empty for none."""
+    """Return the link at a position. `known_file` returns the file for a path, or an empty text if there is none."""
     line = _line_at(screen, place.row)
     if line is None:
         return None
@@ -134,7 +134,7 @@ def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[TerminalLi
 
 
 def _without_end(address: str) -> str:
-    """Return an address without trailing punctuation or the brackets around it."""
+    """Return an address without trailing punctuation and without an unmatched closing bracket."""
     while address[-1:] in _BEHIND or (address.endswith(")") and address.count("(") < address.count(")")):
         address = address[:-1]
     return address.removesuffix("]") if "[" not in address else address
@@ -165,11 +165,11 @@ def _line_at(screen: Screen, row: int) -> _Line | None:
 
 
 def oldest_row(screen: Screen) -> int:
-    """Return the first row to which one can scroll. While a full-screen program runs, there is no history."""
+    """Return the first row that scrolling can reach. A full-screen program has no history."""
     return screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
 
 
 def _text_of(row: KeptRow) -> str:
-    """Return one character for each cell: combining marks are left out, and a wide character is followed by a blank."""
+    """Return one character for each cell: no combining marks, and a blank after each wide character."""
     text = row.text()
     return text if text.isascii() else "".join(cell[:1] or " " for cell in row.cells)

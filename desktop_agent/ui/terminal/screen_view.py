@@ -1,4 +1,4 @@
-"""The screen of a terminal as a widget: painted row by row, with its history, a selection and the mouse."""
+"""The terminal's screen as a widget: painting, history, selection and the mouse."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ _SAMPLE = "0" * 80
 
 
 class RowPainter:
-    """The look of terminal rows in one theme state and at one text size."""
+    """Paints terminal rows in one state of the theme and at one text size."""
 
     def __init__(self, theme: Theme) -> None:
         colours = theme.colours
@@ -147,7 +147,7 @@ _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
 
 class PointerSelection(QObject):
-    """Selects text with the pointer, and copies it to the selection clipboard on desktops that have one."""
+    """Selects text with the pointer, and copies it to the selection clipboard if the desktop has one."""
 
     changed = Signal()
     pasted = Signal()  # by the middle button, on such a desktop
@@ -208,7 +208,7 @@ class PointerSelection(QObject):
         return False
 
     def _follows_link(self, event: QMouseEvent) -> bool:
-        """Whether this event is for a link, which takes Ctrl. With Ctrl, the link under the mouse is marked."""
+        """Whether this event follows a link, which takes Ctrl. Also marks the link under the mouse."""
         has_ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         link = self.link_at(event.position()) if has_ctrl and not self._is_selecting(event) else None
         shape = Qt.CursorShape.IBeamCursor if link is None else Qt.CursorShape.PointingHandCursor
@@ -248,9 +248,9 @@ _MOST_ANNOUNCED = 500
 
 
 class ReadAloud(QTimer):
-    """Keeps the terminal's text in a field that only assistive programs see, while one of them runs.
+    """Copies the terminal's text to a field that only screen readers see, while a screen reader runs.
 
-    It is needed because painted cells have no text, and the field has Qt's accessible text interface.
+    Painted cells have no accessible text.
     """
 
     def __init__(self, view: QWidget) -> None:
@@ -295,9 +295,9 @@ _STEP = 120
 
 
 class TerminalView(QAbstractScrollArea):
-    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing when idle.
+    """Shows one terminal at a time. Paints only changes, at most thirty times a second.
 
-    Its bar scrolls the history; at the end of that it follows the output.
+    The scroll bar scrolls the history. At its end, the view follows the output.
     """
 
     typed = Signal(bytes)
@@ -449,7 +449,7 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the shell's keys from the window's shortcuts and Tab from moving the focus. Pause while hidden."""
+        """Keep the shell's keys from the window's shortcuts, and Tab from moving the focus. Pause while hidden."""
         if claims_key(event, lambda key: belongs_to_the_shell(key) or self.keys.peek(key) is not None):
             return True
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _TABS:

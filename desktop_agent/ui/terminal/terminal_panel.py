@@ -1,4 +1,4 @@
-"""The terminal below the conversation: its screen, and the controls above it."""
+"""The terminal below the conversation: its screen and its controls."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -25,7 +25,7 @@ _MOST_PLACES = 1_000
 
 
 class TerminalFinder(QObject):
-    """A `FindTarget` for a terminal. Selects matches, the last one first, and searches on while the window is idle."""
+    """A `FindTarget` for a terminal. Selects matches, the last match first, and continues while the window is idle."""
 
     found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
@@ -84,7 +84,7 @@ _MOST_PREVIEW_ROWS = 5
 
 
 class TerminalPanel(QWidget):
-    """Shows the terminal of one folder, or says why there is none."""
+    """Shows the terminal of one folder, or the reason why there is none."""
 
     typed = Signal(bytes)
     attach_requested = Signal(str)  # text that shall come with the next message
@@ -185,7 +185,7 @@ class TerminalPanel(QWidget):
         menu.popup(self.view.viewport().mapToGlobal(place))
 
     def _on_pasted(self, text: str) -> None:
-        """Paste, but ask first if the program would run something at once, or if there are hidden characters."""
+        """Paste text. Ask first if a program would run a line at once, or if characters are hidden."""
         if self._emulator is None:
             return
         risk = self._risk_of(text)
@@ -263,7 +263,7 @@ class TerminalPanel(QWidget):
 
 
 class TerminalDock(QDockWidget):
-    """Holds the panel below the conversation, between the docks at the sides of the window."""
+    """Holds the panel below the conversation, between the docks at the window's sides."""
 
     def __init__(self, window: QMainWindow, panel: TerminalPanel) -> None:
         super().__init__(self.tr("Terminal"), window)

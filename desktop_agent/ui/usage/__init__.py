@@ -1,1 +1,1 @@
-"""The usage of all sessions for the user: as plots to read values from, and as tables with the same figures."""
+"""The usage of all sessions: as plots, and as tables with the same figures."""

@@ -1,4 +1,4 @@
-"""Figures as text, and the data of plots and axes: plain values, computed off the window's thread."""
+"""Figures as text, and the data of plots and axes. Plain values, computed in a thread."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,19 +29,19 @@ def short_count(number: float) -> str:
 
 
 def money_ticks(ticks: Sequence[float]) -> Callable[[float], str]:
-    """Return a formatter for an axis with these amounts, which shows all of them in whole dollars or all with cents."""
+    """Return a formatter for an axis with these amounts: whole dollars if all ticks are whole, otherwise with cents."""
     is_whole = all(tick == int(tick) for tick in ticks)
     return lambda usd: f"${usd:,.0f}" if is_whole else money(usd) if usd else "$0"
 
 
 def share(part: float, whole: float) -> str:
-    """Return a share as `13 %`; a share above zero never reads 0 %."""
+    """Return a share as `13 %`. A share above zero never becomes `0 %`."""
     percent = 100 * part / whole if whole else 0.0
     return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
 
 
 def cost(usage: Usage, requests: int) -> str:
-    """Return the cost of requests; an unknown cost reads `not known`, never $0."""
+    """Return the cost of requests. An unknown cost becomes `not known`, never $0."""
     if not requests:
         return NOTHING
     return cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or say("not known")
@@ -98,13 +98,11 @@ _TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
 
 
 class Scale(NamedTuple):
-    """An axis: its ticks, and where a value is on it."""
-
     ticks: tuple[float, ...]
     is_logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value is on the axis, from 0 (its beginning) to 1 (its end)."""
+        """Return the position of a value on the axis, from 0 (the start) to 1 (the end)."""
         first, last = self.ticks[0], self.ticks[-1]
         if self.is_logarithmic:
             value = max(value, first)
@@ -131,7 +129,7 @@ def time_scale(least_s: float, greatest_s: float) -> Scale:
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """A thing that has a part in every column of a plot, such as a model."""
+    """A row of the legend, such as a model, with a part in every column of the plot."""
 
     name: str
     colour: str
@@ -151,8 +149,6 @@ class PlotColumn(Struct, frozen=True, kw_only=True):
 
 
 class ColumnData(Struct, frozen=True, kw_only=True):
-    """A plot over time."""
-
     series: tuple[Series, ...]
     columns: tuple[PlotColumn, ...]
     scale: Scale
@@ -174,7 +170,7 @@ class PlotBar(Struct, frozen=True, kw_only=True):
 
 
 class BarData(Struct, frozen=True, kw_only=True):
-    """A plot with a row for each thing, the largest first."""
+    """A plot with a row for each item, the largest first."""
 
     bars: tuple[PlotBar, ...]
     scale: Scale

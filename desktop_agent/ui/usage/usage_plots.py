@@ -1,4 +1,4 @@
-"""Column and bar plots whose current item follows mouse and keyboard, and their legend (ADR 22)."""
+"""Column plots, bar plots and their legend. The current item follows mouse and keyboard (ADR 22)."""
 
 import math
 from typing import Any, Generic, TypeVar
@@ -22,7 +22,7 @@ Data = TypeVar("Data", ColumnData, BarData)
 
 
 class Plot(QWidget, Generic[Data]):
-    """Draws the items of its data. One of them can be current: the one under the mouse, else the one chosen by key."""
+    """Draws the items of its data. The current item is the item under the mouse, otherwise the item chosen by key."""
 
     current_changed = Signal(int)  # the number of the item from 0; -1 for none
 
@@ -57,7 +57,7 @@ class Plot(QWidget, Generic[Data]):
         raise NotImplementedError
 
     def item_at(self, point: QPointF) -> int:
-        """Return the item at a place; -1 for none."""
+        """Return the number of the item at a point; -1 for none."""
         raise NotImplementedError
 
     # -- for those that draw --
@@ -322,7 +322,7 @@ class BarPlot(Plot[BarData]):
     def _draw_range(
         self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
     ) -> float:
-        """Draw a range as a full dot, a line and an empty dot; return where it ends."""
+        """Draw a range as a full dot, a line and an empty dot. Return the x coordinate of its end."""
         colour = self.colour(data.colour)
         first, last = (area.left() + data.scale.place(one) * area.width() for one in (value, end))
         painter.setPen(QPen(colour, 2))
@@ -341,7 +341,7 @@ _SIGN = 10.0
 
 
 class Legend(QWidget):
-    """A row for each series; the plot's description says the same to screen readers."""
+    """Shows a row for each series. Screen readers get the same from the plot's description."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -351,7 +351,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_values(self, data: ColumnData, current: int) -> None:
-        """Show the values of the column `current`; of all columns when it is -1."""
+        """Show the values of the column `current`, or the totals if it is -1."""
         column = data.columns[current] if 0 <= current < len(data.columns) else None
         values = column.texts if column is not None else [series.total for series in data.series]
         rows = [(series.colour, series.name, value) for series, value in zip(data.series, values, strict=True)]
@@ -383,7 +383,7 @@ class Legend(QWidget):
 
 
 class PlotCard(QWidget):
-    """A title, a line of text and a plot; a plot over time has a legend with the values of the current column."""
+    """A title, a line of text and a plot. A plot over time also has a legend with the values of the current column."""
 
     def __init__(self, title: str, plot: Plot[Any], object_name: str) -> None:
         super().__init__()

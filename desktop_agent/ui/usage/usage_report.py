@@ -1,4 +1,4 @@
-"""A report as the plots, tables and text of the usage page; built off the window's thread."""
+"""Converts a report into the plots, tables and text of the usage page. Runs in a thread."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ Span = tuple[date, date]
 
 
 def spans(first: date, last: date) -> tuple[Span, ...]:
-    """Return the days from `first` to `last`, as weeks or months if there are too many."""
+    """Return the days from `first` to `last`, grouped into weeks or months if there are too many."""
     days = (last - first).days + 1
     if days <= _MOST_COLUMNS:
         return tuple((day, day) for day in (first + timedelta(days=number) for number in range(days)))
@@ -64,7 +64,7 @@ _LONGEST_DAYS = 20 * 366
 
 
 def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
-    """Return the plots of cost and of tokens: the use of each model in each span."""
+    """Return the plots of cost and of tokens, with the usage of each model in each span."""
     first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
     last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
     columns = spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last)
@@ -164,7 +164,7 @@ Name = Callable[[Key], str]
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
 ) -> BarData:
-    """Return a plot of the range from P50 to P95 of each row's durations. Rows with the most total time come first."""
+    """Return a plot of each row's durations from P50 to P95. Rows with the most total time come first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
@@ -230,7 +230,7 @@ def _bars(
     note: str = "",
     colour: str = "accent",
 ) -> BarData:
-    """Return a plot of these bars. `count` is the number of rows in the table, some of which may have no bar."""
+    """Return a plot of these bars. `count` is the number of rows in the table, some without a bar."""
     more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
     said = " · ".join(filter(None, (note, more)))
     return BarData(bars=tuple(bars), scale=scale, tick_text=tick_text, colour=colour, note=said, nothing=nothing)
@@ -267,7 +267,7 @@ def _time_tick(seconds: float) -> str:
 
 
 class Table(NamedTuple):
-    """Rows of figures; the first column says what each is about."""
+    """A table of figures. The first column names the row."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[tuple[str, float | str], ...], ...]
@@ -361,8 +361,6 @@ def _cost_order(figures: Figures) -> float:
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A report in words and plots."""
-
     report: UsageReport
     totals: tuple[tuple[str, str], ...]
     """The values at the top, each with its name."""
@@ -378,7 +376,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown_of(report: UsageReport) -> Shown:
-    """Return a report in displayable form. Slow: call it in a thread."""
+    """Convert a report for display. Slow: call this in a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
     return Shown(

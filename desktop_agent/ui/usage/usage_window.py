@@ -1,4 +1,4 @@
-"""*Usage*: time, tokens, cost and errors of all sessions, by day, model, tool and folder."""
+"""The usage window: time, tokens, cost and errors of all sessions, by day, model, tool and folder."""
 
 from collections.abc import Iterator, Sequence
 
@@ -51,7 +51,7 @@ _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT
 
 
 class CellDelegate(RowDelegate):
-    """Draws a line of text over a hairline; the current cell has a ring for the keyboard."""
+    """Draws a line of text over a hairline. The current cell has a focus ring."""
 
     def __init__(self, theme: Theme, ring: FocusRing) -> None:
         super().__init__(theme, ring, ring, TypeSize.SECONDARY)
@@ -94,8 +94,6 @@ _SORT_SIGN = 8
 
 
 class FigureModel(QAbstractTableModel):
-    """The rows of one table, sorted as the user wants."""
-
     def __init__(self) -> None:
         super().__init__()
         self._table = Table((), ())
@@ -149,7 +147,7 @@ class FigureModel(QAbstractTableModel):
 
 
 class FigureTable(QTableView):
-    """Shows one table, which its headings sort. It is readable without the plots."""
+    """Shows a table, sorted by a click on a heading. The table is complete without the plots."""
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
@@ -198,7 +196,7 @@ class FigureTable(QTableView):
         self._fit()
 
     def _fit(self) -> None:
-        """Make columns as wide as their content; the column of names takes the remaining width, or shrinks."""
+        """Make columns as wide as their content. The column of names takes or gives up the remaining width."""
         headings, widths = self.horizontalHeader(), list(self._widths)
         if not widths:
             return
@@ -216,7 +214,7 @@ _SIDE_BY_SIDE_FROM = 760
 
 
 class UsagePage(QScrollArea):
-    """Plots above, the table below. It scrolls where there is little room."""
+    """Plots above the table. The page scrolls if space is short."""
 
     def __init__(self, cards: tuple[PlotCard, PlotCard], table: FigureTable) -> None:
         super().__init__()
@@ -231,7 +229,7 @@ class UsagePage(QScrollArea):
         scroll_down(self, self._content)
 
     def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
-        """Show the figures of this grouping step by step; yields after each part."""
+        """Show the figures of this grouping in steps; yield after each part."""
         for card, data in zip(self._cards, shown.plots[by], strict=True):
             card.show_data(data)
             if self._plots.indexOf(card) < 0:
@@ -267,7 +265,7 @@ class UsagePages(QStackedWidget):
         self.show_page(by)
 
     def show_page(self, by: Grouping) -> None:
-        """Show another grouping, filled part by part so that no turn of the event loop takes long."""
+        """Show another grouping, filled in steps so that no turn of the event loop takes long."""
         if by not in self._pages:
             self._pages[by] = page = self._build(by)
             self.addWidget(page)
@@ -306,7 +304,7 @@ _BAR_WIDTH = 280
 
 
 class UsageProgress(QWidget):
-    """Shows the progress of reading, why there is nothing to see, or what went wrong."""
+    """Shows the progress of reading, why there is nothing to show, or an error."""
 
     cancelled = Signal()
 
@@ -325,7 +323,7 @@ class UsageProgress(QWidget):
         vbox(STRETCH, *parts, STRETCH, on=self, spacing=Space.M)
 
     def show_reading(self, done: int, total: int) -> None:
-        """Show that `done` of `total` sessions are read; 0 if the total is not known yet."""
+        """Show that `done` of `total` sessions were read. `total` is 0 until it is known."""
         text = self.tr("Reading sessions: {0} of {1}") if total else self.tr("Reading sessions…")
         self._text.setText(text.format(counted(done), counted(total)))
         self._bar.setRange(0, total)
@@ -340,8 +338,6 @@ class UsageProgress(QWidget):
 
 
 class Totals(QWidget):
-    """Large figures, each with its label below."""
-
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("usageTotals")
@@ -368,7 +364,7 @@ _USUAL = 1
 
 
 class UsageWindow(QDialog):
-    """A window beside the conversation. It shows what it is given, and deletes itself when closed."""
+    """A window beside the conversation that shows figures and deletes itself when closed."""
 
     period_chosen = Signal(object)  # the last so many days; None for all
     cancelled = Signal()
@@ -424,7 +420,7 @@ class UsageWindow(QDialog):
         self._show_parts()
 
     def show_figures(self, shown: Shown, note: str = "") -> None:
-        """Replace the figures; `note` says what is missing from them."""
+        """Replace the figures. `note` says which figures are missing."""
         self._shown = shown
         self._note.setText(note)
         self._totals.show_totals(shown.totals)
