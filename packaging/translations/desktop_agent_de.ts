@@ -4847,6 +4847,17 @@
     </message>
 </context>
 <context>
+    <name>FenceLabel</name>
+    <message>
+        <source>{0}: diagram, shown as source</source>
+        <translation>{0}: Diagramm, als Quelltext</translation>
+    </message>
+    <message>
+        <source>{0}: formula, shown as source</source>
+        <translation>{0}: Formel, als Quelltext</translation>
+    </message>
+</context>
+<context>
     <name>FileBar</name>
     <message numerus="yes">
         <source>%n changes</source>

@@ -4829,6 +4829,17 @@
     </message>
 </context>
 <context>
+    <name>FenceLabel</name>
+    <message>
+        <source>{0}: diagram, shown as source</source>
+        <translation>{0}：图表，显示为源代码</translation>
+    </message>
+    <message>
+        <source>{0}: formula, shown as source</source>
+        <translation>{0}：公式，显示为源代码</translation>
+    </message>
+</context>
+<context>
     <name>FileBar</name>
     <message numerus="yes">
         <source>%n changes</source>

@@ -23,7 +23,9 @@ styles, links) with the HTML in the specification. Three things in that HTML are
 - a picture is shown as its description, and never loaded. Titles of links and pictures are not shown.
 
 Mathematics is shown as it was written: text in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
-markdown, and lines from `$$` or `\\[` on are shown as code. A paragraph, heading or item whose first letter
+markdown, and lines from `$$` or `\\[` on are shown as code. Above these, and above
+fences of LaTeX, Mermaid, PlantUML and Graphviz, it says that this is the source. In a `diff` or `patch` fence,
+added and removed lines have the colours of the review. A paragraph, heading or item whose first letter
 belongs to a right-to-left script is aligned to the right. Words that are longer than a line
 are broken.
 """

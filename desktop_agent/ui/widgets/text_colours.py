@@ -52,6 +52,28 @@ def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
     return tuple(found)
 
 
+def is_diff(language: str) -> bool:
+    return language.lower() in ("diff", "patch", "udiff")
+
+
+def diff_lines(code: str) -> Colouring:
+    """Return the added and removed lines of a unified diff, and the lines that say where they are."""
+    lines = code.split("\n")
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], "+++ "], strict=False):
+        length = utf16_length(line)
+        is_place = line.startswith(("@@", "diff ", "index "))
+        is_name = (line.startswith("--- ") and after.startswith("+++ ")) or (
+            line.startswith("+++ ") and before.startswith("--- ")
+        )
+        role = "muted" if is_place or is_name else {"+": "added_text", "-": "removed_text"}.get(line[:1])
+        if role is not None:
+            found.append((at, length, role))
+        at += length + 1
+    return tuple(found)
+
+
 _ROLES = {
     "Keyword": "syntax_keyword",
     "Operator.Word": "syntax_keyword",
@@ -68,8 +90,8 @@ _ROLES = {
 }
 _FENCE_ROLES = _ROLES | {
     "Keyword.Constant": "syntax_number",
-    "Generic.Inserted": "syntax_string",
-    "Generic.Deleted": "syntax_number",
+    "Generic.Inserted": "added_text",
+    "Generic.Deleted": "removed_text",
 }
 
 

@@ -1,7 +1,7 @@
 """Code is coloured by role, piece by piece."""
 
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
-from desktop_agent.ui.widgets.text_colours import colour_code, lexer_for_language
+from desktop_agent.ui.widgets.text_colours import colour_code, diff_lines, lexer_for_language
 
 
 def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]]:
@@ -38,3 +38,17 @@ def test_names_of_languages_are_not_particular_about_case() -> None:
 
 def test_data_on_one_long_line_is_not_read() -> None:
     assert coloured("json", "[" + "1," * 5_000 + "1]") == []
+
+
+def test_the_lines_of_a_diff_are_told_apart_and_its_file_names_are_no_changes() -> None:
+    code = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n 😀\n--- an SQL comment\n+new\n-\n--- a/y"
+    assert [(utf16_slice(code, at, at + length), role) for at, length, role in diff_lines(code)] == [
+        ("diff --git a/x b/x", "muted"),
+        ("--- a/x", "muted"),
+        ("+++ b/x", "muted"),
+        ("@@ -1 +1,2 @@", "muted"),
+        ("--- an SQL comment", "removed_text"),
+        ("+new", "added_text"),
+        ("-", "removed_text"),
+        ("--- a/y", "muted"),  # the name of the other version follows
+    ]

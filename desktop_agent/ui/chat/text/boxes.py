@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
 from desktop_agent.ui.chat.markdown.block_parser import References
@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.text.styles import (
     TextStyles,
 )
 from desktop_agent.ui.theme import Radius
-from desktop_agent.ui.widgets.text_colours import format_ranges
+from desktop_agent.ui.widgets.text_colours import diff_lines, format_ranges, is_diff
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _PADDING_X = 10
@@ -319,6 +319,8 @@ class Box:
             painter.drawLine(QLineF(self.origin.x(), y, self.width, y))
             return
         painter.translate(self.origin)
+        if self._has_ground and is_diff(self.block.language):
+            self._paint_changed_lines(painter)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._styles.colour("sunken"))
         self.passage.draw_grounds(painter)
@@ -345,8 +347,16 @@ class Box:
             painter.setFont(self._styles.small)
             area = QRectF(x + CODE_PADDING_X, self.gap, (self.width - x) // 2 - CODE_PADDING_X, CODE_HEADER)
             metrics = painter.fontMetrics()
-            said = metrics.elidedText(self.block.language, Qt.TextElideMode.ElideRight, int(area.width()))
+            said = metrics.elidedText(fence_label(self.block.language), Qt.TextElideMode.ElideRight, int(area.width()))
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, said)
+
+    def _paint_changed_lines(self, painter: QPainter) -> None:
+        assert isinstance(self.passage, TextPassage)
+        for start, length, role in diff_lines(self.block.content):
+            if ground := {"added_text": "added_line", "removed_text": "removed_line"}.get(role):
+                for top, height in self.passage.line_areas(start, start + length):
+                    area = QRectF(1 - CODE_PADDING_X, top, self.width - self.origin.x() + CODE_PADDING_X - 2, height)
+                    painter.fillRect(area, self._styles.colour(ground))
 
     def _paint_containers(self, painter: QPainter) -> None:
         x = 0
@@ -414,6 +424,21 @@ class Box:
             region -= QRegion(area.toAlignedRect())
         painter.setClipRegion(region)
         return lines
+
+
+def fence_label(language: str) -> str:
+    """Return the words above a fence: its language, and of what is not drawn that this is its source."""
+    match language.lower():
+        case "math" | "latex" | "tex" | "katex":
+            return _tr("{0}: formula, shown as source").format(language)
+        case "mermaid" | "plantuml" | "dot" | "graphviz":
+            return _tr("{0}: diagram, shown as source").format(language)
+        case _:
+            return language
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FenceLabel", text)
 
 
 def code_padding(block: Block, *, is_continued: bool) -> tuple[int, int]:

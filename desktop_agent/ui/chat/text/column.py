@@ -21,7 +21,7 @@ from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText,
 from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
-from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, format_ranges
+from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, diff_lines, format_ranges, is_diff
 
 SLICE_S: Final = 0.0015
 """The time for one slice. A tenth of a frame, because placing and painting its result takes several times that."""
@@ -349,7 +349,7 @@ class Column:
     def _colour(self, index: int, lexers: Lexers) -> bool:
         """Colour a block if it is code whose lexer is loaded; return whether its colours changed."""
         block = self.text.blocks[index]
-        if block.kind != "code" or not block.language:
+        if block.kind != "code" or not block.language or is_diff(block.language):
             return False
         known = self._colours.get(index)
         if (known is not None and known[0] == block.content) or not lexers.is_known(block.language):
@@ -360,8 +360,10 @@ class Column:
         return True
 
     def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
-        content, colouring = self._colours.get(index, ("", ()))
-        if not colouring or not self.text.blocks[index].content.startswith(content):
+        block = self.text.blocks[index]
+        is_changes = is_diff(block.language)
+        content, colouring = ("", diff_lines(block.content)) if is_changes else self._colours.get(index, ("", ()))
+        if not colouring or not block.content.startswith(content):
             return []
         styles = self._styles
         return [(start, length, styles.foreground(role)) for start, length, role in colouring]

@@ -184,9 +184,14 @@ class TextPassage:
                 found.append(QRectF(min(left, right), line.y(), abs(right - left), line.height()))
         return found
 
-    def line_areas(self) -> list[tuple[int, int]]:
+    def line_areas(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """Return top and height of the lines that begin from `start` up to `end`."""
         tops = [*self._line_tops, self.height]
-        return [(top, below - top) for top, below in pairwise(tops)]
+        return [
+            (top, below - top)
+            for number, (top, below) in enumerate(pairwise(tops))
+            if end is None or start <= self._layout.lineAt(number).textStart() <= end
+        ]
 
     def overflowing_lines(self, width: float) -> list[tuple[int, int]]:
         """Return top and height of each line that is wider than `width`; none if lines are wrapped."""

@@ -1,7 +1,7 @@
 """A column of blocks draws the same however its text arrived, and knows what is where."""
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
-from desktop_agent.ui.chat.text.boxes import Box
+from desktop_agent.ui.chat.text.boxes import Box, fence_label
 from desktop_agent.ui.chat.text.column import Column, Heights
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -402,3 +402,29 @@ def test_a_column_that_was_released_is_drawn_as_before(styles: TextStyles) -> No
     assert (column.laid_out, column.height) == (0, height)
     column.lay_out(0, height)
     assert picture(column) == before
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_changed_lines_of_a_diff_have_the_grounds_of_the_review(theme: Theme, scheme: Literal["light", "dark"]) -> None:
+    theme.choose(scheme)
+    styles = TextStyles(theme)
+    text = "```diff\n--- a/x\n+++ b/x\n-old\n+a new line that goes on in the next\n same\n```"
+    image = picture(column_of(text, styles, 240), 240)
+    theme.choose("light")
+    edge = [image.pixelColor(3, y).name() for y in range(image.height())]
+    grounds = [edge.count(getattr(styles.colours, role).lower()) for role in ("removed_line", "added_line")]
+    assert grounds == [styles.code_line, 2 * styles.code_line]
+    assert picture(streamed_column(text, styles, 3)) == picture(column_of(text, styles))
+
+
+@pytest.mark.parametrize(
+    ("language", "label"),
+    [
+        ("latex", "latex: formula, shown as source"),
+        ("math", "math: formula, shown as source"),
+        ("mermaid", "mermaid: diagram, shown as source"),
+        ("python", "python"),
+    ],
+)
+def test_a_fence_that_is_not_drawn_says_that_it_is_source(language: str, label: str) -> None:
+    assert fence_label(language) == label
