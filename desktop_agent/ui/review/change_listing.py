@@ -1,4 +1,4 @@
-"""The upper part of the review: the baseline, the listed files, and the totals of their changed lines."""
+"""The upper part of the review: the baseline, the listed files, and their total line counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -45,9 +45,7 @@ _LINE: Final = _Choice("", None)
 
 
 class BaselineModel(QAbstractListModel):
-    """Lists the available baselines: the session's, git's, and two for each turn. Turns' labels are made when they are
-    read.
-    """
+    """Lists the available baselines: the session's, git's, and two for each turn. Makes turn labels when read."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +59,7 @@ class BaselineModel(QAbstractListModel):
         """The translated patterns of labels, looked up once because typing into the list may read all labels."""
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
-        """List the baselines for these turns (newest first) and for git. Does nothing if they are already listed."""
+        """List the baselines for these turns (newest first) and for git, unless they are already listed."""
         last = _Choice(self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn"), LAST_TURN)
         few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
@@ -150,7 +148,7 @@ _FEW_TURNS = 100
 
 
 class BaselinePicker(Picker):
-    """Offers the available baselines. The chosen one stays selected when the others change."""
+    """Offers the available baselines. The chosen baseline stays selected when the list changes."""
 
     chosen = Signal(object)  # a `ReviewBaseline`
     opened = Signal()  # the user is about to choose
@@ -213,7 +211,7 @@ class FileFilter(NamedTuple):
 
 
 class FilterButton(QPushButton):
-    """Shows which files are listed, and opens a menu to choose others."""
+    """Shows which files are listed, and opens a menu to change the filter."""
 
     changed = Signal()
     text_requested = Signal()
@@ -247,7 +245,7 @@ class FilterButton(QPushButton):
         self._show()
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Set whether the user can filter by author. Git's differences have no known authors."""
+        """Enable or disable the filter by author. Git's differences have no known authors."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self.chosen.author:
@@ -292,7 +290,7 @@ _FIELD_FROM_FILES = 9
 
 
 class ChangeListing(QWidget):
-    """Lists the reviewed files that pass the filter, or says why there are none."""
+    """Lists the reviewed files that pass the filter, or says why none do."""
 
     listed = Signal()
 

@@ -1,4 +1,4 @@
-"""The list of changed files: its rows, how they are painted, and their menu and keys."""
+"""The list of changed files: rows, painting, menu and keys."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -30,14 +30,14 @@ Tags = Literal["author", "kind"]
 
 
 class ChangeModel(ChoiceModel[ChangedFile]):
-    """One row for each changed file. Rows that remain keep their index, so that a selection survives an update."""
+    """One row for each changed file. Remaining rows keep their index, so that a selection survives an update."""
 
     def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tags: Tags = tags
 
     def show(self, rows: Sequence[ChangedFile]) -> None:
-        """Show these files. If the current rows are a prefix of them, as while a turn runs, the rest is appended."""
+        """Show these files. If they only extend the current rows, as during a turn, append the new files."""
         old, new = [file.path for file in self.rows], [file.path for file in rows]
         if new[: len(old)] != old:
             super().show(rows)
@@ -63,7 +63,7 @@ class ChangeModel(ChoiceModel[ChangedFile]):
         return self._author_words(file) if self._tags == "author" else self._kind_words(file)
 
     def aside_words(self, file: ChangedFile) -> str:
-        """Return the words beside the counts: the kind of file, or what changed besides its lines."""
+        """Return the text beside the line counts: the kind of file, or a change other than to its lines."""
         words = [self._special_words(file)]
         if self._tags == "author":
             words.insert(0, self._kind_words(file))
@@ -125,12 +125,10 @@ _TAG_PADDING = 6
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a `ChangedFile` with a round mark: full when the file is kept, half full when partly kept, empty while
-    undecided, and struck through when undone.
+    """Paints a `ChangedFile` with a round mark: full if kept, half full if partly kept, empty if undecided, struck
+    through if undone, amber with a bar if its undo conflicted.
 
-    An amber mark with a bar is for a file whose undo conflicted, which the user has to settle.
-
-    When there is not enough room, the folder is shortened first, then the tag.
+    If space is short, the folder is shortened first, then the tag.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -319,8 +317,6 @@ FileAction = Literal["open", "call", "keep", "reopen", "undo", "undo_with_word",
 
 
 class ChangedFileList(FileList):
-    """Lists the changed files; the panel shows the current one."""
-
     requested = Signal(str)  # a `FileAction` for the current file
 
     def __init__(self, theme: Theme) -> None:

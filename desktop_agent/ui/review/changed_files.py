@@ -1,4 +1,4 @@
-"""Recorded changes as the review lists them: one entry for each file in a baseline, with the user's decision. Pure."""
+"""The files of a baseline with their recorded changes and the user's decisions. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "
 
 
 class ReviewBaseline(NamedTuple):
-    """What is reviewed: changes of this session, or files on disk that differ from git's version."""
+    """The changes under review: changes of this session, or differences between the disk and git's version."""
 
     kind: BaselineKind = "last_turn"
     turn: int = 0
@@ -36,7 +36,7 @@ Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
 
 
 class ChangedFile(NamedTuple):
-    """A file and its changes within the baseline, oldest first. It is a snapshot, which later changes do not alter."""
+    """A file and its changes within the baseline, oldest first. A snapshot that later changes do not alter."""
 
     path: str
     records: tuple[ChangeRecord, ...]
@@ -65,7 +65,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """A key for the comparison of this file. It changes whenever other changes of the file are in force."""
+        """A cache key for the comparison of this file. It changes whenever the set of changes in force does."""
         return (self.path, *map(_name, self.standing))
 
     @property
@@ -82,7 +82,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Lines added and removed: the sum over the changes in force until the net counts are known."""
+        """Lines added and removed. Until the net counts are available, they are summed over the changes in force."""
         if self.net_counts is not None:
             return self.net_counts
         if self.is_only_renamed:
@@ -110,7 +110,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def special(self) -> Literal["", "folder", "symlink", "fifo", "socket", "mode", "binary"]:
-        """The kind of file if it is not a text file, or `mode` if its permissions changed; empty otherwise."""
+        """The kind of file unless it is a text file; `mode` if only its permissions changed; otherwise empty."""
         before, after = self.standing[0].change.before, self.standing[-1].change.after
         image = after or before
         if image is not None and image.kind != "file":
@@ -158,7 +158,7 @@ def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
 
 
 def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
-    """Map each path that a rename created to the path it was renamed from.
+    """Map each path created by a rename to the path it was renamed from.
 
     If the target already existed, both paths are listed separately: one deleted, one modified.
     """
@@ -187,7 +187,7 @@ def turns_with_changes(transcript: Transcript) -> list[int]:
 
 
 def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
-    """Return the changes that `baseline` selects in the ledger; `turns` are those with changes, newest first."""
+    """Return the changes that `baseline` selects in the ledger. `turns` are the turns with changes, newest first."""
     match baseline.kind:
         case "last_turn" if turns:
             return ChangeSelection(turn=turns[0])
@@ -245,9 +245,9 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether mark or counts need a comparison: the file was changed twice, is partly undone, or has kept hunks.
+    """Whether the file's mark or line counts need a comparison: it changed twice, is partly undone, or has kept hunks.
 
-    A rename counts as two changes but needs none, because renaming a folder renames many files.
+    A rename counts as two changes but needs no comparison, because renaming a folder renames many files.
     """
     is_changed_twice = len(file.standing) > 1 and not file.is_only_renamed
     return is_changed_twice or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
@@ -263,7 +263,7 @@ def progress(files: Iterable[ChangedFile]) -> tuple[int, int]:
 
 
 def paths_in_conflict(transcript: Transcript) -> set[str]:
-    """Return the files whose last undo or redo conflicted and has not been settled by the user since."""
+    """Return the files whose last undo or redo conflicted, if the user has not resolved the conflict since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}
     for entry in reversed(transcript.changed.undos):

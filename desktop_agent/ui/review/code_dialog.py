@@ -1,4 +1,4 @@
-"""Applying code from an answer to a file: where it goes and what it changes. The user sees that before a write."""
+"""A dialog that applies code from an answer to a file, and shows the change before the write."""
 
 import re
 from collections.abc import Awaitable, Sequence
@@ -23,7 +23,7 @@ from desktop_agent.ui.widgets.layouts import answer_with_ctrl_enter, hbox, lay_o
 
 
 class ApplyTarget(NamedTuple):
-    """A file as it is on disk, or the place for a new one."""
+    """A file as it is on disk, or the path of a new file."""
 
     path: str
     text: str | None
@@ -32,7 +32,7 @@ class ApplyTarget(NamedTuple):
 
 
 class ApplySource(Protocol):
-    """Reads and compares files off the window's thread. Raises `AgentError` when one cannot be read or compared."""
+    """Reads and compares files off the window's thread. Raises `AgentError` if a file cannot be read or compared."""
 
     async def read(self, path: str) -> ApplyTarget: ...
 
@@ -41,7 +41,7 @@ class ApplySource(Protocol):
     async def offers(self, typed: str) -> Sequence[str]: ...
 
     def obstacle(self) -> str:
-        """Say why nothing can be written now; empty when it can."""
+        """Return why nothing can be written now; empty if it can."""
         ...
 
 
@@ -64,7 +64,7 @@ def decoded(content: bytes) -> str | None:
 
 
 def places(text: str | None, code: str) -> tuple[Place, ...]:
-    """Return the places where `code` can go, the likeliest first; `text` is `None` if the file does not exist."""
+    """Return the ways to place `code` in the file, likeliest first. `text` is `None` if the file does not exist."""
     if text is None or not text.strip():
         return ("file",)
     if _range_in(text, code) is None:
@@ -74,7 +74,7 @@ def places(text: str | None, code: str) -> tuple[Place, ...]:
 
 
 def placed(text: str | None, code: str, place: Place) -> str:
-    """Return the new text of the file. Line ends and a byte order mark stay those of the file."""
+    """Return the new text of the file. Keeps the file's line endings and byte order mark."""
     code = code.replace("\r\n", "\n").rstrip("\n") + "\n"
     if text is None:
         return code
@@ -94,7 +94,7 @@ def placed(text: str | None, code: str, place: Place) -> str:
 
 
 def _range_in(text: str, code: str) -> tuple[int, int] | None:
-    """Return the first and last line of the part of `text` that `code` is a new version of; None if that is unclear."""
+    """Return the first and last line of the part of `text` that `code` replaces; `None` if unclear."""
     lines = [line.strip() for line in text.splitlines()]
     written = [line.strip() for line in code.splitlines() if line.strip()]
     if not written or lines.count(written[0]) != 1:
@@ -135,7 +135,7 @@ _SIZE = (760, 560)
 
 
 class ApplyDialog(QDialog):
-    """Shows what writing `code` into a file would change. Show it with `open()`."""
+    """Shows how writing `code` would change a file. Show it with `open()`."""
 
     chosen = Signal(object)  # a `WriteFile`
 
@@ -232,7 +232,7 @@ class ApplyDialog(QDialog):
         self._compare()
 
     async def _answer(self, answer: Awaitable[Answer], asked: int) -> Answer | None:
-        """Return the source's answer; None if something else was asked meanwhile, or if it failed and that is shown."""
+        """Return the source's answer; `None` if the answer is outdated, or an error that is then shown."""
         found, problem = None, None
         try:
             found = await answer

@@ -1,4 +1,4 @@
-"""The diff of the chosen file, loaded in the background, with the file's bar above it and a search bar."""
+"""The diff of the chosen file, loaded in the background, with the file's bar and a search bar."""
 
 from collections.abc import Collection
 from functools import cached_property, partial
@@ -35,9 +35,9 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
-    """Shows the given file, and decides nothing: `bar`, `review` and `editing` report what the user wants.
+    """Shows the given file. `bar`, `review` and `editing` report the user's requests.
 
-    Loads one file at a time. Late results for a previously shown file are dropped.
+    Loads one file at a time, and drops late results for earlier files.
     """
 
     made = Signal(object)  # a `DiffReview`
@@ -67,7 +67,7 @@ class DiffPane(QWidget):
 
     @cached_property
     def stack(self) -> MediaStack:
-        """Holds the diff, and can show a picture in its place."""
+        """The container of the diff, which can show a picture instead."""
         stack = MediaStack(self._theme, self)
         stack.switched.connect(self._on_switched)
         self._column.addWidget(stack, 1)
@@ -90,12 +90,12 @@ class DiffPane(QWidget):
 
     @property
     def shown_path(self) -> str:
-        """The file whose diff is shown; briefly, this can still be the previous file."""
+        """The file whose diff is shown. For a short time, it can still be the previous file."""
         diff = self.view.document.diff
         return diff.path if diff is not None else ""
 
     def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
-        """Return the authors of these hunks. The set is empty unless several authors changed the file."""
+        """Return the authors of these hunks; empty unless several authors changed the file."""
         diff = self.view.document.diff
         return {
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
@@ -122,7 +122,7 @@ class DiffPane(QWidget):
     # -- loading --
 
     def show_file(self, file: ChangedFile, call: str) -> None:
-        """Show this file's diff, unless it is already shown. `call` is the text about the call that changed it."""
+        """Show this file's diff, unless it is already shown. `call` describes the tool call that changed the file."""
         self.bar.set_file(file.path, call)
         self.editing.set_path(file.path)
         self._file = file
@@ -131,7 +131,7 @@ class DiffPane(QWidget):
             self._load(file)
 
     def forget(self) -> None:
-        """Forget the shown file, because the next one may have the same path but belong to another session."""
+        """Drop the shown file. The next file may have the same path but belong to another session."""
         self._file = None
         self._key = ()
         self._last_path = ""
@@ -181,7 +181,7 @@ class DiffPane(QWidget):
                 self.take_keyboard()  # a picture took the place of the lines
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
-        """Show a picture or a notebook in place of its text. What is shown now stays until that is ready."""
+        """Show a picture or a notebook instead of its text, once it is ready."""
         is_media = may_be_media(diff)
         if not (is_media and is_same_file):
             self.stack.show_text()
@@ -229,7 +229,8 @@ class DiffPane(QWidget):
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
         """Focus the next undecided hunk; return whether there is one.
 
-        If the focus was elsewhere, the search begins with the marked hunk itself, because its mark was not visible.
+        If the focus was outside the diff, the search begins with the marked hunk itself, because its mark was not
+        visible.
         """
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)

@@ -1,6 +1,4 @@
-"""Where diffs come from: the window's interface to comparisons, which run elsewhere. Also, why changes cannot be undone
-now.
-"""
+"""The window's interface to comparisons, which run outside the window, and to git."""
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
@@ -20,7 +18,7 @@ Submit = Callable[[Op], object]
 
 
 def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
-    """Return the changes that a request shows as diffs: of the files, or of its tool's definition."""
+    """Return the changes that a request shows as diffs: to files, or to its tool's definition."""
     change = request.tool_change
     if change is None:
         return request.changes
@@ -30,36 +28,36 @@ def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
 
 
 class FileDiffs(Protocol):
-    """Compares changed files off the window's thread. Raises `AgentError` when content cannot be read."""
+    """Compares changed files off the window's thread. Raises `AgentError` if content cannot be read."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return the combined diff of these changes of one file, given in the order they were made.
+        """Return the combined diff of these changes of one file, given in chronological order.
 
-        They include undone changes: the diff lists in `undone` which hunks are not in force after all changes
-        `recorded` for its path. For a renamed file, the changes at its old path come first.
+        The changes include undone ones. The diff's `undone` lists hunks that are not in force after all changes
+        `recorded` for the path. For a renamed file, the changes at the old path come first.
         """
         ...
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        """Return the file's content before and after these changes; `None` where it does not exist."""
+        """Return the file's content before and after these changes; `None` for an absent file."""
         ...
 
 
 class DiffSource(FileDiffs, Protocol):
-    """Also compares changes that have not been made yet, and any two versions."""
+    """Compares proposed changes and any two versions, too."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return a diff for each of `shown_changes`: what the tool call would change if it were allowed."""
+        """Return a diff for each of `shown_changes`: the effect of the tool call if it were allowed."""
         ...
 
     async def change_diff(self, change: FileChange) -> FileDiff: ...
 
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        """Return the bytes of these versions of a file; `None` for one that is absent."""
+        """Return the bytes of these versions of a file; `None` for an absent version."""
         ...
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return, by path, the digests of the contents that agents in the folder's other sessions left there."""
+        """Return, by path, the digests of contents written by agents in the folder's other sessions."""
         ...
 
     async def shares(
@@ -73,8 +71,8 @@ class DiffSource(FileDiffs, Protocol):
     ) -> tuple[Share, ...]:
         """Return each owner's share of the difference between the file and the commit, or of `hunks` if given.
 
-        `records` are the session's changes of the file under any of its paths. `by_others` are digests of contents that
-        agents of other sessions left in the file.
+        `records` are the session's changes of the file under any of its paths. `by_others` are digests of contents
+        written by agents of other sessions.
         """
         ...
 
@@ -83,7 +81,7 @@ GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed
 
 
 class GitState(NamedTuple):
-    """The branches that git can compare with, or the reason why git cannot be used."""
+    """The branches that git can compare with, or the reason why git is unavailable."""
 
     obstacle: GitObstacle = ""
     branch: str = ""
@@ -93,25 +91,25 @@ class GitState(NamedTuple):
 
 
 class GitSource(Protocol):
-    """Compares the files in a folder with git's versions. Raises `AgentError` with the reason when it cannot."""
+    """Compares the files in a folder with git's versions. Raises `AgentError` if git fails."""
 
     async def look(self, folder: str) -> GitState: ...
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         """Return the files that differ from the last commit, or from the merge base with `branch`.
 
-        Their ids begin with `git:`. New files that git does not ignore are included.
+        Their ids begin with `git:`. Untracked files are included, ignored files are not.
         """
         ...
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff: ...
 
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
-        """Return git's version of the file and the version on disk; `None` where it does not exist."""
+        """Return git's version of the file and the version on disk; `None` for an absent file."""
         ...
 
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
-        """Return git's version of the file together with the version on disk that was compared."""
+        """Return git's version of the file together with the compared version on disk."""
         ...
 
 

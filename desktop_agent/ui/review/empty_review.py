@@ -1,4 +1,4 @@
-"""The head row of the review, and its page before the first change, with a button to review uncommitted changes."""
+"""The review's first row, and its page before the first change, with a button to review uncommitted changes."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -21,7 +21,7 @@ def header_row(*parts: Part) -> QHBoxLayout:
 
 
 class EmptyPage(QWidget):
-    """Explains what will be shown here. Offers `git_button` if git is available."""
+    """Explains the empty review. Offers `git_button` if git is available."""
 
     def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class EmptyPage(QWidget):
         vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
-        """Offer git for this folder once it has turned out to be available."""
+        """Offer git for this folder once git proves to be available."""
         self._folder = folder
         self.git_button.hide()
         if folder and (git := self._git()) is not None:

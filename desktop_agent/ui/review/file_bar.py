@@ -1,4 +1,4 @@
-"""The bar above the diff: the file, the number of changes, the tool call behind them, and the mode."""
+"""The bar above the diff: file name, number of changes, tool call, and mode."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the shown file. Its public buttons are connected by the classes that carry out their actions."""
+    """Names the shown file. Other classes connect its public buttons."""
 
     mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks

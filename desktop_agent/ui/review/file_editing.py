@@ -1,4 +1,4 @@
-"""Editing the shown file over its diff, and having the session write the result."""
+"""Editing the shown file over its diff. The session writes the result."""
 
 import stat
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ MAX_EDITED_BYTES = 2_000_000
 
 
 class FileEditing(DiffOverlay):
-    """Puts an editor over the diff's new side, and removes it on Cancel or once the saved text is shown.
+    """Puts an editor over the diff's new side, and removes it on Cancel or after saving.
 
-    An unsaved draft is kept while another file is shown, and restored on Edit. If the file changes while it is being
-    edited, it cannot be saved: that would overwrite the other change.
+    An unsaved draft is kept while another file is shown, and restored on Edit. If the file changes during editing,
+    saving is blocked, because it would overwrite the other change.
     """
 
     saved = Signal(object)  # the bytes that the file shall have
@@ -70,7 +70,7 @@ class FileEditing(DiffOverlay):
         review.view.overlays.append(self)
 
     def set_path(self, path: str) -> None:
-        """Set the file that is shown now or once it is loaded. Switching to another file suspends editing."""
+        """Set the path of the shown file, which may still be loading. Switching to another file pauses editing."""
         if path != self._path:
             self._path = path
             self.leave()
@@ -81,7 +81,7 @@ class FileEditing(DiffOverlay):
         self._show_offer()
 
     def on_diff_shown(self) -> None:
-        """Update the editor for a new diff: close it if its text was saved, or mark it stale if the file changed."""
+        """Update the editor for a new diff: close it after a save, or mark it stale if the file changed."""
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
@@ -115,7 +115,7 @@ class FileEditing(DiffOverlay):
         self._show_stage()
 
     def save(self) -> None:
-        """Request that the file be written; the editor stays until the saved file is shown."""
+        """Request a write of the file. The editor stays until the saved file is shown."""
         editor = self._editor
         if editor is None or not editor.is_ready or self._is_stale or self._saved is not None:
             return
@@ -150,7 +150,7 @@ class FileEditing(DiffOverlay):
             self._close()
 
     def leave(self) -> None:
-        """Stop editing, and keep the draft until the file is edited again."""
+        """Stop editing. Keep the draft until the file is edited again."""
         if self._editor and self._diff:
             if self._editor.is_changed and self._saved is None:
                 self._drafts[self._diff.path] = (self._diff.new_lines, self._editor.content())
@@ -226,7 +226,7 @@ class FileEditing(DiffOverlay):
 
 
 def _marked_new_line(view: DiffView) -> int:
-    """Return the new side's line at or after the marked row. On the bar of a change, that is its first new line."""
+    """Return the new line at or after the marked row. On the bar of a change, return its first new line."""
     rows, marked = view.document.rows, view.navigation.row
     if len(rows) and rows[marked].kind == "hunk":
         anchor = anchor_of_change(rows, marked)
@@ -245,7 +245,7 @@ _NOT_WRITTEN = ("not_written", "storage")
 
 
 class _Saving(NamedTuple):
-    """A requested write of an edit, and the session's state at the time of the request."""
+    """A requested write, and the session's state at the time of the request."""
 
     path: str
     change_count: int
@@ -255,7 +255,7 @@ class _Saving(NamedTuple):
 
 
 class FileSaving:
-    """Has the session write an edit if the file has not changed since, and reports when that has finished."""
+    """Lets the session write an edit if the file has not changed since, and reports the end of the write."""
 
     def __init__(
         self, editing: FileEditing, files: ChangedFileList, reviewed: Reviewed, decisions: ReviewDecisions
@@ -291,7 +291,7 @@ class FileSaving:
 
 
 def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
-    """Return why this file cannot be edited here; empty if the shown version is the one on disk."""
+    """Return why this file cannot be edited now; empty if the shown version is the version on disk."""
     after = file.standing[-1].change.after
     if obstacle := turn_obstacle(is_running=transcript.turns.is_running):
         return obstacle
@@ -305,7 +305,7 @@ def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
 
 
 def _newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
-    """Return the digest of the file on disk, provided that it was not changed without a record."""
+    """Return the digest of the file on disk, as long as no unrecorded change was made."""
     if file.is_git:
         after = file.standing[-1].change.after
     else:

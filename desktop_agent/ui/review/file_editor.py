@@ -1,4 +1,4 @@
-"""An editor with the text of a file: a version that is edited in its diff, or a file in the viewer."""
+"""An editor for the text of a file, in its diff or in the viewer."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _LINES_AROUND = 200
 
 
 class FileEditor(QPlainTextEdit):
-    """An editor with the text of a file; long text is inserted in chunks."""
+    """Edits or shows the text of a file. Long text is inserted in chunks."""
 
     save_pressed = Signal()
     cancel_pressed = Signal()
@@ -25,7 +25,7 @@ class FileEditor(QPlainTextEdit):
     def __init__(
         self, text: EditedText | str, theme: Theme, parent: QWidget | None = None, *, is_marked: bool = True
     ) -> None:
-        """A `text` of type `str` is read-only. `is_marked` draws a bar to show that something is being edited here."""
+        """A `text` of type `str` is read-only. `is_marked` draws a bar that shows where editing takes place."""
         super().__init__(parent)
         self._theme = theme
         self._is_marked = is_marked
@@ -69,7 +69,7 @@ class FileEditor(QPlainTextEdit):
         return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:
-        """Return the edited file's bytes. Raises `UnicodeEncodeError` when the text cannot be encoded."""
+        """Return the edited file's bytes. Raises `UnicodeEncodeError` if the text cannot be encoded."""
         assert self._edited is not None, "it is only shown"
         return self._edited.encoded(self.content())
 
@@ -123,5 +123,5 @@ class FileEditor(QPlainTextEdit):
 
 
 def _is_own(key: QKeyEvent) -> bool:
-    """Whether this key belongs to the focused editor even if the window has a shortcut for it."""
+    """Whether the focused editor handles this key before the window's shortcuts."""
     return key.matches(QKeySequence.StandardKey.Save) or key.key() == Qt.Key.Key_Escape

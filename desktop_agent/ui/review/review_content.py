@@ -1,6 +1,6 @@
-"""The content of the review panel once there is something to review: the files, one diff, the decisions.
+"""The content of the review panel: the files, one diff, and the decisions.
 
-Decisions that need a comparison, an answer from git or a question to the user are in `review_decisions`.
+Decisions that need a comparison, git or a question to the user are in `review_decisions`.
 """
 
 from collections.abc import Iterator
@@ -50,10 +50,10 @@ _REDRAW_INTERVAL_MS = 100
 
 
 class ReviewContent(QWidget):
-    """Keeps the view of a transcript, or of git's differences, up to date, and turns decisions into ops.
+    """Shows a transcript's changes or git's differences, and turns decisions into ops.
 
-    Its bigger widgets are made one by one while the window is idle, each with its final parent: reparenting would make
-    Qt style it again, with all its children.
+    Large widgets are made one by one while the window is idle, each with its final parent, because reparenting restyles
+    them.
     """
 
     file_open_requested = Signal(str)
@@ -146,7 +146,7 @@ class ReviewContent(QWidget):
     # -- what it shows --
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript. Its earlier undos are not announced."""
+        """Show the changes of this transcript. Earlier undos are not announced."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._pane.forget()
@@ -208,7 +208,7 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
-        """Show the changes that this call made, in the file at `path` if given. Return whether there are any to show.
+        """Show the changes of this call, in the file at `path` if given. Return whether there are any.
 
         The user's changes have no call; `turn` identifies them instead.
         """
@@ -225,9 +225,7 @@ class ReviewContent(QWidget):
     # -- what was changed elsewhere --
 
     def _look_at_jobs(self) -> None:
-        """Have the session record now what running background commands have changed so far. Otherwise it does so only
-        when they end.
-        """
+        """Let the session record the changes of running background commands now, and not only when they end."""
         if any(job.state == "running" for job in self._reviewed.transcript.session.jobs):
             self._decisions.submit(LookAtChanges())
 
@@ -330,7 +328,7 @@ class ReviewContent(QWidget):
             self._decisions.undo_file(file, reason=reason)
 
     def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...] | None = None) -> None:
-        """Carry out a choice about these hunks (None: all). Ignored while the previous file's diff is still shown."""
+        """Carry out a choice about these hunks (`None`: all). Ignored while the previous file's diff is still shown."""
         file, submit = self._listing.files.current_file, self._decisions.submit
         keys = self._pane.review.hunks.keys if keys is None else keys
         if file is None or self._pane.shown_path != file.path:
@@ -383,7 +381,7 @@ class ReviewContent(QWidget):
         return kinds.get(self._reviewed.baseline.kind, "turn")
 
     def _last_step(self) -> UndoStep | None:
-        """Return what a redo would redo: the last undo of which at least a part is still in force."""
+        """Return the undo that a redo would revert: the last undo that is still partly in force."""
         steps = self._reviewed.transcript.changed.steps
         return steps[-1] if steps else None
 

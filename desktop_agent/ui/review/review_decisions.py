@@ -1,7 +1,7 @@
 """Decisions in the review that take more than one op, and the questions before an undo.
 
-The questions are about hunks that the user decided to keep, and about changes that are not the agent's. Both are judged
-by hunk. Each question is answered with one of its buttons; closing it undoes nothing.
+The questions are about kept hunks, and about changes by authors other than the agent. Closing a question undoes
+nothing.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
 
 
 class Resolution(NamedTuple):
-    """Asks to write `content`, or to delete the file if it is `None`, but only if its digest is still `expected`."""
+    """Requests a write of `content`, or a deletion if `content` is `None`, if the file's digest is still `expected`."""
 
     path: str
     content: bytes | None
@@ -70,7 +70,7 @@ class _Question(QMessageBox):
         self.finished.connect(self._on_finished)
 
     def add_answer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
-        """Add an answer; `takes_most` marks it as the destructive one."""
+        """Add an answer. `takes_most` marks the destructive answer."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
         button.setObjectName(name)
@@ -112,10 +112,10 @@ class Owned(NamedTuple):
 def ask_about_others(
     files: Sequence[Owned], parent: QWidget, undo: Callable[[bool], object], *, can_part: bool = True
 ) -> None:
-    """Ask whether to also undo changes that are not the agent's, naming their authors; then call `undo`.
+    """Ask whether to also undo changes by authors other than the agent, then call `undo`.
 
     The argument of `undo` says whether those changes are undone, too. If all changes are the agent's, `undo` is called
-    without a question. `can_part` is false if the agent's changes cannot be undone without the others.
+    without a question. `can_part` is false if the agent's changes cannot be undone separately.
     """
     if all(file.is_agents for file in files):
         undo(False)
@@ -167,7 +167,7 @@ def _how_much(theirs: Mapping[str, Share]) -> str:
 
 
 class Kept(NamedTuple):
-    """A file with hunks that the user decided to keep and that an undo would take back."""
+    """A file with kept hunks that an undo would revert."""
 
     file: ChangedFile
     hunk_count: int
@@ -216,14 +216,14 @@ class UndoWithCare(NamedTuple):
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:
-        """Return the files that the undo would change and that have a kept hunk."""
+        """Return the files with a kept hunk that the undo would change."""
         transcript = self.transcript
         meant = [r for r in transcript.changes.values() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         files = group_by_file(meant) if any(transcript.changed.kept.values()) else []
         return [file for file in files if file.state != "undone" and transcript.changed.kept.get(file.path)]
 
     async def _judged(self, file: ChangedFile, selection: ChangeSelection) -> Kept:
-        """Compare the file and find its kept hunks. A file that cannot be read counts as kept."""
+        """Compare the file and find its kept hunks. If the file cannot be read, all of it counts as kept."""
         kept = self.transcript.changed.kept[file.path]
         try:
             diff = await self._diff(file.standing)
@@ -239,9 +239,9 @@ class UndoWithCare(NamedTuple):
         return Kept(file, len(theirs), undecided)
 
     async def _kept_elsewhere(self, file: ChangedFile, diff: FileDiff, kept: set[HunkKey]) -> set[HunkKey]:
-        """Return the hunks of `diff` that share lines with those in `kept`, which are of other comparisons of the file.
+        """Return the hunks of `diff` that share lines with hunks in `kept` from other comparisons of the file.
 
-        A hunk that was kept in the review of a turn can be part of a hunk in the review of the session, and vice versa.
+        A hunk kept in the review of a turn can be part of a hunk in the review of the session, and vice versa.
         """
         found: set[HunkKey] = set()
         for records in self._other_views(file):
@@ -299,7 +299,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 class ReviewDecisions(QObject):
-    """Turns decisions about files into ops; if needed, only after a comparison or an answer from git or the user."""
+    """Turns decisions about files into ops, if needed after a comparison or an answer from git or the user."""
 
     problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
 
@@ -322,7 +322,7 @@ class ReviewDecisions(QObject):
         self._parent = parent
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
-        """Set whether hunks in force of these files are kept or undecided, after a comparison if needed."""
+        """Set whether the files' hunks in force are kept or undecided, after a comparison if needed."""
         self._spawn(self._mark_files(self.submit, tuple(files), state))
 
     async def _mark_files(self, submit: Submit, files: Sequence[ChangedFile], state: ReviewState) -> None:
@@ -339,14 +339,14 @@ class ReviewDecisions(QObject):
                 submit(MarkReviewed(path=file.path, hunks=keys, state=state))
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        """Undo the selected changes; if the user decided to keep some of them, ask first."""
+        """Undo the selected changes. Ask first if the user decided to keep some of them."""
         transcript = self._reviewed.transcript
         UndoWithCare(transcript, self._source, self._spawn, self.submit, self._parent).undo(selection, reason)
 
     def undo_file(
         self, file: ChangedFile, *, keys: Sequence[HunkKey] = (), authors: Collection[Author] = (), reason: str = ""
     ) -> None:
-        """Undo the session's changes in a file, or only these hunks. Ask first if some of them may not be the agent's.
+        """Undo the session's changes in a file, or only these hunks. Ask first if some may not be the agent's.
 
         `authors` are the authors of the hunks if several changed the file.
         """
@@ -371,7 +371,7 @@ class ReviewDecisions(QObject):
         ask_about_others([owned_by_records(file.path, standing)], self._parent, undo, can_part=not keys)
 
     def settle(self, resolution: Resolution) -> None:
-        """Write the user's resolution of a conflict, which completes the undo or redo that ran into the conflict."""
+        """Write the user's resolution of a conflict, which completes the undo or redo."""
         self.submit(
             WriteFile(
                 path=resolution.path,

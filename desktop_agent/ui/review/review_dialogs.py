@@ -1,4 +1,4 @@
-"""The dialogs of the review panel: to send comments, to undo with a message, and about files that an undo left."""
+"""The dialogs of the review panel: send comments, undo with a message, and report conflicts."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -37,7 +37,7 @@ _MAX_QUOTED_LINES = 3
 
 
 class CommentsDialog(QDialog):
-    """Lists the comments that wait to be sent. Show it with `open()`, and update it with `set_comments`."""
+    """Lists the unsent comments. Show it with `open()`, and update it with `set_comments`."""
 
     removed = Signal(str)  # the id of a comment
     sent = Signal(str)  # the text in front
@@ -67,7 +67,7 @@ class CommentsDialog(QDialog):
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
-        """List these comments. If there are none, the dialog closes, because nothing is left to send."""
+        """List these comments. Without comments, the dialog closes."""
         if not comments:
             self.reject()
             return
@@ -144,7 +144,7 @@ class WordDialog(QDialog):
 
 
 class UndoConflictDialog(QDialog):
-    """Lists the files that an undo or redo did not touch, without asking anything. Open it with `open()`."""
+    """Lists the files that an undo or redo did not change. Open it with `open()`."""
 
     def __init__(
         self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None

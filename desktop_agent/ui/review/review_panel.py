@@ -1,7 +1,6 @@
 """The review panel: all changed files, their diffs, and undo.
 
-Before the first change it shows only a message and does not delay the start of the window: its content is made when the
-window is idle, or with the first change at the latest.
+Before the first change it shows only a message. Its content is made while the window is idle, or at the first change.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ _PAUSE_MS = 4
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and passes the user's decisions to its session. It changes nothing itself."""
+    """Shows the changes of a transcript, and passes the user's decisions to its session."""
 
     file_open_requested = Signal(str)  # its path
     call_requested = Signal(str)  # its id
@@ -44,7 +43,7 @@ class ReviewPanel(QWidget):
         *,
         make_git: Callable[[], GitSource] | None = None,
     ) -> None:
-        """`make_git` is called when git is first needed; without it, only the session's changes can be reviewed."""
+        """`make_git` is called when git is first needed. Without it, only the session's changes can be reviewed."""
         super().__init__(parent)
         set_names(self, "reviewPanel", self.tr("Review"))
         self._theme = theme
@@ -70,7 +69,7 @@ class ReviewPanel(QWidget):
     def prepare(self, then: Callable[[], object] = lambda: None) -> None:
         """Make the widgets for the first change, step by step. Import the module of `content` in a thread first.
 
-        `then` is called once everything is made, be it step by step or at once because it was needed earlier.
+        `then` is called once all widgets exist.
         """
         if self.content is None and not self._is_preparing:
             self._is_preparing = True
@@ -83,7 +82,7 @@ class ReviewPanel(QWidget):
         return self._make_git() if self._make_git is not None else None
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show this transcript's changes without announcing earlier undos; `submit` sends ops to its session."""
+        """Show this transcript's changes without announcing earlier undos. `submit` sends ops to its session."""
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False
@@ -98,14 +97,14 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def wait_for_preparation(self) -> None:
-        """Do not show changes and do not ask git until `prepare` has made everything.
+        """Show no changes and do not ask git until `prepare` has made all widgets.
 
-        Making it all at once takes two frames or more, and starting git would delay the window's first paint.
+        Making them at once takes two frames or more, and starting git would delay the window's first paint.
         """
         self._is_waiting = self.content is None and not self.is_prepared
 
     def refresh(self) -> None:
-        """Show the transcript's current state. Call it for each patch that concerns changes or the status."""
+        """Show the transcript's current state. Call this for each patch that concerns changes or the status."""
         if self.content:
             self.content.refresh()
         elif self._has_changes and not self._is_waiting:

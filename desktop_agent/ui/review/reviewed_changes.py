@@ -1,4 +1,4 @@
-"""What is reviewed: the files within a baseline, with results from git and from background comparisons."""
+"""The files within a baseline, with results from git and from background comparisons."""
 
 import asyncio
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from desktop_agent.ui.review.diff_source import FileDiffs, GitSource, GitState, 
 
 
 class BothSources:
-    """Implements `FileDiffs` by asking the ledger or git, depending on where the changes come from."""
+    """Implements `FileDiffs` by asking the ledger or git, depending on the source of the changes."""
 
     def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
         self._ledger = ledger
@@ -58,7 +58,7 @@ class BothSources:
 
 
 class GitListing(QObject):
-    """Asks git about one folder, one request at a time. The answer to an outdated request is dropped."""
+    """Asks git about one folder, one request at a time. Drops the answers to outdated requests."""
 
     changed = Signal()
 
@@ -88,7 +88,7 @@ class GitListing(QObject):
             self._spawn(self._look(self._git, self._looks))
 
     def load(self, baseline: ReviewBaseline) -> None:
-        """Ask git for the files of this baseline. If they are listed already, they stay so until the answer arrives."""
+        """Ask git for the files of this baseline. Files of the same baseline stay listed until the answer arrives."""
         if self._git is None:
             return
         self._questions += 1
@@ -125,7 +125,7 @@ _KEYED_AT_ONCE = 200
 class NetCounts(QObject):
     """Compares the requested files one after the other, and caches the results.
 
-    A comparison is needed because the sum of the counts of single changes has a line that was changed twice two times.
+    Summing the counts of single changes would count a line twice if it changed twice.
     """
 
     changed = Signal()
@@ -143,19 +143,19 @@ class NetCounts(QObject):
         return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:
-        """Forget all results, because from now on the ids of changes belong to another session."""
+        """Drop all results, because the ids of changes now belong to another session."""
         self._known = {}
         self._wanted = []
 
     def request(self, files: Sequence[ChangedFile]) -> None:
-        """Compare these files; earlier requests for other files are dropped."""
+        """Compare these files. Drop earlier requests for other files."""
         self._wanted = [file for file in files if file.key not in self._known]
         if self._wanted and not self._is_counting:
             self._is_counting = True
             self._spawn(self._count())
 
     async def compared(self, file: ChangedFile) -> Compared:
-        """Return the comparison of this file. Raises `AgentError` when the file cannot be read."""
+        """Return the comparison of this file. Raises `AgentError` if the file cannot be read."""
         if (found := self.known(file)) is not None:
             return found
         known = self._known
@@ -181,7 +181,7 @@ class NetCounts(QObject):
 
 
 def _compare(diff: FileDiff) -> Compared:
-    """Return the keys of all hunks, and the line counts of those in force, or of all hunks if none is in force."""
+    """Return the keys of all hunks, and the line counts of those in force. If none is in force, count all hunks."""
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)
     if not undone or len(undone) == len(keys):
@@ -226,7 +226,7 @@ class Reviewed:
         return [file for file in self.files if needs_comparison(file, self.kept(file))]
 
     def state(self) -> object:
-        """Return a value that changes with everything that the display depends on."""
+        """Return a value that changes whenever the displayed state does."""
         transcript = self.transcript
         kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()]
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem

@@ -1,4 +1,4 @@
-"""The bar below the diff: the progress of the review, and buttons for decisions about all listed files."""
+"""The bar below the diff: the progress of the review, and buttons for all listed files."""
 
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,7 @@ _ROOM_FOR_BAR = 480
 
 
 class BarState(NamedTuple):
-    """The state that the bar shows. It counts files, not hunks, because not all of 1,000 files have been compared."""
+    """The state of the bar. It counts files, not hunks, because not all of 1,000 files have been compared."""
 
     decided: int = 0
     total: int = 0
@@ -34,7 +34,7 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Offers decisions about all listed files. Its public buttons are connected by the classes that carry them out."""
+    """Offers decisions about all listed files. Other classes connect its public buttons."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,7 +144,7 @@ class UndoBar(QWidget):
 
 
 class _Progress(QWidget):
-    """A thin progress line. The label beside it says the same in words."""
+    """A thin progress line. The label beside it gives the same information."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Conflicts of an undo or redo with later edits: the three versions, and what the user chooses."""
+"""Conflicts of an undo or redo with later edits: the three versions, and the user's choices."""

@@ -1,4 +1,4 @@
-"""The dialog that settles conflicts file by file: by merging, or by choosing one of the versions."""
+"""The dialog that resolves conflicts file by file: by merging, or by choosing a version."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,9 +29,10 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):
-    """The three versions of a file in conflict (base, wanted and yours) as bytes, with facts to show. None is absent.
+    """The three versions of a file in conflict (base, wanted and yours) with facts to show. `None` is an absent
+    version.
 
-    `three` is set if they can be merged line by line; `pair` is set if they cannot, but two of them are texts.
+    `three` is set if they can be merged line by line. `pair` is set if they cannot, but two of them are texts.
     """
 
     contents: tuple[bytes | None, ...]
@@ -45,7 +46,7 @@ class Versions(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """Two versions side by side; the third is absent or is not text that could be merged."""
+    """Two versions side by side. The third version is absent or cannot be merged as text."""
 
     old: Source
     new: Source
@@ -53,7 +54,7 @@ class Pair(Struct, frozen=True):
 
 
 async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
-    """Return the conflicting versions of the file. Raises `AgentError` when content cannot be read."""
+    """Return the conflicting versions of the file. Raises `AgentError` if content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
     is_text = all(image is not None and image.kind == "file" for image in images)
@@ -83,7 +84,7 @@ def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:
 
 
 class WholePage(QWidget):
-    """A small table with one row for each version: its kind, size and digest. Below it, two texts side by side."""
+    """A table with kind, size and digest of each version, and two texts side by side."""
 
     def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
         super().__init__()
@@ -123,7 +124,7 @@ _MOST_NAMED = 6
 
 
 class _File(Struct):
-    """A file that the undo or redo left unchanged: its page and versions once they are made, and how it was settled."""
+    """A file with a conflict: its page and versions once they exist, and its resolution."""
 
     outcome: FileOutcome
     page: QWidget | None = None
@@ -132,10 +133,10 @@ class _File(Struct):
 
 
 class ClashDialog(QDialog):
-    """Shows the conflicts of an undo or redo file by file, and lets the user settle them. Show it with `open()`.
+    """Shows the conflicts of an undo or redo file by file, and lets the user resolve them. Show it with `open()`.
 
-    It writes nothing itself, and closing it leaves everything on disk as it is. Keys: Ctrl+Enter writes the result once
-    all clashes are decided, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
+    The dialog writes nothing itself. Keys: Ctrl+Enter writes the result once all clashes are decided; F7 and Shift+F7
+    go from clash to clash; Alt+1 to Alt+3 choose.
     """
 
     resolved = Signal(object)  # a `Resolution`, at most one for each file
@@ -184,7 +185,7 @@ class ClashDialog(QDialog):
 
     @property
     def page(self) -> ClashPage | None:
-        """The page of the current file's clashes; `None` until they are read, or if it can only be settled whole."""
+        """The page of the current file's clashes. `None` until they are read, or if the file cannot be merged."""
         page = self._file.page
         return page if isinstance(page, ClashPage) else None
 

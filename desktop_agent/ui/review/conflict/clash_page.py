@@ -1,4 +1,4 @@
-"""The page for the clashes in one text: its three versions, and below them the text that will be written."""
+"""The page for the clashes in one text: the three versions, and the text that will be written."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ _tr = partial(QCoreApplication.translate, "ClashDialog")
 
 
 class Names(NamedTuple):
-    """The names of the three versions, derived from their authors, and the labels of the choices."""
+    """The names of the three versions, and the labels of the choices."""
 
     base: str
     wanted: str
@@ -51,10 +51,9 @@ def names_of(purpose: Direction, clash: Clash) -> Names:
 
 
 def named_by(makers: Sequence[Maker]) -> tuple[str, str] | None:
-    """Return two names for what these makers wrote, if all makers are of one kind.
+    """Return two names for the versions written by these makers: for a sentence, and as a title.
 
-    The first name is for a sentence, as in “Undo conflicts with turn 3”; the second is a version's title. `None` if
-    there are no makers, or several kinds of them.
+    The first name fits “Undo conflicts with turn 3”. Return `None` without makers, or if they are of several kinds.
     """
     kinds = {maker.by for maker in makers}
     if len(kinds) != 1:
@@ -81,7 +80,7 @@ def _version(makers: Sequence[Maker]) -> str:
 
 
 class ResultEditor(QPlainTextEdit):
-    """Starts with the merged text, and with the user's own lines wherever there is a clash."""
+    """Starts with the merged text, and with the user's own lines in each clash."""
 
     decided = Signal()
 
@@ -114,7 +113,7 @@ class ResultEditor(QPlainTextEdit):
         self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
-        """Fill a clash with the chosen version. The editor's own undo takes it back."""
+        """Fill a clash with the chosen version. The editor's own undo reverts this."""
         self._rows.choices[number] = choice
         text = self._chosen(number)
         spans = [(place.selectionStart(), place.selectionEnd()) for place in self._places]
@@ -139,7 +138,7 @@ class ResultEditor(QPlainTextEdit):
         self.viewport().update()
 
     def content(self) -> bytes:
-        """Return the exact bytes to write. Lines that were not edited keep every byte."""
+        """Return the exact bytes to write. Unedited lines keep every byte."""
         three = self._rows.three
         merged = tuple(chain.from_iterable(three.pieces(self._rows.choices)))
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
@@ -199,8 +198,7 @@ class ResultEditor(QPlainTextEdit):
 class ClashPage(QWidget):
     """Lets the user go from clash to clash and decide.
 
-    Keys, which also work elsewhere in its dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3
-    choose.
+    Its keys work everywhere in the dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
     """
 
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Direction, names: Names) -> None:
@@ -292,7 +290,7 @@ class ClashPage(QWidget):
 
 
 def enter_button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:
-    """Return a button that Enter presses when it has the focus, instead of the dialog's default button."""
+    """Return a button that Enter presses when focused, instead of the dialog's default button."""
     button = make_button(text, name, clicked=clicked)
     button.setAutoDefault(True)
     return button

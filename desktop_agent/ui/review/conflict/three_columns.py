@@ -1,4 +1,4 @@
-"""Three versions of a text side by side, with their rows aligned."""
+"""Three versions of a text side by side, with aligned rows."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MAX_WORDS_KEPT = 2_000
 
 
 class Look(NamedTuple):
-    """The marking of one version's lines in one region: palette roles, and a sign for the gutter."""
+    """How the lines of a version are marked in a region: palette roles, and a sign for the gutter."""
 
     ground: str = ""
     word: str = ""
@@ -32,7 +32,7 @@ class Look(NamedTuple):
 
 
 class ThreeRows:
-    """Knows each version's line in each row, and how to mark it after the user's decisions about the clashes."""
+    """Maps rows to the lines of each version, with their marking after the user's decisions."""
 
     def __init__(self, three: ThreeWay) -> None:
         self.three = three
@@ -63,7 +63,7 @@ class ThreeRows:
         return Look("removed_line", "", "−", "removed_text") if source == "base" else Look()
 
     def line(self, row: int, source: Source) -> int | None:
-        """Return the number of the version's line in this row, from 0; None if it has none there."""
+        """Return the version's line number in this row, from 0; `None` for a row without a line."""
         index, offset = self._at(row)
         part = self.three.regions[index].of(source)
         return part.start + offset if part.start + offset < part.stop else None
@@ -72,7 +72,7 @@ class ThreeRows:
         return self.line(row, source) is None and self.three.regions[self._at(row)[0]].origin != "unchanged"
 
     def changed_words(self, row: int, source: Source) -> Spans:
-        """Return the words of a version's line that differ from the base's line beside it."""
+        """Return the words of a line that differ from the base's line beside it."""
         if (row, source) not in self._words:
             if len(self._words) > _MAX_WORDS_KEPT:
                 self._words.clear()
@@ -92,7 +92,7 @@ class ThreeRows:
         return next((range(self._starts[index], self._starts[index + 1]) for index in found), None)
 
     def lines(self, source: Source, first: int, last: int) -> list[int]:
-        """Return the lines of a version in the rows from `first` up to, not including, `last`."""
+        """Return the line numbers of a version in the rows from `first` up to, not including, `last`."""
         lines: list[int] = []
         for index in range(self._at(first)[0], len(self.three.regions)):
             if self._starts[index] >= last:
@@ -126,7 +126,7 @@ _CONTEXT_ROWS = 3
 
 
 class ThreeColumns(QAbstractScrollArea):
-    """Paints the visible rows. Read-only; the result is edited elsewhere."""
+    """Paints the visible rows. Read-only."""
 
     clash_clicked = Signal(int)  # its number, from 0
 
@@ -154,7 +154,7 @@ class ThreeColumns(QAbstractScrollArea):
         self._update_scroll_bars()
 
     def scroll_to_clash(self, number: int) -> None:
-        """Centre this clash in the view; if it is higher than the view, show it from some lines above it."""
+        """Centre this clash in the view. A clash higher than the view is shown from its first lines."""
         if rows := self._rows.rows_of(number):
             margin = (self.viewport().height() - len(rows) * ROW_HEIGHT) // 2
             bar = self.verticalScrollBar()

@@ -1,1 +1,1 @@
-"""One diff: painting, search, selection, and decisions about its hunks."""
+"""The view of one diff: painting, search, selection, and decisions about its hunks."""

@@ -1,4 +1,4 @@
-"""The diff that a view shows, with its rows, their mode, and the selection."""
+"""The diff of a view, with its rows, their mode, and the selection."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,8 +20,9 @@ NARROW_SIDE_BY_SIDE_WIDTH = 800
 
 
 class DiffDocument:
-    """Holds one diff as rows, side by side or unified: as the user chose, or as it fits. `width` returns the available
-    width in pixels.
+    """Holds one diff as rows, side by side or unified. The mode is the user's choice, or depends on the width.
+
+    `width` returns the available width in pixels.
     """
 
     def __init__(self, width: Callable[[], int]) -> None:
@@ -36,7 +37,7 @@ class DiffDocument:
 
     @property
     def mode(self) -> RowMode:
-        """The current mode: the chosen one, or unified if there is no room for two columns or the diff has one side."""
+        """The mode in use: the user's choice, but unified if two columns do not fit or the diff has one side."""
         return self.rows.mode
 
     @property
@@ -64,14 +65,14 @@ class DiffDocument:
         return "unified" if is_tight and not self._is_mode_chosen else self.wanted_mode
 
     def show(self, diff: FileDiff | None, *, keep_folds: bool) -> None:
-        """Show this diff. With `keep_folds`, for another state of the same file, unfolded lines stay unfolded."""
+        """Show this diff. With `keep_folds`, unfolded lines stay unfolded, for another state of the same file."""
         opened = self.rows.opened if keep_folds else frozenset[int]()
         self.diff = diff
         self.heading, self.detail = summary(diff) if diff else (_tr("Nothing to show"), "")
         self._build(diff or _NO_DIFF, self.fitting_mode(), opened)
 
     def choose_mode(self, mode: RowMode) -> None:
-        """Choose a mode. It takes effect with the next call of `fit`."""
+        """Set the user's mode, which takes effect at the next call of `fit`."""
         self.wanted_mode = mode
         self._is_mode_chosen = True
 
@@ -93,14 +94,14 @@ _NO_DIFF = FileDiff(path="", kind="modified", author="agent")
 
 
 class DiffPosition(NamedTuple):
-    """The position before character `offset` of the line in a row. Ordered from top to bottom."""
+    """The position before character `offset` of a row's line. Ordered from top to bottom."""
 
     row: int
     offset: int
 
 
 class DiffSelection(NamedTuple):
-    """A selection from `anchor`, where it began, to `caret`. In a unified diff it has no side and includes both."""
+    """A selection from `anchor`, where it began, to `caret`. In a unified diff, `side` is `None`."""
 
     side: LineSide | None
     anchor: DiffPosition
@@ -127,7 +128,7 @@ class DiffSelection(NamedTuple):
         return first, last
 
     def text(self, rows: DiffRows) -> str:
-        """Return the selected text exactly as it is in the file, without lines that are folded away."""
+        """Return the selected text exactly as in the file, without folded lines."""
         start, end = self.start, self.end
         lines = list(rows.lines(start.row, end.row, self.side))
         if not lines:
@@ -140,7 +141,7 @@ class DiffSelection(NamedTuple):
 
 
 def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:
-    """Return the line that a row shows in the pane of `side`. In a unified diff `side` is None, for its only pane."""
+    """Return the line that a row shows in the pane of `side`. `side` is `None` for a unified diff."""
     if side != "old" and row.new is not None:
         return "new", row.new
     if side != "new" and row.old is not None:

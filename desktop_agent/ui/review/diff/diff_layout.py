@@ -1,7 +1,4 @@
-"""Where everything in a diff is, in pixels, and how its viewport scrolls to it.
-
-Rows are arranged from top to bottom, panes and their columns from left to right.
-"""
+"""The layout of a diff in pixels, and scrolling to its rows."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
@@ -28,8 +25,7 @@ _SIGN_WIDTH = 14
 class Geometry:
     """The heights of rows. Lines are `row_height` high, bars a little higher. Notes have a separate bar at the top.
 
-    A row can have a block below it, which holds other content: `blocks` maps rows to the heights of their blocks.
-    Blocks are looked up separately from the rows, so that another block costs nothing per line.
+    A row can have a block below it, with other content. `blocks` maps rows to the heights of their blocks.
     """
 
     def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
@@ -55,7 +51,7 @@ class Geometry:
         return self.top(row) + self.row_height_at(row)
 
     def row_at(self, y: int) -> int:
-        """Return the row at `y`, or the nearest one. A block belongs to the row above it."""
+        """Return the row at `y`, or the nearest row. A block belongs to the row above it."""
         block = bisect_right(self._block_ends, y)
         if block < len(self._block_rows) and y >= self.block_top(self._block_rows[block]):
             return self._block_rows[block]
@@ -82,7 +78,7 @@ class Geometry:
 
 
 class Pane(NamedTuple):
-    """One column of text with its gutter. The only pane of a unified diff shows both sides, so its `side` is None."""
+    """A column of text with its gutter. In a unified diff, `side` is `None`, because the only pane shows both sides."""
 
     side: LineSide | None
     left: int
@@ -98,7 +94,7 @@ class Pane(NamedTuple):
 
 
 def panes(rows: DiffRows, width: int, digit_width: float) -> tuple[Pane, ...]:
-    """Return the panes for a view `width` wide: two with a hairline between them, or one."""
+    """Return the panes for a view of this width: two with a hairline between them, or one."""
     diff = rows.diff
     number_width = round(len(str(max(len(diff.old_lines), len(diff.new_lines), 1))) * digit_width)
     first = max(_NUMBER_MIN_RIGHT, _NUMBER_MARGIN + number_width)
@@ -129,7 +125,7 @@ class TopLine(NamedTuple):
 
 
 class DiffScroller:
-    """Lays out a document's rows in a scroll area, and scrolls it. Points are viewport pixels."""
+    """Lays out a document's rows in a scroll area, and scrolls them. Points are viewport pixels."""
 
     def __init__(self, area: QAbstractScrollArea, document: DiffDocument) -> None:
         self._area = area
@@ -150,7 +146,7 @@ class DiffScroller:
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
-        """Place the rows. `blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
+        """Lay out the rows. `blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.digit_width)
@@ -180,7 +176,7 @@ class DiffScroller:
         return QRect(0, top, self._area.viewport().width(), self.geometry.row_height_at(row))
 
     def row_at(self, point: QPoint) -> int:
-        """Return the row at `point`, or the nearest one."""
+        """Return the row at `point`, or the nearest row."""
         return self.geometry.row_at(point.y() + self._area.verticalScrollBar().value())
 
     def pane_at(self, point: QPoint) -> Pane | None:

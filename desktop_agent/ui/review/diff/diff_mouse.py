@@ -1,4 +1,4 @@
-"""The mouse in a diff: it moves the marked row, selects, unfolds, and opens the context menu."""
+"""The mouse in a diff: marks rows, selects, unfolds, and opens the context menu."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Where the user is in a diff: the marked row, the selection, and the last search match.
+"""The marked row, the selection and the search matches of a diff.
 
 A search also finds text in folded lines, and ignores case.
 """
@@ -44,14 +44,14 @@ class DiffNavigation(QObject):
         return None if self.document.mode == "unified" else self.side
 
     def reset(self, row: int) -> None:
-        """Mark this row and clear the selection without emitting a signal, because the rows are new."""
+        """Mark this row of a new diff and clear the selection, without a signal."""
         self.row = max(0, min(row, len(self.document.rows) - 1))
         self.selection = None
         self.hovered_row = None
         self._select_from = None
 
     def go_to(self, row: int, *, is_selecting: bool = False) -> None:
-        """Mark a row and scroll to it; with `is_selecting`, select from the previously marked row."""
+        """Mark a row and scroll to it. With `is_selecting`, select from the previously marked row."""
         if not len(self.document.rows):
             return
         before = self.row
@@ -105,7 +105,7 @@ _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}
 
 
 class DiffMatch(NamedTuple):
-    """The place of a match. Places are ordered as they are read: by row, the old side before the new one."""
+    """The position of a match. Matches are ordered by row, the old side before the new side."""
 
     row: int
     order: int

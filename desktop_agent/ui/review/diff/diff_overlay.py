@@ -1,4 +1,4 @@
-"""The interface of overlays: what a diff can show besides its lines."""
+"""The interface of overlays, which add content to a diff."""
 
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtGui import QMouseEvent
@@ -8,31 +8,31 @@ from desktop_agent.ui.review.diff.diff_painter import Scene
 
 
 class DiffOverlay(QObject):
-    """Draws over a diff and handles its keys and mouse; the base class does nothing. Points are viewport pixels."""
+    """Draws over a diff and handles its keys and mouse. The base class does nothing. Points are viewport pixels."""
 
     def set_diff(self, diff: FileDiff | None) -> None:
-        """Show this diff from now on; its rows are not laid out yet."""
+        """Use this diff from now on. Its rows are not laid out yet."""
 
     def block_heights(self) -> dict[int, int]:
-        """Return the heights in pixels of the blocks that this overlay has below rows, by row."""
+        """Return the heights in pixels of this overlay's blocks, by the row above each block."""
         return {}
 
     def place(self) -> None:
-        """Place the overlay's widgets anew, because the rows have moved."""
+        """Move the overlay's widgets, because the rows have moved."""
 
     def decorate(self, scene: Scene) -> Scene:
         """Return the scene with this overlay's additions. Called for each frame."""
         return scene
 
     def describe(self, row: int, words: str) -> str:
-        """Return the text for screen readers about a row; `words` is the text without this overlay."""
+        """Return the text about a row for screen readers. `words` is the text without this overlay."""
         return words
 
     def hide(self) -> None:
         """Stop the current action, because the diff is no longer visible."""
 
     def takes(self, action: str) -> bool:
-        """Whether this overlay handles a diff key's action, taking precedence over the window's shortcuts."""
+        """Whether this overlay handles the action of a diff key, before the window's shortcuts do."""
         return False
 
     def do(self, action: str) -> bool:
@@ -40,20 +40,20 @@ class DiffOverlay(QObject):
         return False
 
     def tab_pressed(self) -> None:
-        """Prepare for the focus leaving the lines forwards."""
+        """Prepare for Tab moving the focus out of the lines."""
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
-        """Return whether this overlay handles the mouse until it is released."""
+        """Handle a press. Return whether this overlay gets the mouse until the release."""
         return False
 
     def mouse_moved(self, point: QPoint) -> None:
-        """Handle a move of the mouse that was pressed on this overlay."""
+        """Handle a mouse move after a press on this overlay."""
 
     def mouse_released(self, point: QPoint) -> None:
         """Finish the action that `mouse_pressed` began."""
 
     def hover(self, point: QPoint) -> bool:
-        """Show the hover state at `point`; return whether a click there would do something."""
+        """Show the hover state at `point`. Return whether a click there would do something."""
         return False
 
     def tool_tip(self) -> str:

@@ -1,4 +1,4 @@
-"""Paints the rows of a diff and the bars between them. It knows nothing of scrolling, focus or the mouse."""
+"""Paints the rows of a diff and the bars between them, without scrolling, focus or mouse handling."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -35,7 +35,7 @@ _LABEL_GAP = 8
 
 
 class Bars(NamedTuple):
-    """What bars show besides what is in their rows: decisions about their hunks, and pictures of buttons by state."""
+    """What bars show in addition to their rows: decisions about hunks, and pictures of buttons by state."""
 
     decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
@@ -44,7 +44,7 @@ class Bars(NamedTuple):
 
 
 def button_rect(inner: QRect, width: int, height: int) -> QRect:
-    """Return the place for buttons of this size in a bar: at the right, vertically centred above the hairline."""
+    """Return the rectangle for buttons in a bar: at the right, vertically centred above the hairline."""
     return QRect(inner.right() + 1 - width, inner.top() + (inner.height() - 1 - height) // 2 + 1, width, height)
 
 
@@ -67,7 +67,7 @@ _SIGNS = {"removed": "−", "added": "+"}
 
 
 class Scene(NamedTuple):
-    """What to paint: the rows, their geometry, and the user's selection and decisions."""
+    """Everything to paint: the rows, their geometry, and the user's selection and decisions."""
 
     rows: DiffRows
     geometry: Geometry
@@ -93,7 +93,7 @@ class _Line(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A line on one side, with the reasons for its special appearance."""
+    """A line on one side, with the reasons for its special colours."""
 
     line: _Line
     side: LineSide
@@ -104,7 +104,7 @@ class _Shown(NamedTuple):
 
 
 class DiffPainter:
-    """Paints rows and bars with the theme's colours and fonts. A new painter is made when those change."""
+    """Paints rows and bars with the theme's colours and fonts. Replaced when the theme changes."""
 
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
@@ -178,7 +178,7 @@ class DiffPainter:
         self._paint_marker(painter, scene)
 
     def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        """Return the block whose label is at `point`, and the side it is on."""
+        """Return the moved block whose label is at `point`, and the block's side."""
         index = scene.geometry.row_at(point.y() + scene.scroll.y())
         top = scene.geometry.top(index) - scene.scroll.y()
         for pane in scene.panes:
@@ -288,7 +288,7 @@ class DiffPainter:
         return QRect(left, top, pane.right - left, height)
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
-        """Paint backgrounds and gutters, then all texts with one clip, because texts scroll sideways under gutters."""
+        """Paint backgrounds and gutters, then all texts with one clip that keeps scrolled texts out of gutters."""
         shown: list[_Shown] = []
         painter.setFont(self._number_font)
         for line in lines:

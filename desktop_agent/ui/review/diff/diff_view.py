@@ -1,6 +1,6 @@
 """A diff to read, navigate, search, select from and copy.
 
-Anything that takes longer than one frame to paint is painted in a later frame.
+Work that takes longer than one frame is done after painting.
 """
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
@@ -30,11 +30,11 @@ _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffView(QAbstractScrollArea):
-    """Shows one diff, or a message if there is none. `overlays` draw over it and handle its key and mouse events.
+    """Shows one diff, or a message. `overlays` draw over the diff and handle its key and mouse events.
 
     Arrows, page keys, Home and End move the marked row, and select with Shift; Left and Right scroll sideways. The user
-    can configure the other `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter unfolds.
-    The marked row is announced to screen readers.
+    can configure the remaining `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter
+    unfolds. Screen readers announce the marked row.
     """
 
     mode_changed = Signal()  # or whether it can be chosen has
@@ -72,8 +72,7 @@ class DiffView(QAbstractScrollArea):
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start. With `None`, say that there is nothing to show.
 
-        With `keep_place`, the scroll position and the unfolded lines are kept, because this is another state of the
-        same file.
+        With `keep_place`, for another state of the same file, scroll position and unfolded lines stay.
         """
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
@@ -97,7 +96,7 @@ class DiffView(QAbstractScrollArea):
         self.describe()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a message in place of a diff. The position in the diff is kept in case the same file is shown next."""
+        """Show a message instead of a diff. The position in the diff is kept in case the same file is shown next."""
         left = self._left or (self.navigation.row, self.scroller.position)
         self.show_diff(None)
         self._left = left
@@ -106,7 +105,7 @@ class DiffView(QAbstractScrollArea):
         self.viewport().update()
 
     def set_mode(self, mode: RowMode) -> None:
-        """Show diffs in this mode from now on wherever the width allows it. The lines in view stay in view."""
+        """Show diffs in this mode if the width allows it. The visible lines stay visible."""
         self.document.choose_mode(mode)
         self._fit_mode()
 
@@ -117,7 +116,7 @@ class DiffView(QAbstractScrollArea):
             self.describe()
 
     def relayout(self, *, keep_top: bool = False) -> None:
-        """Lay out rows and overlays again; with `keep_top` the first line in view stays where it is."""
+        """Lay out rows and overlays again. With `keep_top`, the first visible line stays in place."""
         top = self.scroller.top_line() if keep_top else None
         self.navigation.row = max(0, min(self.navigation.row, len(self.document.rows) - 1))
         self.scroller.lay_out(self._block_heights)
@@ -315,7 +314,7 @@ class DiffView(QAbstractScrollArea):
             self._mouse.open_menu(event, self.keys.sequences("copy"))
 
     def _claims(self, event: QKeyEvent) -> bool:
-        """Whether the key belongs to the diff even if the window has a shortcut for it."""
+        """Whether the diff handles the key before the window's shortcuts."""
         if event.matches(QKeySequence.StandardKey.SelectAll):
             return True
         action = self.keys.peek(event)
@@ -339,7 +338,7 @@ class DiffView(QAbstractScrollArea):
         return True
 
     def _move(self, event: QKeyEvent) -> bool:
-        """Handle the keys that cannot be reconfigured; return whether the event was one of them."""
+        """Handle the fixed keys. Return whether the event was such a key."""
         navigation = self.navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()
         targets = {

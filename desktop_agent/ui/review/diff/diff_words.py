@@ -1,4 +1,4 @@
-"""The texts of a diff, and the state of its hunks as needed to draw and name them."""
+"""The texts of a diff, and the decisions about its hunks."""
 
 import stat
 from functools import partial
@@ -20,7 +20,7 @@ HunkState = Literal["undecided", "kept", "undone"]
 
 
 class HunkDecisions(NamedTuple):
-    """The kept and the undone hunks, and why nothing can be undone or redone now (empty if it can)."""
+    """The kept and the undone hunks. `obstacle` says why nothing can be undone or redone; empty if it can."""
 
     kept: frozenset[HunkKey] = frozenset()
     undone: frozenset[HunkKey] = frozenset()
@@ -29,7 +29,7 @@ class HunkDecisions(NamedTuple):
     """Whether the user made all of the file's changes, which are kept without being decided."""
 
     def state(self, key: HunkKey) -> HunkState:
-        """Return the state of a hunk. One that was undone counts as undone even if it was kept before."""
+        """Return the state of a hunk. An undone hunk counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
         return "kept" if self.is_own or key in self.kept else "undecided"
@@ -105,7 +105,7 @@ def notes_label(notes: tuple[str, ...]) -> str:
 
 
 def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
-    """Return the note on a line's end: which line ending it has if that changed, or that it has none."""
+    """Return a note about a line's ending if the ending changed or is missing."""
     lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
     if number is None:
         return ""
@@ -152,7 +152,7 @@ def diff_name(diff: FileDiff) -> str:
 
 
 def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None) -> str:
-    """Return the text for screen readers about a row, with the decision about its change."""
+    """Return the text about a row for screen readers, with the decision about its change."""
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
         text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))

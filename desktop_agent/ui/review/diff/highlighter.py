@@ -1,7 +1,7 @@
-"""Syntax colours, found by Pygments in small slices, for the visible lines of a diff or an editor.
+"""Syntax colours for the visible lines of a diff or an editor, found by Pygments in small slices.
 
-Pygments cannot start in the middle of a file. A chunk is therefore lexed from some lines before it: enough to get
-strings and comments of usual length right without lexing the whole file.
+Pygments cannot start in the middle of a file. Each chunk is therefore lexed from some lines before it, enough for
+strings and comments of usual length.
 """
 
 import time
@@ -36,9 +36,9 @@ LineSpans = tuple[Span, ...]
 
 
 def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
-    """Lex `lines` step by step and, at the end, yield the spans of each line from `skip` on, by its index.
+    """Lex `lines` in steps. At the end, yield the spans of each line from `skip` on, by line index.
 
-    Yields an empty dictionary after every token, so that the caller can stop and go on later.
+    Yields an empty dictionary after every token, so that the caller can pause.
     """
     text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
     ends = list(accumulate(map(len, text)))
@@ -75,7 +75,7 @@ _Chunk = tuple[LineSide, int]
 
 
 class Coloured(NamedTuple):
-    """Lines of one side whose colours are now known."""
+    """A range of lines of one side whose colours are now available."""
 
     side: LineSide
     lines: range
@@ -86,7 +86,7 @@ class Lines(Protocol):
 
 
 class Highlighter(QObject):
-    """Finds the colours of the lines that were requested last. All colours are forgotten when the next file is set.
+    """Finds the colours of the requested lines. Drops all colours when another file is set.
 
     Signals:
         changed: more lines have colours now; carries a `Coloured`.
@@ -122,7 +122,7 @@ class Highlighter(QObject):
         self.stop()
 
     def request(self, side: LineSide, lines: Sequence[int]) -> None:
-        """Find the colours of these lines soon. Call `forget_requests` first if other lines are no longer visible."""
+        """Find the colours of these lines soon. Call `forget_requests` first if earlier lines are no longer visible."""
         if self._search is None or not lines:
             return
         numbers = tuple(dict.fromkeys(line // CHUNK_LINES for line in lines))
@@ -140,7 +140,7 @@ class Highlighter(QObject):
         del self._wanted[1 if self._steps else 0 :]
 
     def stop(self) -> None:
-        """Drop all requests; colours already found are kept."""
+        """Drop all requests. Colours that were found stay."""
         self._timer.stop()
         self._wanted.clear()
         self._steps = None
@@ -164,7 +164,7 @@ class Highlighter(QObject):
             self.changed.emit(coloured)
 
     def _work_on(self, chunk: _Chunk, deadline: float) -> bool:
-        """Continue with one chunk; return whether it is finished."""
+        """Continue with this chunk. Return whether it is finished."""
         assert self._lexer is not None
         side, number = chunk
         start = number * CHUNK_LINES
@@ -183,7 +183,7 @@ class Highlighter(QObject):
         return any(self._spans.get(chunk, {}).values())
 
     def _has_lexer(self) -> bool:
-        """Whether the lexer is available. Drops all requests if the search has found that there is none."""
+        """Whether the lexer is available. Drops all requests if the file has no lexer."""
         if self._lexer is not None:
             return True
         if self._search is None:
@@ -206,7 +206,7 @@ _REST_MS = 80
 
 
 class _DocumentLines:
-    """The lines of a document, read on demand, so that of a long document only the visible ones are ever read."""
+    """The lines of a document, read on demand, so that only visible lines of a long document are read."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
@@ -217,7 +217,7 @@ class _DocumentLines:
 
 
 class EditorColours(QObject):
-    """Colours the visible lines of an editor. A highlighter of the whole document would freeze on a long one."""
+    """Colours the visible lines of an editor. Highlighting a long document as a whole would freeze the window."""
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__(editor)
@@ -238,7 +238,7 @@ class EditorColours(QObject):
         self._start_over()
 
     def stop(self) -> None:
-        """Stop until the editor is painted again."""
+        """Pause until the editor is painted again."""
         self._highlighter.stop()
         self._is_outdated |= self._rest.isActive()
         self._rest.stop()

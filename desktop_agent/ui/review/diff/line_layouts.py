@@ -1,8 +1,7 @@
-"""A cache of the laid-out lines of a diff and of their changed words, both made when a line is first painted.
+"""Caches of a diff's laid-out lines and their changed words, filled when lines are first painted.
 
-Of a long line, only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, so a
-screen of such lines would freeze the window. The text outside the window is assumed to be as wide as plain letters.
-Changed words are searched for a few milliseconds at a time.
+Only the columns around the visible part of a long line are laid out, because shaping 5,000 letters takes a millisecond.
+The rest of the line is assumed to have average letters. Changed words are searched within a time budget.
 """
 
 import time
@@ -39,7 +38,7 @@ class Columns(NamedTuple):
 
 
 class LaidLine:
-    """One laid-out line that can be painted anywhere. Offsets count characters of the line in the file."""
+    """One laid-out line that can be painted anywhere. Offsets are character offsets in the line of the file."""
 
     def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, style: "LineStyle") -> None:
         self.visible = visible
@@ -79,7 +78,7 @@ class LaidLine:
         return any(first < end and start < last for first, last, _ in self.spans)
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
-        """Paint the text vertically centred in a row of this height; colours in `over` replace syntax colours."""
+        """Paint the text vertically centred in a row of this height. Colours in `over` replace syntax colours."""
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
         self._layout.draw(painter, place, self._ranges(over))
 
@@ -94,7 +93,7 @@ class LaidLine:
 
 
 class LineStyle:
-    """What all lines have in common: font, direction, and the theme's colours as text formats."""
+    """The style shared by all lines: font, direction, and the theme's colours as text formats."""
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self.font = font
@@ -113,7 +112,7 @@ class LineStyle:
 
 
 class LineLayouts:
-    """Lays out lines and caches them. A screen shows only a few, so the least recently used ones are evicted."""
+    """Lays out lines and caches them. The least recently used lines are evicted."""
 
     MAX_KEPT = 500
 
@@ -126,7 +125,7 @@ class LineLayouts:
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
-        """Return line `number` of a side with its colours, laid out at least for the visible columns."""
+        """Return line `number` of a side with its colours, with at least the visible columns laid out."""
         key = (side, number)
         laid = self._kept.pop(key, None)
         visible = laid.visible if laid else visible_line(without_ending(text), is_first=number == 0)
@@ -145,7 +144,7 @@ BUDGET_S: Final = 0.004
 
 
 class LineWords:
-    """Finds the words that differ between a line and the one that replaced it."""
+    """Finds the words that differ between a line and its replacement."""
 
     def __init__(self, budget_s: float = BUDGET_S) -> None:
         self._budget_s = budget_s
@@ -156,11 +155,11 @@ class LineWords:
         self._known.clear()
 
     def begin(self) -> None:
-        """Start the time budget of one paint. Only the search for words uses it up."""
+        """Start the time budget of one paint. Only the word search uses the budget."""
         self._left_s = self._budget_s
 
     def of(self, diff: FileDiff, row: DiffRow, side: LineSide) -> Spans | None:
-        """Return the changed words in the line that a row shows on a side; `None` when the time budget is used up."""
+        """Return the changed words in a row's line on a side; `None` once the time budget is used up."""
         old = row.old if row.old is not None else row.peer
         new = row.new if row.new is not None else row.peer
         if old is None or new is None:

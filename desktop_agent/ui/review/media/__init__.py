@@ -1,1 +1,1 @@
-"""Changes that are not lines of text: pictures, notebooks, binary files."""
+"""Views of changes that are not lines of text: pictures, notebooks, binary files."""

@@ -1,6 +1,6 @@
-"""Views of changes that are not lines of text: pictures, the cells of a notebook, facts about bytes.
+"""Views of changes that are not lines of text: pictures, notebook cells, facts about bytes.
 
-If the file is also text, the user can switch between the two.
+If the file is also text, the user can switch between the views.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ _SLIDER_STEPS = 1_000
 
 
 class ImageView(QWidget):
-    """Shows the old and the new version of a picture, or the only one."""
+    """Shows the old and the new version of a picture, or the only version."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class VersionFacts(Struct, frozen=True):
 
 
 class BinaryFacts(Struct, frozen=True):
-    """Facts about two versions (`None` if one is absent), and the bytes around the place where they first differ."""
+    """Facts about two versions (`None` for an absent version), and the bytes around their first difference."""
 
     before: VersionFacts | None
     after: VersionFacts | None
@@ -178,7 +178,7 @@ _PADDING_PX = 40
 
 
 class HexText(QPlainTextEdit):
-    """Read-only text that can be selected, copied, read by a screen reader, and scrolled by keyboard."""
+    """Read-only text that can be selected, copied, and scrolled by keyboard."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -283,8 +283,6 @@ def _runs(offsets: list[int], row_bytes: int) -> list[tuple[int, int]]:
 
 
 class BinaryView(QWidget):
-    """A small table of facts, and the bytes below it."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
@@ -340,10 +338,9 @@ _TEXT_SUFFIXES = (".svg", ".ipynb")
 
 
 def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -> MediaKind | None:
-    """Return how to show a change, judging by the heads of its two versions; `None` means as lines of text.
+    """Return how to show a change, judged by the heads of its two versions. `None` means as lines of text.
 
-    A head has `file_types.HEAD_BYTES` bytes, or the whole content if that is shorter; `None` means that the version is
-    absent.
+    A head has `file_types.HEAD_BYTES` bytes, or all of a shorter content. A head of `None` means an absent version.
     """
     heads = [head for head in (before_head, after_head) if head is not None]
     types = [file_type(head) for head in heads]
@@ -361,14 +358,14 @@ def may_be_media(diff: FileDiff) -> bool:
 
 
 def _is_drawn(path: str, found: FileType) -> bool:
-    """Whether the file is shown as a picture. A web page can begin with an SVG, so an SVG also needs the suffix."""
+    """Whether the file is shown as a picture. A web page can begin with an SVG, so an SVG also needs its suffix."""
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
 async def _best_form(
     diff: FileDiff, before: bytes | None, after: bytes | None
 ) -> tuple[DecodedPicture, DecodedPicture] | FileDiff | BinaryFacts | None:
-    """Return the two pictures, the cells of a notebook or the facts to show; None if text is best."""
+    """Return two pictures, notebook cells or binary facts; `None` if text is best."""
     kind = media_kind(diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after)))
     if kind == "image":
         old = await asyncio.to_thread(decode, before)
@@ -383,17 +380,15 @@ async def _best_form(
 
 
 class MediaStack(QWidget):
-    """Holds the text view of a diff, and shows a picture, a notebook or facts in its place where possible.
+    """Holds the text view of a diff, and shows a picture, a notebook or facts instead where possible.
 
-    For an SVG or a notebook, the user can switch between the two; the choice also applies to the next file.
+    For an SVG or a notebook, the user can switch the view; the choice also applies to the next file.
     """
 
     switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        """Pass the text view to `hold`. It should be a child of this widget before, because Qt would style it again if
-        it were reparented.
-        """
+        """Pass the text view to `hold`. Create it as a child of this widget, because reparenting restyles it."""
         super().__init__(parent)
         self._theme = theme
         self._text_view: QWidget | None = None
@@ -457,7 +452,7 @@ class MediaStack(QWidget):
         self._show(None, has_text=True)
 
     async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
-        """Show this change in its best form, unless another is requested meanwhile. An absent version is `None`."""
+        """Show this change in its best form, unless another is requested meanwhile. `None` is an absent version."""
         self._request += 1
         request = self._request
         found = await _best_form(diff, before, after)

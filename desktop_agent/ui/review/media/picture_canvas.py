@@ -36,7 +36,7 @@ _GRIP = 12
 
 
 class PicturePainter:
-    """Paints the visible parts of the pictures on a viewport. Pixels out of view cost no time."""
+    """Paints the visible parts of the pictures on a viewport. Invisible pixels cost no time."""
 
     def __init__(self, theme: Theme, canvas: "PictureCanvas") -> None:
         self._theme = theme
@@ -48,7 +48,7 @@ class PicturePainter:
         self._squares = QPixmap()
 
     def paint(self, area: QRect, split: float) -> None:
-        """Paint `area`. `split` is the position of the swipe, or the transparency of the newer version."""
+        """Paint `area`. `split` is the position of the swipe, or the opacity of the newer version."""
         with QPainter(self._viewport) as painter:
             painter.fillRect(area, self._theme.colour("sunken"))
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
@@ -111,7 +111,7 @@ class PicturePainter:
                 painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
 
     def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
-        """Paint the difference, black where both are equal. It is computed only for the visible pixels."""
+        """Paint the difference of the visible pixels. Equal pixels are black."""
         seen = self._layer(before, Qt.GlobalColor.black)
         with QPainter(seen) as inner:
             inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
@@ -133,7 +133,7 @@ class PicturePainter:
         return layer
 
     def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
-        """Paint the checkerboard behind a picture that is not opaque."""
+        """Paint the checkerboard behind a transparent picture."""
         if self._squares.isNull():
             self._squares = QPixmap(2 * _SQUARE, 2 * _SQUARE)
             self._squares.fill(self._theme.colour("surface"))
@@ -162,11 +162,11 @@ _ZOOM_STEP = 1.25
 
 
 class PictureCanvas(QAbstractScrollArea):
-    """Shows one or two pictures to compare, zoom and move. They share one scale.
+    """Shows one or two pictures on the same scale, to compare, zoom and move.
 
-    Keys: Left and Right move the swipe (by larger steps with Shift), Home and End move it to its ends; + and − zoom, 0
-    fits the pictures, 1 shows them at their own size; otherwise the arrows scroll. Ctrl and the wheel zoom, the mouse
-    drags the swipe or the pictures.
+    Keys: Left and Right move the swipe (by larger steps with Shift), Home and End move it to its ends. + and − zoom, 0
+    fits the pictures, 1 shows them at their own size. Without a swipe, the arrows scroll. Ctrl and the wheel zoom;
+    dragging moves the swipe or the pictures.
     """
 
     scale_changed = Signal()
@@ -253,7 +253,7 @@ class PictureCanvas(QAbstractScrollArea):
         return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
 
     def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
-        """Return the rectangle of a picture. Both versions share the top left corner, which suits a cropped picture."""
+        """Return the rectangle of a picture. Both versions share the top left corner, as if the picture was cropped."""
         return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
 
     def whole(self) -> QRectF:
@@ -265,7 +265,7 @@ class PictureCanvas(QAbstractScrollArea):
         return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
 
     def _offset(self) -> QPointF:
-        """Return the pane's top left corner relative to that of its pictures; negative if the pictures are smaller."""
+        """Return the pane's top left corner relative to the pictures'; negative if the pictures are smaller."""
         pane, extent = self.panes()[0], self._extent() * self.scale
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2
@@ -349,7 +349,7 @@ class PictureCanvas(QAbstractScrollArea):
 
 
 class ScaleButtons(QObject):
-    """Shows the scale of a canvas, and lets the user choose it. Its owner places the `parts`."""
+    """Shows the scale of a canvas, and lets the user choose it. The owner lays out the `parts`."""
 
     def __init__(self, canvas: PictureCanvas) -> None:
         super().__init__(canvas)

@@ -1,7 +1,7 @@
-"""Decoding pictures from untrusted bytes, off the window's thread and within limits; and their captions.
+"""Decodes pictures from untrusted bytes in a thread and within limits, and writes their captions.
 
-Only the decoder for the format indicated by the first bytes is tried. Qt's image reader releases the GIL while it
-works, also for SVG (`QSvgRenderer` does not), so a slow picture does not slow down anything else.
+Only the decoder for the format of the first bytes is tried. Qt's image reader releases the GIL, also for SVG;
+`QSvgRenderer` does not.
 """
 
 import re
@@ -43,7 +43,7 @@ _SVG_FORBIDDEN = re.compile(
 
 
 class DecodedPicture(Struct, frozen=True):
-    """One decoded version, or the reason why there is nothing to paint."""
+    """A decoded version, or the reason why there is nothing to paint."""
 
     image: QImage
     preview: QImage
@@ -61,7 +61,7 @@ class DecodedPicture(Struct, frozen=True):
 
 
 def decode(content: bytes | None) -> DecodedPicture:
-    """Decode the picture in `content` (`None`: absent). Blocks and touches no widget, so call this in a thread."""
+    """Decode the picture in `content` (`None`: absent). Blocks and uses no widget: call this in a thread."""
     if content is None:
         return _nothing("", 0, "absent")
     found = file_type(content[:8192])
@@ -75,7 +75,7 @@ def decode(content: bytes | None) -> DecodedPicture:
 
 
 def svg_problem(content: bytes) -> Problem:
-    """Return why a drawing is not rendered, which is that it refers to other files or takes too long; else empty."""
+    """Return why an SVG is not rendered: it refers to other files or takes too long. Empty if it is rendered."""
     if len(content) > MAX_SVG_BYTES or content.count(b"<") > MAX_SVG_ELEMENTS:
         return "too complex"
     if b"\0" in content or _SVG_FORBIDDEN.search(content) or _SVG_URL.search(content):
@@ -126,7 +126,7 @@ def _reader(content: bytes, format_name: str) -> QImageReader:
 
 
 class _BufferedReader(QImageReader):
-    """Keeps alive the buffer that it reads from."""
+    """Keeps its buffer alive."""
 
     def __init__(self, content: bytes, format_name: str) -> None:
         self._buffer = QBuffer()
@@ -152,7 +152,7 @@ def exact_size_words(size_bytes: int) -> str:
 
 
 def short_hash(content: bytes) -> str:
-    """Return the first digits of the content's BLAKE2b digest. Takes a second for a gigabyte."""
+    """Return the first digits of the content's BLAKE2b digest. Takes a second for each gigabyte."""
     return blake2b(content, digest_size=32).hexdigest()[: 2 * _HASH_BYTES]
 
 

@@ -1,1 +1,1 @@
-"""The overlays that the review panel draws over a diff: decisions, moved lines, comments, and an editor."""
+"""Overlays of the review panel over a diff: decisions, moved lines, and comments."""

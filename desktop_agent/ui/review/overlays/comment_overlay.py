@@ -1,6 +1,6 @@
-"""Comments on the lines of a diff: their cards between the rows, and how the user writes one.
+"""Comments on the lines of a diff: cards between the rows, and an editor.
 
-A comment follows the lines that it is about when they move.
+A comment follows its lines when they move.
 """
 
 import secrets
@@ -32,7 +32,7 @@ _SEARCHED_LINES = 2_000
 
 
 class CommentAnchor(NamedTuple):
-    """Lines of one side, 0-based and half open; an empty range means the whole file."""
+    """Lines of one side, 0-based and half open. An empty range means the whole file."""
 
     side: LineSide
     start: int
@@ -40,7 +40,7 @@ class CommentAnchor(NamedTuple):
 
 
 def row_of(rows: DiffRows, comment: LineComment) -> int:
-    """Return the row above the comment; if the lines are folded away, the gap that hides them."""
+    """Return the row above the comment. For folded lines, return the row of the gap that hides them."""
     lines = rows.diff.old_lines if comment.side == "old" else rows.diff.new_lines
     if comment.start == comment.end or not lines:
         return rows.changes[0] if rows.changes else 0
@@ -50,13 +50,13 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
 
 
 def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
-    """Return the text of these lines, or enough of them to recognise the place."""
+    """Return the text of these lines, cut to a length that still identifies them."""
     lines = rows.diff.old_lines if anchor.side == "old" else rows.diff.new_lines
     return "".join(lines[anchor.start : min(anchor.end, anchor.start + _MAX_QUOTED_LINES)])
 
 
 def anchor_of_change(rows: DiffRows, row: int) -> CommentAnchor:
-    """Return the lines of the change whose bar is at `row`: its new lines, or its old ones if it has no new ones."""
+    """Return the lines of the change whose bar is at `row`: its new lines, or its old lines if all were deleted."""
     hunk = rows.hunk(row)
     if hunk is None:
         return CommentAnchor("new", 0, 0)
@@ -67,14 +67,14 @@ def anchor_of_change(rows: DiffRows, row: int) -> CommentAnchor:
 
 
 def anchor_of_row(rows: DiffRows, row: int, side: LineSide | None) -> CommentAnchor:
-    """Return the line that a row shows, preferably on `side`; for the bar of a change, its lines."""
+    """Return the line that a row shows, preferably on `side`. For the bar of a change, return the change's lines."""
     if found := line_of(rows[row], side) or line_of(rows[row], None):
         return CommentAnchor(found[0], found[1], found[1] + 1)
     return anchor_of_change(rows, row)
 
 
 def anchor_of_selection(rows: DiffRows, selection: DiffSelection | None) -> CommentAnchor | None:
-    """Return the selected lines; without a side, the new ones if there are any. `None` if no lines are selected."""
+    """Return the selected lines, preferably the new ones; `None` if no lines are selected."""
     if selection is None or selection.is_empty:
         return None
     first, last = selection.start.row, selection.end.row
@@ -95,7 +95,7 @@ def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:
-    """Return where the quoted lines are now: at the nearest match, or if there is none, at their old position."""
+    """Return the current line number of the quoted lines: the nearest match, or without a match the old number."""
     quoted = split_lines(comment.quote)
     size = len(quoted)
     if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
@@ -114,8 +114,6 @@ _LINE_SPACING = 1.35
 
 
 class WrappedText:
-    """A user's text wrapped to a width; overlong words are broken."""
-
     def __init__(self, text: str, font: QFont, width: float) -> None:
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -135,8 +133,6 @@ class WrappedText:
 
 
 class CommentCard(QWidget):
-    """Shows one comment, with buttons to edit and to remove it."""
-
     edit_clicked = Signal()
     remove_clicked = Signal()
 
@@ -186,7 +182,7 @@ _REST_HEIGHT = 70
 
 
 class CommentEditor(QWidget):
-    """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels; it grows with its text."""
+    """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels. The field grows with its text."""
 
     saved = Signal()
     cancelled = Signal()
@@ -273,7 +269,7 @@ _MAX_HEIGHTS_KEPT = 1_000
 
 
 class _Block(NamedTuple):
-    """One comment below a row; the editor replaces the comment that it edits."""
+    """A comment below a row, or the editor instead of the comment that it edits."""
 
     row: int
     offset: int
@@ -283,10 +279,10 @@ class _Block(NamedTuple):
 
 
 class CommentOverlay(DiffOverlay):
-    """Shows comments as cards below their lines, and lets the user write one. Only visible cards are widgets.
+    """Shows comments as cards below their lines, and lets the user write comments. Only visible cards are widgets.
 
-    C, or a click in the gutter, starts a comment on the selected lines or on the marked one. An unsaved draft is kept
-    as long as the same file is shown.
+    C, or a click in the gutter, starts a comment on the selected lines or the marked line. An unsaved draft is kept
+    while the same file is shown.
     """
 
     added = Signal(object)  # a `LineComment`, new or changed
@@ -528,5 +524,5 @@ class CommentOverlay(DiffOverlay):
 
 
 def _draft_key(comment: LineComment) -> tuple[str, CommentAnchor]:
-    """Return the key of a comment's draft: for a new comment, which has no text, its lines; for others their id."""
+    """Return the key of a comment's draft: the lines for a new comment, the id for an existing comment."""
     return comment.id if comment.text else "", CommentAnchor(comment.side, comment.start, comment.end)

@@ -1,4 +1,4 @@
-"""A diff to decide about and comment on. Its moved lines are found after it was painted."""
+"""A diff with overlays for decisions, comments and moved lines. Moved lines are found after painting."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ _NO_MOVES = Moves(())
 
 
 class MovedLines(DiffOverlay):
-    """Marks moved lines when they are found. Enter, or a click on the label, goes to their other position."""
+    """Marks moved lines. Enter, or a click on the label, goes to the lines' other position."""
 
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)
@@ -38,7 +38,7 @@ class MovedLines(DiffOverlay):
         self._timer.timeout.connect(self._poll)
 
     def block_at(self, row: int) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block that contains a row, and the side of the diff on which it does."""
+        """Return the moved block that contains a row, and the side of the diff that contains it."""
         shown = self._view.document.rows[row]
         if shown.kind in ("context", "hunk", "gap"):
             return None
@@ -123,7 +123,7 @@ def _moves_in(diff: FileDiff) -> Moves:
 
 
 class DiffReview(QObject):
-    """Puts the overlays over the diff, each with its own state and signals. It changes nothing itself."""
+    """Puts the overlays over the diff, each with its own state and signals."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         view = DiffView(theme, parent)

@@ -1,8 +1,4 @@
-"""The decisions about the hunks of a diff: their states, keys and buttons.
-
-Only the bars at the keyboard and the mouse have real buttons; all other bars have pictures of them, so that a thousand
-hunks cost no more than two.
-"""
+"""The decisions about the hunks of a diff: states, keys and buttons."""
 
 from collections import Counter
 
@@ -26,10 +22,10 @@ _ACTIONS = ("keep", "undo", "redo")
 
 
 class HunkActions(QWidget):
-    """Offers the actions for one hunk.
+    """The buttons for one hunk.
 
-    A diff has two of these widgets, one for the marked hunk and one for the hovered one. All other bars show pictures
-    of them, so that a thousand hunks cost no more than two.
+    A diff has two of these widgets, for the marked and the hovered hunk. All other bars show pictures of buttons, so
+    that a thousand hunks need only two widgets.
     """
 
     chosen = Signal(str)  # a `HunkChoice`
@@ -100,7 +96,7 @@ class HunkActions(QWidget):
         return picture
 
     def forget(self) -> None:
-        """Have all texts set again, because fonts, colours or keys have changed."""
+        """Set all texts again, because fonts, colours or keys have changed."""
         self._shown = None
 
     def sizeHint(self) -> QSize:
@@ -118,7 +114,7 @@ _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 
 
 class HunkOverlay(DiffOverlay):
-    """Marks the decision about each hunk, and reports what the user wants to do with one. It changes nothing itself.
+    """Marks the decision about each hunk, and reports the user's decisions.
 
     By default K keeps the hunk at the marked row or makes it undecided again, U undoes it, and R redoes it. Tab goes to
     the buttons of the marked row.
@@ -168,7 +164,7 @@ class HunkOverlay(DiffOverlay):
     def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
         """Go to the next (or previous) undecided hunk; return whether there is one.
 
-        With `from_edge`, the search starts at the first (or last) hunk; with `with_current`, at the marked one.
+        With `from_edge`, the search starts at the first (or last) hunk; with `with_current`, at the marked hunk.
         """
         keys, current = self._view.document.rows.keys, self._view.navigation.change
         edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
