@@ -1,7 +1,7 @@
-"""What the review shows of a diff besides its lines: which hunks are still in force, and who wrote each. Pure.
+"""Computes which hunks of a diff are still in force, and who wrote each hunk. Pure.
 
-Lines are followed through the chain of versions: each line of the last version was there at first or was added by one
-of the changes, and each line of the first version is still there or was removed by one of them.
+Lines are followed through the chain of versions. Each line of the last version was there at first or was added by a
+change. Each line of the first version is still there or was removed by a change.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff
 
 
 class Link(Struct, frozen=True):
-    """One version of a file, the version before it, and the author of the step between them."""
+    """One version of a file, the version before it, and the author of the change between them."""
 
     author: Author
     before: bytes
@@ -43,9 +43,10 @@ def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
 
 
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:
-    """Return the authors of each hunk of `diff`, which leads from the first link's `before` to the last one's `after`.
+    """Return the authors of each hunk of `diff`.
 
-    Each link begins with the version at which the last one ended. The result is empty if a version is not text.
+    The diff leads from the first link's `before` to the last link's `after`. Each link begins with the version at which
+    the previous one ended. The result is empty if a version is not text.
     """
     lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
     if lines is None:
@@ -59,9 +60,9 @@ def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Auth
 def lines_of_steps(
     versions: Sequence[bytes], diff: FileDiff, keys: Collection[HunkKey] = ()
 ) -> list[tuple[int, int]] | None:
-    """Return how many lines of `diff`, or only of the hunks `keys`, each step between versions added and removed.
+    """Return how many lines each step between versions added and removed; None if a version is not text.
 
-    The diff leads from the first version to the last. None if a version is not text.
+    `diff` leads from the first version to the last. If `keys` are given, only lines in these hunks are counted.
     """
     lines = _follow(versions, len(diff.old_lines))
     if lines is None:
@@ -79,8 +80,6 @@ def lines_of_steps(
 
 
 class _Lines(Struct, frozen=True):
-    """Which step added each line of the last version, and which removed each line of the first."""
-
     added_by: list[int | None]
     removed_by: dict[int, int]
 
@@ -90,7 +89,7 @@ class _Lines(Struct, frozen=True):
 
 
 def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
-    """Follow each line from version to version; the first has `line_count` lines. None if a version is not text."""
+    """Follow each line through all versions. `line_count` is for the first version. None if a version is not text."""
     texts = [text for version in versions if (text := as_utf8(version)) is not None]
     if len(texts) < len(versions):
         return None
@@ -111,9 +110,9 @@ def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:
-    """Return the net diff of the `selected` changes of one file, given all changes `recorded` at its path.
+    """Return the net diff of the `selected` changes of one file. Blocks, because it compares up to four versions.
 
-    Both are in the order in which the changes were made. Blocks, because it compares up to four versions.
+    `recorded` are all changes at the file's path. Both are in the order in which the changes were made.
     """
     net = net_change(selected)
     diff = diff_change(net, contents(net.before), contents(net.after))
@@ -124,9 +123,9 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the change from the file as it is now to what `net` left; its diff shows which hunks of `net` are undone.
+    """Return the change from the present file back to the state after `net`. Its diff shows which hunks are undone.
 
-    None if that is known without a diff.
+    None if no diff is needed to know that.
     """
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
@@ -137,7 +136,7 @@ def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange 
 def undone_hunks(
     diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
 ) -> frozenset[HunkKey]:
-    """Return the hunks that are no longer in force. `diff` is the diff of `net`, `since` the one of `change_since`."""
+    """Return the hunks of `diff` that are undone. `diff` is the diff of `net`, `since` the diff of `change_since`."""
     now: FileImage | None = recorded[-1].after if recorded else net.after
     if now == net.before != net.after:
         return frozenset(all_keys(diff))
@@ -147,7 +146,7 @@ def undone_hunks(
 def hunk_authors(
     diff: FileDiff, selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents
 ) -> tuple[tuple[HunkKey, tuple[Author, ...]], ...]:
-    """Return who wrote each hunk; empty if all changes have the same author."""
+    """Return the authors of each hunk; empty if all changes have the same author."""
     ids = [change.id for change in recorded]
     if not diff.edits or selected[0].id not in ids or selected[-1].id not in ids:
         return ()

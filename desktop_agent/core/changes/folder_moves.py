@@ -1,7 +1,6 @@
-"""Moves a folder with everything in it, in one step on disk that is recorded as changes that can be undone.
+"""Moves a folder in one step on disk, and describes the move as changes that can be undone.
 
-The changes are the same as for an `mv` by a command: new folders, then each file added at its new path and removed from
-its old one, then removed folders. Anything that could not be restored exactly is refused before anything is done.
+The changes are the same as for an `mv` by a command. A folder that an undo could not restore exactly is refused.
 """
 
 import errno
@@ -29,7 +28,7 @@ _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, wit
 
 
 class FolderContents(Struct, frozen=True):
-    """Everything in a folder, by path relative to the folder, which itself is the empty path."""
+    """The entries of a folder, by path relative to the folder. The folder itself is the empty path."""
 
     path: str
     folders: tuple[str, ...]
@@ -45,7 +44,10 @@ class FolderContents(Struct, frozen=True):
 
 
 def look_into(root: Path, path: str) -> FolderContents:
-    """Return what is in a folder of `root`. Raises `AgentError` if an undo could not restore all of it. Blocks."""
+    """Return the entries of a folder of `root`. Raises `AgentError` if an undo could not restore all of them.
+
+    Blocks.
+    """
     return _look(root / path, path)
 
 
@@ -82,7 +84,7 @@ def _look(place: Path, path: str) -> FolderContents:
 
 
 def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
-    """Raise `AgentError` if a path in the folder would become too long for the system at `to`."""
+    """Raise `AgentError` if a path in the folder would become too long at `to`."""
     longest = max(contents.marks, key=lambda name: len(os.fsencode(name)))
     try:
         os.lstat(root / _join(to, longest))
@@ -94,9 +96,9 @@ def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
 
 
 def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
-    """Yield the transition of each path, in an order in which they can be carried out and, in reverse, undone.
+    """Yield the transition of each path, in an order in which they can be made, and undone in reverse.
 
-    Reads one file after the other. Raises `OSError` if one cannot be read.
+    Files are read one by one. Raises `OSError` if a file cannot be read.
     """
     modes: list[tuple[str, FileState]] = []
     for name in contents.folders:
@@ -113,10 +115,10 @@ def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> 
 
 
 def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, int] | None) -> None:
-    """Move the folder to the path `to` in one step, if it is still as it was seen and nothing is there.
+    """Move the folder to the path `to` in one step, if it is unchanged and `to` is free.
 
-    Raises `OSError`, or `AgentError` like `look_into`; then nothing was moved. What another program writes into the
-    folder after the check moves along.
+    Raises `OSError`, or `AgentError` like `look_into`; then nothing was moved. Files that another program writes into
+    the folder after the check are moved along.
     """
     with (
         anchored(root, contents.path, makes_folders=False, identity=identity) as source,
@@ -135,7 +137,6 @@ def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, 
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield a folder and everything in it, by path relative to it, outer folders first."""
     yield "", folder.lstat()
     waiting = [""]
     while waiting:
@@ -149,7 +150,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _mounted_in(folder: Path) -> frozenset[str]:
-    """Return the mount points in a folder, if known. A rename would move them along, and an undo would empty them."""
+    """Return the mount points in a folder, if known. A rename would move them, and an undo would empty them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -164,7 +165,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
-    """Raise `AgentError` if an undo could not restore this file or folder as it was."""
+    """Raise `AgentError` if an undo could not restore this file or folder."""
     what = _join(path, name)
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)

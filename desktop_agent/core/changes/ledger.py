@@ -1,8 +1,7 @@
-"""The ledger: makes changes durable before they happen, writes them, and repairs those that a crash interrupted.
+"""The ledger: makes changes durable before they happen, writes them, and repairs interrupted ones.
 
-An undo is a change like any other here. The ledger writes files and blobs but keeps no list of its own: the changes are
-in the session's journal, which the caller writes between `record` and `apply`. All methods block; the session calls
-them in a thread, one at a time.
+An undo is a change, too. The ledger keeps no list of changes: the caller writes them to the session's journal between
+`record` and `apply`. All methods block; call them in a thread, one at a time.
 """
 
 import errno
@@ -65,9 +64,9 @@ MissingFolders = Callable[[str], tuple[str, ...]]
 
 
 class ChangeRecorder:
-    """Records the changes of one call in the order in which they are added, with as few disk syncs as possible. Blocks.
+    """Records the changes of one call, with as few disk syncs as possible. Blocks.
 
-    All contents are durable once its `with` block has ended. Before that none may be, so nothing may be written.
+    Contents are durable when the `with` block has ended. Write nothing to the workspace before.
     """
 
     def __init__(self, blobs: Blobs, missing_folders: MissingFolders) -> None:
@@ -84,7 +83,7 @@ class ChangeRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Make durable the contents that are not yet, unless an exception was raised. Raises `StorageError`."""
+        """Make the remaining contents durable, unless an exception was raised. Raises `StorageError`."""
         self._counter.close()
         if error is None:
             self._store()
@@ -104,7 +103,6 @@ class ChangeRecorder:
         change_id: ChangeId,
         reverts: tuple[Reverted, ...] = (),
     ) -> None:
-        """Add the change of one file. Raises `StorageError`."""
         before, after = transition.before, transition.after
         for state in (before, after):
             if state is not None:
@@ -161,7 +159,7 @@ _LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content th
 
 
 class LedgerWrite(Struct, frozen=True):
-    """A recorded change to write, and the folders to remove along with a file if they are then empty."""
+    """A recorded change to write, and the folders to remove with the file if they are then empty."""
 
     change: FileChange
     new_folders: tuple[str, ...] = ()
@@ -174,12 +172,10 @@ class LedgerWrite(Struct, frozen=True):
 
 
 class Ledger:
-    """The changes of one workspace folder."""
-
     def __init__(
         self, root: Path, blobs: Blobs, *, held: HeldWorkspace | None = None, is_special: IsSpecial = is_hidden
     ) -> None:
-        """Nothing is written unless `root` is still the folder `held`, by default the one that is there now.
+        """Writes are refused unless `root` is still the folder `held`, by default the present folder.
 
         A path for which `is_special` is true keeps its content when another name of the same file is written.
         """
@@ -189,18 +185,15 @@ class Ledger:
         self._blobs = blobs
 
     def require_root(self) -> None:
-        """Raise `WorkspaceError` if the workspace is gone, or another folder stands in its place.
-
-        Otherwise, writing would recreate the folder with a single file in it, or change a folder the user never opened.
-        """
+        """Raise `WorkspaceError` if the workspace is missing or was replaced by another folder."""
         self._held.check()
 
     def is_root_in_place(self) -> bool:
-        """Whether `require_root` would pass. Asking does not count as telling the user."""
+        """Whether `require_root` would pass. A failure does not count as reported to the user."""
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Continue in the folder that is there now, if the user has been told that it is not the same one.
+        """Accept the present folder, if the user was told that it is another one.
 
         Return its identity if the session does not know it yet.
         """
@@ -214,9 +207,9 @@ class Ledger:
         change_id: ChangeId,
         reverts: tuple[Reverted, ...] = (),
     ) -> FileChange:
-        """Store both images of a file durably and return the change.
+        """Store both images of a file durably and return the change. Does not change the workspace.
 
-        Nothing in the workspace is touched. If this raises `StorageError`, nothing may be written.
+        If this raises `StorageError`, nothing may be written.
         """
         with self.recorder() as recorder:
             recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
@@ -225,13 +218,13 @@ class Ledger:
     def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
         """Return a recorder for many changes at once, for use in a `with` block.
 
-        With `finds_folders`, the recorder finds the folders that are created along with a file. Otherwise they must be
-        among the changes.
+        With `finds_folders`, the recorder finds the folders that are created along with a file. Otherwise the changes
+        must include them.
         """
         return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
-        """Store both images of a file that no change can name, by its absolute path. Its `before` must not be None."""
+        """Store both images of a file outside the workspace, by its absolute path. Its `before` must not be None."""
         before, after = transition.before, transition.after
         assert before is not None
         self._blobs.put_many([state.content for state in (before, after) if state is not None])
@@ -240,8 +233,8 @@ class Ledger:
     def apply(self, changes: Sequence[FileChange]) -> None:
         """Write the after-images if every file still matches its before-image; otherwise write none of them.
 
-        Raises `ToolError` if a file changed meanwhile, or could not be written: the files already written are then
-        restored. The error is fatal if the workspace itself is gone.
+        Raises `ToolError` if a file changed meanwhile or could not be written. Files that were already written are then
+        restored. The error is fatal if the workspace is missing.
         """
         try:
             self.require_root()
@@ -278,9 +271,9 @@ class Ledger:
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def move_folder(self, contents: FolderContents, to: str) -> None:
-        """Move a folder to another path in one step, if it is still as it was seen.
+        """Move a folder to another path in one step, if it is unchanged.
 
-        Raises `ToolError` if it is not, or cannot be moved; then nothing has changed.
+        Raises `ToolError` if it changed or cannot be moved; then nothing was changed.
         """
         new = self.files.missing_folders(to)
         try:
@@ -294,10 +287,10 @@ class Ledger:
     def apply_each(
         self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
     ) -> dict[ChangeId, str]:
-        """Write the after-images one by one, each if its file still matches its before-image.
+        """Write the after-images one by one, if the file still matches its before-image.
 
-        Return, by change, why its file was left alone. `missing` receives what the written files could not get besides
-        their content. A file that was to move is restored if it could not be written at its new path.
+        Return the reason for each change that was not written. `missing` receives the extras that could not be
+        restored. A file that was to move is restored if it could not be written at its new path.
         """
         missing = {} if missing is None else missing
         try:
@@ -310,14 +303,14 @@ class Ledger:
         return problems
 
     def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
-        """Remove the folders that are to go along with a file, but were not empty yet when it was removed."""
+        """Remove the folders that go along with a file, but were not empty yet when the file was removed."""
         coming = {write.change.path for write in writes if write.change.after is not None}
         for write in writes:
             if write.change.after is None:
                 self._remove_empty([folder for folder in write.new_folders if folder not in coming])
 
     def _brought_back(self, writes: Sequence[LedgerWrite], problems: Mapping[ChangeId, str]) -> dict[ChangeId, str]:
-        """Restore the files whose content could not be written at the path they move to; return the reason for each."""
+        """Restore the files that could not be written at their new paths. Return the reason for each."""
         failed = {write.change.path for write in writes if write.change.id in problems}
         back: dict[ChangeId, str] = {}
         for write in writes:
@@ -329,10 +322,10 @@ class Ledger:
         return back
 
     def sweep(self, changes: Sequence[FileChange]) -> None:
-        """Repair what is left after a process was killed while it made these changes.
+        """Repair the workspace after a process was killed while it made these changes.
 
-        Temporary files are removed, a file that was being written in place gets its former content back, and folders
-        that were made for a file are removed if the file was not written, or was removed.
+        Temporary files are removed. A file that was being written in place gets its former content back. Folders that
+        were created for a file are removed if the file is missing.
         """
         for folder in {(self.files.root / change.path).parent for change in changes}:
             with suppress(OSError):
@@ -364,7 +357,7 @@ class Ledger:
             write_state(self.files.root / path, old_state, keeps_names=self.files.keeps_names)
 
     def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
-        """Carry out one write; return why it failed, or an empty text."""
+        """Carry out one write. Return why it failed, or an empty text."""
         change = write.change
         try:
             if not self.files.is_inside(change.path):
@@ -392,7 +385,7 @@ class Ledger:
         return ""
 
     def _names_left(self, write: LedgerWrite) -> str:
-        """Return which other names of the file (hard links) will not change with it; empty if that is intended."""
+        """Return a text that names hard links of the file that keep the old content; empty if that is intended."""
         change = write.change
         if write.is_own or change.before is None or change.after is None:
             return ""
@@ -432,8 +425,7 @@ class Ledger:
     ) -> str:
         """Write the file if it still matches `seen` and `before`; otherwise raise `ChangedError`.
 
-        It stays one file with its other names (hard links) if all of them are among `names`. Return what it could not
-        get besides its content.
+        Hard links are preserved if all of them are in `names`. Return which extras could not be written.
         """
         root, makes_folders = self.files.root, state is not None
         try:

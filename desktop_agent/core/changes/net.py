@@ -6,16 +6,14 @@
 
 A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
 
-- A file that was renamed is one row at its last path. `change.moved_from` is the path it had first, and `change.before`
-  what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.)
-- Where a renamed file took the place of another, there are two rows: one deleted, one modified. So a rename never hides
-  a file that is gone.
+- A renamed file is one row at its last path. `change.moved_from` is its first path, and `change.before` is its image at
+  that path. In a recorded change, `before` is the file that a rename replaced; in a net change never.
+- Where a renamed file replaced another file, there are two rows: one deleted, one modified.
 - Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
-  again is modified. A file that was created and deleted again is a row without images: it never was there.
-- Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
-- Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no other
-  has their path. Those that may be either's are in the agent's rows, so that they are seen. Undos and redos
-  are left out: they are no work of their own, but the `state` of other rows.
+  again is modified. A file that was created and deleted again is a row without images.
+- Applied to the files before the first change, the rows make the files after the last change. Paths are unique.
+- The user's changes between the agent's are left out of the agent's rows, and are rows of their own at other paths.
+  Changes that may be either's are in the agent's rows. Undos and redos are left out; they set the `state` of rows.
 
 Everything here is pure, and fast enough for the window's thread.
 """
@@ -32,9 +30,9 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 class Life(Struct):
-    """One file through all of its changes. It was `before` at the path `origin`, and is `after` at the path `end`.
+    """One file through all of its changes: `before` at the path `origin`, `after` at the path `end`.
 
-    `before` is None for a file that was created, `after` for one that is gone.
+    `before` is None for a created file, `after` for a deleted one.
     """
 
     origin: str
@@ -46,12 +44,12 @@ class Life(Struct):
 
     @property
     def path(self) -> str:
-        """The path of its row. For a deleted file that is its first path, because it is missing there."""
+        """The path of its row. For a deleted file, that is its first path."""
         return self.origin if self.after is None and self.before is not None else self.end
 
 
 def follow(changes: Sequence[FileChange]) -> list[Life]:
-    """Follow every file through `changes`, given in the order they were made. No two results have the same path."""
+    """Follow every file through `changes`, given in the order they were made. The results have different paths."""
     departures = dict(pairs(changes))
     left = set(departures.values())
     here: dict[str, Life] = {}
@@ -83,7 +81,7 @@ def follow(changes: Sequence[FileChange]) -> list[Life]:
 
 
 def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
-    """Yield the two halves of every rename, as indices of the arrival and the departure."""
+    """Yield both halves of every rename, as indices of the arrival and the departure."""
     leaving: dict[tuple[str, str], list[int]] = {}
     for place, change in enumerate(changes):
         if change.moved_to:
@@ -95,9 +93,9 @@ def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
 
 
 def _one_for_each_path(lives: list[Life], changes: Sequence[FileChange]) -> list[Life]:
-    """Merge two files that have the same path: one that is gone from there, and one that came there.
+    """Merge files that have the same path: a deleted file and the file that replaced it.
 
-    The one that came then counts as gone from its old path, where in turn a third file may have come, and so on.
+    The replacing file then counts as deleted from its old path, where a third file may have come, and so on.
     """
     by_path: dict[str, Life] = {}
     waiting = list(lives)
@@ -126,9 +124,9 @@ def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Lif
 
 
 def _with_own_origins(lives: list[Life]) -> list[Life]:
-    """Let each path be the origin of one file only. A second file with that origin counts as new.
+    """Let each path be the origin of one file only. A second file with the same origin counts as new.
 
-    Two files have the same origin if a rename was undone by something not among the changes, and the file changed then.
+    Two files can have the same origin if a rename was undone by a change that is not included.
     """
     claimed: set[str] = set()
     for life in sorted(lives, key=lambda life: life.origin != life.path):
@@ -143,7 +141,7 @@ NetState = Literal["standing", "partly", "undone"]
 
 
 class NetChange(Struct, frozen=True):
-    """The net change of one file: from before the first to after the last of its changes."""
+    """The net change of one file, from the state before its first change to the state after its last."""
 
     change: FileChange
     """The net effect. Id and author are those of the last change. Line counts are sums: see `net_change`."""
@@ -152,12 +150,11 @@ class NetChange(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path of the file at the end, or where it was when it was deleted."""
         return self.change.path
 
     @property
     def moved_from(self) -> str:
-        """The first path of the file if that is another one; empty otherwise."""
+        """The first path of a renamed file; empty otherwise."""
         return self.change.moved_from
 
     @property
@@ -183,9 +180,8 @@ def net_state(records: Iterable[ChangeRecord]) -> NetState:
 def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
     """Return the rows for `records`, given in the order made. Rows come in the order of their first change.
 
-    With `is_of_everyone`, the user's changes are in the rows of their files, like all others.
-
-    For the diff of a row, use its `change`: if files replaced each other, the records of the row are not enough.
+    With `is_of_everyone`, the user's changes are in the rows of their files. For the diff of a row, use its `change`:
+    if files replaced each other, the row's records are not enough.
     """
     known = list(records)
     if is_of_everyone:
@@ -199,11 +195,10 @@ def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False
 
 
 def net_change(changes: Sequence[FileChange]) -> FileChange:
-    """Return the net effect of `changes` to one file, given in the order in which they were made: its row's `change`.
+    """Return the net effect of `changes` to one file, given in the order made.
 
-    Id and author are those of the last one. Line counts are added up, which overstates lines that were changed twice:
-    only a comparison of the two images gives the net counts. A file that was created and deleted again is absent on
-    both sides. Changes of the user and undos count only if there is nothing else.
+    Id and author are those of the last change. Line counts are sums, which count lines twice that changed twice. A file
+    that was created and deleted again has no images. Changes of the user and undos count only if there are no others.
     """
     own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
@@ -245,7 +240,7 @@ def _net(life: Life, changes: Sequence[FileChange]) -> FileChange:
 
 
 def _line_counts(changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Add up the line counts. A file that only moved has none, because it left and arrived with the same content."""
+    """Add up the line counts. A file that only moved has none."""
     left = {(change.path, change.moved_to, _digest(change.before)) for change in changes if change.moved_to}
     arrived = {(change.moved_from, change.path, _digest(change.after)) for change in changes if change.moved_from}
     moved = left & arrived

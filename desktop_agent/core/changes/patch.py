@@ -1,8 +1,7 @@
 """Writes changes as a patch for `git apply`, forwards and in reverse: exact bytes, modes, symlinks, renames.
 
 The format is git's extended unified diff (git-diff, "Generating patch text with -p"). Paths are quoted as git quotes
-them with `core.quotePath` off. What git would not show line by line is included as a whole, as with `git diff
---binary`.
+them with `core.quotePath` off. Binary files are included as a whole, as with `git diff --binary`.
 """
 
 import hashlib
@@ -29,8 +28,6 @@ _SPECIAL = {"fifo": "named pipe", "socket": "socket"}
 
 
 class PatchFile(Struct, frozen=True):
-    """A file of a patch: a net change (see `changes.net`) and the contents of its images, `None` where it has none."""
-
     change: FileChange
     before: bytes | None
     after: bytes | None
@@ -39,8 +36,7 @@ class PatchFile(Struct, frozen=True):
 def make_patch(files: Iterable[PatchFile]) -> bytes:
     """Return the patch for `files`; empty if nothing changed that git would record.
 
-    Git knows no folders, and no permissions except `644` and `755`. Changes that git cannot record are named at the
-    top, in lines that it skips.
+    Git records no folders, and no permissions except `644` and `755`. Comment lines at the top name such changes.
     """
     left_out: list[bytes] = []
     steps: list[_Step] = []
@@ -55,7 +51,6 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
 
 
 def patch_of(changes: Iterable[FileChange], contents: Contents) -> bytes:
-    """Return the patch of changes. Blocks. Raises `StorageError` when a content cannot be read."""
     return make_patch(PatchFile(change, contents(change.before), contents(change.after)) for change in changes)
 
 
@@ -76,16 +71,16 @@ class _Side(Struct, frozen=True):
 
 
 class _Step(NamedTuple):
-    """The transition of one file. At least one of its two sides is not None."""
+    """The transition of one file. At least one side is not None."""
 
     old: _Side | None
     new: _Side | None
 
 
 def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
-    """Return the position of a step. A file leaves a path before another takes it, and comes only once it is free.
+    """Return the sort rank of a step, so that a file leaves a path before another file takes the path.
 
-    Except for renames, git applies a step to what the steps before it made of the path, and reverts the last one first.
+    Except for renames, git applies a step to the result of the steps before it.
     """
     if step.new is None:
         return -1 if step.old is not None and step.old.path in taken else 0
@@ -113,7 +108,7 @@ def _steps(file: PatchFile) -> Iterator[_Step]:
     old = _side(change.moved_from or change.path, change.before, file.before)
     new = _side(change.path, change.after, file.after)
     if old and new and old.type != new.type:
-        # Git has no change of type: the old thing goes, and the new one comes.
+        # Git has no change of type, so the old file is deleted and the new one is added.
         yield _Step(old, None)
         yield _Step(None, new)
     elif old != new:
@@ -148,7 +143,7 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _edits(old: _Side | None, new: _Side | None) -> list[Edit] | None:
-    """Return where the lines differ; None if they cannot be compared, because they are no text or too long."""
+    """Return where the lines differ; None if they cannot be compared, because they are not text or too long."""
     sides = [side for side in (old, new) if side is not None]
     if sum(len(side.content) for side in sides) > MAX_COMPARED_BYTES or not all(side.is_text for side in sides):
         return None
@@ -162,12 +157,12 @@ def _mode_lines(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
     elif new is None and old is not None:
         yield f"deleted file mode {old.mode:o}\n".encode()
     elif old and new and (old.mode != new.mode or (old.path != new.path and stat.S_ISLNK(old.mode))):
-        # Of a renamed link, git must know on both sides that it is one: something may come below its path.
+        # For a renamed link, both sides must say that it is a link: another file may come below its path.
         yield f"old mode {old.mode:o}\nnew mode {new.mode:o}\n".encode()
 
 
 def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
-    """Return the percentage of bytes that stayed, rounded down. Git shows it, but does not rely on it."""
+    """Return the percentage of unchanged bytes, rounded down. Git shows the number, but does not rely on it."""
     if old == new:
         return 100
     if edits is None:
@@ -217,7 +212,7 @@ def _git_mode(image: FileImage) -> int:
 
 
 def _in_header(name: str) -> str:
-    # A tab ends a name that has a space, or `patch` would take what follows the space for a date.
+    # A tab ends a name with spaces. Otherwise `patch` takes the text after the space for a date.
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
@@ -229,7 +224,7 @@ _LENGTHS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def blob_id(content: bytes | None) -> str:
-    """Return the blob id of this content in a repository with SHA-1 ids; zeros for no content."""
+    """Return git's SHA-1 blob id of this content; zeros for None."""
     if content is None:
         return NO_BLOB
     hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
@@ -238,7 +233,7 @@ def blob_id(content: bytes | None) -> str:
 
 
 def binary_section(old: bytes | None, new: bytes | None) -> Iterator[bytes]:
-    """Yield the section that turns `old` into `new`, and back if the patch is applied in reverse."""
+    """Yield the binary section that turns `old` into `new`, and back if the patch is applied in reverse."""
     yield b"GIT binary patch\n"
     yield from _literal(new or b"")
     yield from _literal(old or b"")

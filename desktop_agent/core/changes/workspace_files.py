@@ -1,12 +1,10 @@
-"""The files of a workspace: their present states, the states that recorded images describe, and a safe way to a file.
+"""The files of a workspace: present states, states of recorded images, and safe paths.
 
-Nothing here follows a link to something at another path. A background command in the sandbox can rename anything in the
-workspace, thousands of times a second: `anchored` reaches a file in such a way that no folder on the way can be swapped
-for a symlink, and `mark_of` tells at the last moment whether the file is still the one that was looked at.
+A background command can rename anything in the workspace at any time. So `anchored` reaches a file without following
+symlinks, and `mark_of` tells whether the file is still the same.
 
-A write in place changes a file under all its names (hard links). That is right only if every name is an ordinary path
-of the workspace. A name outside, or a special one (a secret, a file of git's), must keep its content, so the write
-breaks such a link, as git and most editors do.
+A write in place changes a file under all its names (hard links). That is allowed only if every name is an ordinary path
+of the workspace. Otherwise the write breaks the link, as git and most editors do.
 """
 
 import errno
@@ -34,21 +32,20 @@ IsSpecial = Callable[[str], bool]
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a part of the path begins with a dot: the strictest form of `IsSpecial`."""
+    """Whether a part of the path begins with a dot. The strictest form of `IsSpecial`."""
     return any(part.startswith(".") for part in path.split("/"))
 
 
 def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> bool:
-    """Return whether the file of `status` has a name that is not an ordinary path in `root`. Blocks.
+    """Whether the file of `status` has a name that is not an ordinary path in `root`. Blocks.
 
-    This fails closed: a name that is not found, because a folder is unreadable or there are too many entries, counts as
-    elsewhere.
+    True also if a name was not found, because a folder is unreadable or there are too many entries.
     """
     return status.st_nlink > 1 and names_inside(root, status, is_special) is None
 
 
 def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> tuple[str, ...] | None:
-    """Return every name of the file of `status`, or None when one of them is not an ordinary path in `root`. Blocks."""
+    """Return every name of the file of `status`; None if a name is not an ordinary path in `root`. Blocks."""
     found: list[str] = []
     for _, path, entry in entries_below((root,), most=MOST_ENTRIES):
         if entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
@@ -59,7 +56,6 @@ def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_
 
 
 def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
-    """Whether the entry is the very file, not one of another file system with the same inode number."""
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:
@@ -68,24 +64,22 @@ def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
 
 
 class WorkspaceFiles:
-    """The files at the paths of one workspace folder. Its methods block."""
-
     def __init__(self, root: Path, is_special: IsSpecial = is_hidden) -> None:
         """A path for which `is_special` is true is never written through another name of its file."""
         self.root = real_path(root)
         self._is_special = is_special
 
     def current(self, path: str) -> FileState | None:
-        """Return the file, symlink or folder as it is now. Raises `OSError` if it cannot be read.
+        """Return the present file, symlink or folder. Raises `OSError` if it cannot be read.
 
-        None if a symlink has replaced a folder on the way, because what it leads to has another path.
+        None if a symlink has replaced a parent folder.
         """
         if self.link_above(path):
             return None
         return read_state(self.root / path, with_special=True)
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
-        """Whether the file is in this state now. After a crash, this tells how far a write got."""
+        """Whether the present file has this image. False if it cannot be read."""
         try:
             return image_of(self.current(path)) == image
         except OSError:
@@ -100,12 +94,12 @@ class WorkspaceFiles:
         return next((folder for folder in folders_above(path) if (self.root / folder).is_symlink()), "")
 
     def file_above(self, path: str) -> str:
-        """Return the path above `path` that should be a folder and is not; empty if there is none."""
+        """Return the outermost path above `path` that exists and is no folder; empty if there is none."""
         folders = folders_above(path)
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
-        """Whether this is a folder with nothing in it except empty folders. Paths in `gone` are ignored."""
+        """Whether this folder contains nothing but empty folders. Paths in `gone` are ignored."""
         place = self.root / folder
         if self.link_above(folder) or place.is_symlink():
             return False
@@ -123,22 +117,20 @@ class WorkspaceFiles:
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def has_names_elsewhere(self, path: str) -> bool:
-        """Whether the file has a name (a hard link) that a write to `path` must not change, so the write breaks the
-        link.
-        """
+        """Whether the file has a hard link that a write to `path` must not change. The write then breaks the link."""
         status = self._status_of_linked(path)
         return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 
     def keeps_names(self, status: os.stat_result, only: Collection[str] | None = None) -> bool:
         """Whether a write may change the file of `status` under all its names (hard links).
 
-        All of them must be in the workspace, and among `only` if that is given.
+        All names must be in the workspace, and in `only` if that is given.
         """
         names = names_inside(self.root, status, self._is_special)
         return names is not None and (only is None or set(names) <= set(only))
 
     def other_names(self, path: str) -> tuple[str, ...]:
-        """Return the other names (hard links) of the file that a write to `path` changes too."""
+        """Return the other names (hard links) of the file that a write to `path` changes, too."""
         status = self._status_of_linked(path)
         names = names_inside(self.root, status, self._is_special) if status is not None else None
         return tuple(sorted(name for name in names or () if name != path))
@@ -152,27 +144,23 @@ class WorkspaceFiles:
 
 
 def folders_above(path: str) -> tuple[str, ...]:
-    """Return the parent folders of a relative path, outermost first."""
     names = path.split("/")
     return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
 class StoredImages:
-    """Reads the states that images describe. Its methods block."""
-
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     def blob(self, digest: Digest) -> bytes:
-        """Return a stored content. Raises `StorageError` if it is missing."""
         return self._blobs.get(digest)
 
     def content(self, image: FileImage | None) -> bytes | None:
-        """Return the bytes of an image; None for an absent file. Raises `StorageError` when they are missing."""
+        """Return the content of an image; None for an absent file. Raises `StorageError` if the content is missing."""
         return self._blobs.of_file(image)
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Return the complete state that an image describes. Raises `StorageError` if its content is missing."""
+        """Return the state that an image describes. Raises `StorageError` if its content is missing."""
         if image is None:
             return None
         return FileState(content=self.bytes_of(image), mode=image.mode, kind=image.kind, extras=image.extras)
@@ -182,11 +170,11 @@ class StoredImages:
         return diff_change(change, self.content(change.before), self.content(change.after))
 
     def keep(self, state: FileState) -> None:
-        """Make content durable that belongs to no change, such as a user's edit that clashes with an undo."""
+        """Store content durably that belongs to no change, such as a user's edit that clashes with an undo."""
         self._blobs.put(state.content)
 
     def bytes_of(self, image: FileImage) -> bytes:
-        """Return the content of a file that is not absent. Raises `StorageError` if it is missing."""
+        """Return the content of an image. Raises `StorageError` if the content is missing."""
         return self.content(image) or b""
 
 
@@ -200,10 +188,10 @@ _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
 
 @contextmanager
 def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int, int] | None = None) -> Generator[Path]:
-    """Yield a path that safely leads to `path` in `root` as long as the context lasts. Blocks.
+    """Yield a path that leads to `path` in `root` without following symlinks, until the context ends. Blocks.
 
-    Raises `OSError` if a folder on the way is missing (unless `makes_folders`) or is a symlink, and if `root` is not
-    the folder with this `identity` (device and inode).
+    Raises `OSError` if a parent folder is a symlink, or is missing and `makes_folders` is false. Also raises it if
+    `root` is not the folder with this `identity` (device and inode).
     """
     *folders, name = PurePosixPath(path).parts
     if not _HAS_HANDLES or PurePosixPath(path).is_absolute() or ".." in folders:
@@ -245,7 +233,7 @@ MEANWHILE = "It was changed at this very moment; that version was left alone."
 
 
 def mark_of(path: Path) -> Mark:
-    """Return the mark of `path` itself. Take it before reading what is there."""
+    """Return the mark of `path`, without following a symlink. Take the mark before reading the file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -256,7 +244,7 @@ def mark_of(path: Path) -> Mark:
 
 
 def unless_touched(path: Path, seen: Mark) -> Callable[[], None]:
-    """Return a check for `files.write_state` that raises `ChangedError` if `path` is no longer what was `seen`."""
+    """Return a check for `files.write_state` that raises `ChangedError` if the mark of `path` is no longer `seen`."""
 
     def check() -> None:
         if seen != UNSEEN and mark_of(path) not in (seen, UNSEEN):

@@ -1,4 +1,4 @@
-"""How two versions of a file differ, and all that is needed to draw the difference. No ledger, undo, session or Qt.
+"""The differences of two versions of a file, and the data to draw them.
 
-Pure except for `comparing` and `comparison_process`, which compare big files in a process of their own.
+Pure except for `comparing` and `comparison_process`, which compare big files in another process.
 """

@@ -1,4 +1,4 @@
-"""Where two binary files first differ, and the bytes there. Pure, and quick for files of any size."""
+"""Finds where two binary files first differ, and the bytes there. Pure, and quick for files of any size."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ _ALIGNED_TO = 16
 
 
 class HexExcerpt(NamedTuple):
-    """The bytes of both files from `start` on, around the first difference. For the shorter file there may be fewer."""
+    """The bytes of both files from `start` on, around the first difference. The shorter file may have fewer."""
 
     start: int
     before: bytes
@@ -18,9 +18,9 @@ class HexExcerpt(NamedTuple):
 
 
 def first_difference(before: bytes, after: bytes) -> int | None:
-    """Return the offset of the first byte that differs, or that only one file has; `None` if the files are the same."""
+    """Return the offset of the first byte that differs, or that only one file has; None if the files are equal."""
     shorter = min(len(before), len(after))
-    # Block by block: comparing all of two large files at once would not let another thread run.
+    # Block by block: comparing two large files in one call would not let another thread run.
     for start in range(0, shorter, _BLOCK_BYTES):
         end = min(start + _BLOCK_BYTES, shorter)
         if before[start:end] != after[start:end]:
@@ -29,7 +29,7 @@ def first_difference(before: bytes, after: bytes) -> int | None:
 
 
 def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
-    """Return the bytes to show of two versions (`None`: absent): around the first difference, or else at the start."""
+    """Return the bytes to show of two versions (None: absent), around the first difference or at the start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
     end = start + SHOWN_BYTES

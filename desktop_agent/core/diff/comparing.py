@@ -1,8 +1,7 @@
 """Compares files and counts their lines outside the event loop: small ones in a thread, big ones in a process.
 
-A thread would block the window: matching 100,000 lines holds the interpreter lock for 30 to 90 ms. One process is
-enough for `Comparer`, since a user looks at one file at a time. It is started for the first big comparison, replaced if
-it dies, and ended by `aclose`. `LineCounter` uses one of its own for each call.
+Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, so a thread would block the window. `Comparer` starts
+its process for the first big comparison, and ends it in `aclose`.
 """
 
 import asyncio
@@ -34,8 +33,6 @@ _BREATH_S = 0.0001
 
 
 class Comparer:
-    """Compares the contents of files. It belongs to one event loop; call `aclose` there."""
-
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
         self._time_limit_s = time_limit_s
         self._turn = asyncio.Lock()
@@ -49,7 +46,10 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return the diff of `diff_change`, with landmarks; a single edit if it takes too long. Raises `AgentError`."""
+        """Return the diff of `diff_change`, with landmarks. Raises `AgentError`.
+
+        If comparing takes too long, the diff has a single edit.
+        """
         if not is_big(before, after):
             return await asyncio.to_thread(_compare, change, before, after)
         try:
@@ -81,7 +81,7 @@ class Comparer:
         raise _failed("\n".join(map(str, answer)))
 
     async def _ask_again_if_died(self, comparison: Comparison) -> Answer:
-        """Ask the process. Retry once if it died, because something else may have killed it."""
+        """Ask the process. Retry once if it died, because another program may have killed it."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
@@ -129,7 +129,7 @@ class Comparer:
 
 
 def is_big(before: bytes | None, after: bytes | None) -> bool:
-    """Whether comparing these in the window's process would be noticeable."""
+    """Whether comparing these in the window's process would delay the window noticeably."""
     old, new = before or b"", after or b""
     return len(old) + len(new) > BIG_BYTES or old.count(b"\n") + new.count(b"\n") > BIG_LINES
 
@@ -148,10 +148,9 @@ def _failed(detail: str) -> AgentError:
 
 
 class LineCounter:
-    """Counts the lines that `diff_change` would show. For big files it has a process of its own, until `close`.
+    """Counts the lines that `diff_change` would show. Uses a process for big files, until `close`.
 
-    Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start,
-    for which only this tool call waits. It is not kept for the next one, which rarely has a big file.
+    Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start.
     """
 
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
@@ -159,7 +158,7 @@ class LineCounter:
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Return how many lines were added and removed. If matching takes too long, they count as one edit. Blocks."""
+        """Return how many lines were added and removed. Blocks. If matching takes too long, they count as one edit."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

@@ -1,7 +1,6 @@
 """The process that compares big files: `python -m desktop_agent.core.diff.comparison_process`.
 
-Matching the lines of big files holds the interpreter lock for tens of milliseconds, and for seconds if hardly any lines
-match; in a thread of the window's process it would delay every frame.
+Matching the lines of big files holds the interpreter lock, so a thread would delay the window.
 """
 
 import gc
@@ -27,7 +26,7 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 class Comparison(NamedTuple):
     """A request to diff the two contents of `change`, or only to count lines if `change` is None.
 
-    With `is_coarse`, everything between the first and the last difference becomes one edit, which is never slow.
+    With `is_coarse`, everything between the first and the last difference becomes one edit, which is fast.
     """
 
     change: FileChange | None
@@ -37,7 +36,7 @@ class Comparison(NamedTuple):
 
 
 class ComparisonFailure(NamedTuple):
-    """The comparison raised an exception; this is its traceback."""
+    """The comparison raised an exception; `text` is its traceback."""
 
     text: str
 
@@ -51,10 +50,10 @@ Answer = DiffOutline | LineCounts | ComparisonFailure
 
 
 class ComparisonProcess(WorkerProcess):
-    """The process, as its parent sees it. The methods block, and are for one thread at a time."""
+    """The parent's side of the process. The methods block, and are for one thread at a time."""
 
     def __init__(self) -> None:
-        """Start it; it answers after about 0.1 s. Raises `OSError` if no process can be started."""
+        """Start the process, which answers after about 0.1 s. Raises `OSError` if no process can be started."""
         super().__init__(_MODULE)
 
     def ask(self, comparison: Comparison) -> Answer:
@@ -85,7 +84,7 @@ def _answer(comparison: Comparison) -> Answer:
 
 
 if __name__ == "__main__":
-    # By its name: what this module itself defines could not be unpickled as something of `__main__`.
+    # By its name: classes that `__main__` defines could not be unpickled elsewhere.
     from desktop_agent.core.diff import comparison_process  # noqa: PLW0406 - that is the point
 
     comparison_process.main()

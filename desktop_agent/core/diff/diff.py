@@ -1,9 +1,8 @@
 """Finds where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
 
-The line matching is libgit2's (Myers with git's indent heuristic), so a change looks as it does in git. It runs in C
-but holds the interpreter lock, for about 60 ms with 100,000 lines, and for seconds if hardly any lines match. So
-callers with a window use `comparing.Comparer`. Differences that lines do not show (modes, encodings, line endings, the
-last newline) are given in notes.
+Line matching is libgit2's (Myers with git's indent heuristic), so diffs look as in git. It holds the interpreter lock
+for about 60 ms with 100,000 lines, so callers with a window use `comparing.Comparer`. Notes describe other differences:
+modes, encodings, line endings, the last newline.
 """
 
 import io
@@ -41,7 +40,7 @@ class Version(Struct, frozen=True):
 
     @classmethod
     def of(cls, image: FileImage | None, content: bytes | None, *, is_text_wanted: bool = True) -> "Version":
-        """`None` for both means that the file is absent."""
+        """None for both means that the file is absent."""
         data = content or b""
         return cls(image, data, read_text(data) if is_text_wanted else None)
 
@@ -51,7 +50,7 @@ class Version(Struct, frozen=True):
 
     @property
     def mode(self) -> int | None:
-        """File type and permissions as in `stat`; `None` when absent."""
+        """File type and permissions as in `stat`; None for an absent file."""
         if self.image is None:
             return None
         return _MODE_TYPES.get(self.image.kind, stat.S_IFREG) | stat.S_IMODE(self.image.mode)
@@ -140,7 +139,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Return the difference that `change` made. For binary and too large files it has a note in place of lines."""
+    """Return the difference that `change` made. Binary and too large files get a note instead of lines."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
@@ -184,8 +183,8 @@ def count_lines(before: bytes | None, after: bytes | None, *, match: Match | Non
 def find_edits(before: bytes, after: bytes) -> list[Edit]:
     r"""Return where the lines of two UTF-8 texts differ, in order. Lines end at `\n` and nowhere else.
 
-    If line endings were converted, lines are matched without regard to them, and runs of lines that differ in nothing
-    else are edits of their own, so that the one line that was really edited still stands out. Such edits can adjoin.
+    If line endings were converted, lines are matched without regard to them. Runs of lines that differ only in the
+    ending are then separate edits, which can adjoin other edits.
     """
     if not before or not after:
         if before == after:
@@ -225,7 +224,7 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
     patch = pygit2.Patch.create_from(before, after, flag=options, context_lines=0)
     edits: list[Edit] = []
     for hunk in patch.hunks:
-        # As in every unified diff, an empty side is named by the line before it.
+        # As in every unified diff, the line before it names an empty side.
         old_start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
         new_start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
         edits.append(
@@ -240,7 +239,7 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
 
 
 def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Edit]:
-    """Yield `edits`, and between them, as edits, the runs of matched lines whose bytes differ."""
+    """Yield `edits`, and between them the runs of matched lines whose bytes differ, as edits."""
     old_at = new_at = 0
     for edit in edits:
         yield from _differing(old, new, old_at, edit.old_start, new_at - old_at)
@@ -250,7 +249,7 @@ def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes])
 
 
 def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int, shift: int) -> Iterator[Edit]:
-    """Yield the runs of lines from `start` to `end` whose bytes differ from those of the lines `shift` further down."""
+    """Yield the runs of lines from `start` to `end` that differ from the lines `shift` further down."""
     differs = bytes(map(operator.ne, old[start:end], new[start + shift : end + shift]))
     first = differs.find(1)
     while first >= 0:
@@ -262,7 +261,7 @@ def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int,
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return the lines of `new`, reusing the strings of `old` for unchanged lines, which halves memory and work."""
+    """Return the lines of `new`, reusing the strings of `old` for unchanged lines. This halves memory and work."""
     shared: list[str] = []
     old_at = at = 0
     for edit in edits:

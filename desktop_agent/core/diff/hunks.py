@@ -1,8 +1,7 @@
-"""Hunks are groups of nearby edits. Those that people decide about have a key, which is derived from their lines.
+"""Groups nearby edits into hunks, gives each a key, and finds blocks that moved inside a file.
 
-The same grouping is drawn, counted, kept and undone. A key survives a restart, and lines that move. If the hunk's own
-lines change, it is another hunk, and undecided. Blocks that moved inside a file are found here, too. `Landmarks` hold
-all that is needed to draw a diff besides its lines, computed once, outside the window's thread.
+The same hunks are drawn, counted, kept and undone. A key is derived from the hunk's lines, so it survives a restart. If
+the lines change, it is another hunk. `Landmarks` hold everything to draw a diff except for its lines.
 """
 
 import hashlib
@@ -35,9 +34,8 @@ RENAMING: HunkKey = "renaming"
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
     """Return the hunks of `edits`, each with up to `context` lines around it.
 
-    Hunks whose contexts touch are merged. So are those with at most `keep` lines between them, because a gap would take
-    more room than the lines it hides. Between two edits, and before and after them, old and new lines must correspond
-    one to one.
+    Hunks whose contexts touch are merged, and so are hunks with at most `keep` lines between them. Outside the edits,
+    old and new lines must correspond one to one.
     """
     hunks: list[Hunk] = []
     near: list[Edit] = []
@@ -70,7 +68,7 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 
 def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
-    """Return running totals of the extra rows of edits, so that a row is found without going over all edits."""
+    """Return running totals of the extra rows of edits, to find a row without iterating over all edits."""
     edits = [edit for named in hunks for edit in named.hunk.edits]
     removed = [edit.old_end - edit.old_start for edit in edits]
     added = [edit.new_end - edit.new_start for edit in edits]
@@ -144,8 +142,6 @@ _BlockStart = tuple[str, str, str]
 
 
 class Moves:
-    """The moved blocks of a diff, looked up by line."""
-
     def __init__(self, blocks: Sequence[MovedBlock]) -> None:
         self._by_old = sorted(blocks)
         self._by_new = sorted(blocks, key=lambda block: block.new_start)
@@ -164,8 +160,8 @@ class Moves:
 def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
     """Return the blocks of lines that one edit removed and another added, in the order of the old lines.
 
-    Lines are compared without leading and trailing blanks. On each side, a line is in at most one block. Takes time in
-    proportion to the changed lines, about 1 ms per thousand; returns nothing for diffs with too many of them.
+    Lines are compared without leading and trailing blanks. On each side, a line is in at most one block. Takes about 1
+    ms per thousand changed lines; empty for diffs with too many.
     """
     if diff.landmarks is not None:
         return diff.landmarks.moved
@@ -178,7 +174,7 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
 
 
 class _ChangedLines:
-    """The changed lines of one side, edit by edit, without blanks at both ends. `edit_of` is the edit of each line."""
+    """The changed lines of one side, stripped. `edit_of` is the index of the edit of each line."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], lines: Sequence[str]) -> None:
         self.texts: list[str] = []
@@ -190,7 +186,10 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """The first lines of a block that begins here; `None` if the first is blank, or it would leave the edit."""
+        """Return the first lines of a block that begins here.
+
+        None if the first line is blank, or the block would leave the edit.
+        """
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None
@@ -218,7 +217,6 @@ def _blocks_between(removed: _ChangedLines, added: _ChangedLines) -> Iterator[Mo
 
 
 def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, is_taken: bytearray) -> int:
-    """Return how many lines match from these two on; 0 if they are too few, or both are in the same edit."""
     edit, other = removed.edit_of[at], added.edit_of[to]
     if edit == other:
         return 0
@@ -239,7 +237,6 @@ def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, 
 
 
 def landmarks_of(diff: FileDiff) -> Landmarks:
-    """Return the diff's landmarks. Takes time in proportion to its lines."""
     hunks = tuple(review_hunks(diff))
     return Landmarks(
         hunks=hunks,

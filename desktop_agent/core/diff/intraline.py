@@ -1,7 +1,7 @@
-"""Matches removed lines with added ones, and finds the words that changed.
+"""Pairs removed lines with added ones, and finds the words that changed.
 
-It is fast enough to run only for the lines that are being painted. rapidfuzz takes 17 ms to import, so it is imported
-only when a diff is on screen.
+It is fast enough to run for the lines that are being painted. rapidfuzz takes 17 ms to import, so it is imported only
+when a diff is shown.
 """
 
 import re
@@ -33,7 +33,7 @@ NOTHING = ChangedWords((), ())
 
 
 def get_ready() -> None:
-    """Import rapidfuzz. That takes 20 ms or more the first time, so do not call it in the thread that paints."""
+    """Import rapidfuzz. That takes 20 ms or more the first time, so do not call it in the window's thread."""
     import_module("rapidfuzz.distance")
 
 
@@ -109,13 +109,13 @@ class Pairs:
             self._partners = {place: index for index, place in enumerate(self._places)}
 
     def partner(self, index: int) -> int | None:
-        """The line of the shorter side that is next to line `index` of the longer side; `None` if there is none."""
+        """The line of the shorter side that is paired with line `index` of the longer side; None if there is none."""
         if self._places is not None:
             return self._partners.get(index)
         return index if index < self._count else None
 
     def place(self, index: int) -> int:
-        """The line of the longer side that is next to line `index` of the shorter side."""
+        """The line of the longer side that is paired with line `index` of the shorter side."""
         return index if self._places is None else self._places[index]
 
 
@@ -136,7 +136,7 @@ def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
     places = [0] * len(shorter)
     skipped = spare
     for index in reversed(range(len(shorter))):
-        # The earliest place that is as good: what is left over gathers at the end, as after an edit that appends.
+        # Among equal scores, take the earliest place. Unpaired lines then gather at the end, as after appending.
         while skipped and best[index + 1][skipped - 1] == best[index + 1][skipped]:
             skipped -= 1
         places[index] = index + skipped

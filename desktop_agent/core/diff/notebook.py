@@ -1,8 +1,8 @@
-"""A Jupyter notebook as the text that people wrote in it, so that two versions can be compared like any other text.
+"""Shows a Jupyter notebook as text, so that two versions can be compared like any other text.
 
-Cells are written in the "percent" format that Jupytext and most editors know: a line `# %%` before each, prose after `#
-`. Outputs are summarised; what running it changes (execution counts, metadata) is left out and mentioned in a note.
-Format: nbformat 4, stable since 2014; anything else is shown as the JSON it is.
+Cells use the "percent" format of Jupytext: a line `# %%` before each cell, prose after `# `. Outputs are summarised;
+execution counts and metadata are left out and mentioned in a note. The format is nbformat 4; anything else is shown as
+JSON.
 """
 
 import json
@@ -34,8 +34,6 @@ _TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "application/json")
 
 
 class Cell(Struct, frozen=True):
-    """One cell: its source, and a summary of its output."""
-
     type: CellType
     source: tuple[str, ...]
     """Lines without their endings."""
@@ -47,7 +45,7 @@ class Cell(Struct, frozen=True):
 
 
 class Notebook(Struct, frozen=True):
-    """The cells in order; `suffix` is the file suffix of its language, `noise` a digest of its metadata."""
+    """The cells in order. `suffix` is the file suffix of the notebook's language, `noise` a digest of its metadata."""
 
     cells: tuple[Cell, ...] = ()
     suffix: str = ".py"
@@ -55,7 +53,7 @@ class Notebook(Struct, frozen=True):
 
 
 def read_notebook(content: bytes) -> Notebook | None:
-    """Return the notebook in `content`, or `None` if it is not a notebook, damaged, or too large."""
+    """Return the notebook in `content`; None if it is not a notebook, damaged, or too large."""
     if len(content) > MAX_NOTEBOOK_BYTES or content.count(b",") > MAX_VALUES:
         return None
     try:
@@ -80,10 +78,10 @@ def read_notebook(content: bytes) -> Notebook | None:
 
 
 def notebook_diff(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff | None:
-    """Return the difference between two versions of a notebook as text, or `None` if one cannot be read as a notebook.
+    """Return the difference between two versions of a notebook as text; None if one is not a notebook.
 
-    It is for reading only, because its hunks are not those of the file. Its path ends with the suffix of the notebook's
-    language, for syntax highlighting.
+    The diff is for display only, because its hunks are not those of the file. Its path ends with the suffix of the
+    notebook's language, for syntax highlighting.
     """
     old = Notebook() if before is None else read_notebook(before)
     new = Notebook() if after is None else read_notebook(after)
@@ -247,5 +245,4 @@ def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, 
 
 
 def _keys(cells: Sequence[Cell]) -> bytes:
-    """Return one line per cell that represents its content, for the line comparison to match."""
     return b"".join(f"{_digest([cell.type, *cell.source])}\n".encode() for cell in cells)

@@ -1,10 +1,8 @@
 """A diff without its lines, small enough to be sent between processes, and how the lines are restored.
 
-Handling a million strings at once takes more than a frame: to unpickle them, to put them into a tuple, to free them.
-Python holds its lock meanwhile, so another thread does not help. But no user reads a million lines, and a caller that
-has the two contents needs no line from another process: `LinesOnDemand` splits the contents only where the user looks.
-`assemble` works in pieces of about a millisecond, so that a thread that runs it never blocks the window's thread for
-long.
+Unpickling a million strings holds the interpreter lock for longer than a frame. A caller that has the two contents does
+not need them: `LinesOnDemand` splits the contents only where the user looks. `assemble` works in pieces of about a
+millisecond, so it never blocks the window's thread for long.
 """
 
 import io
@@ -30,14 +28,14 @@ _MAX_KEPT: Final = 32
 
 
 class Pieces(NamedTuple):
-    """Where the pieces of a text start, and where the last one ends, in lines and in bytes, as packed numbers."""
+    """Where the pieces of a text start, and where the last piece ends, in lines and in bytes. Packed numbers."""
 
     lines: bytes
     bytes: bytes
 
 
 def pieces_of(line_sizes: Iterable[int]) -> Pieces:
-    """Divide a text whose lines have these sizes in bytes. Takes linear time, so it is meant for another process."""
+    """Divide a text whose lines have these sizes in bytes. Takes linear time, so run it in another process."""
     ends = list(accumulate(line_sizes, initial=0))
     lines, at = array("Q", (0,)), 0
     while at < len(ends) - 1:
@@ -48,7 +46,7 @@ def pieces_of(line_sizes: Iterable[int]) -> Pieces:
 
 
 class LinesOnDemand(Sequence[str]):
-    """A sequence equal to the tuple of lines of `content`, whose `encoding` and `pieces` are given. For any thread."""
+    """A sequence equal to the tuple of lines of `content`, which is split on demand. Thread-safe."""
 
     __slots__ = ("_content", "_encoding", "_firsts", "_kept", "_last", "_starts")
 
@@ -103,7 +101,7 @@ class LinesOnDemand(Sequence[str]):
             return tuple(map(self.__getitem__, wanted))
         first = bisect_right(self._firsts, wanted.start) - 1
         last = bisect_right(self._firsts, wanted.stop - 1) - 1
-        # The lines of one or two pieces are looked at again soon; more pieces would push everything else out.
+        # The lines of one or two pieces are probably read again soon; more pieces would evict all others.
         taken = self._piece if last - first < 2 else self._split
         parts = (
             taken(number)[max(0, wanted.start - self._firsts[number]) : wanted.stop - self._firsts[number]]
@@ -147,7 +145,7 @@ class DiffOutline(NamedTuple):
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """Return what `assemble` needs to restore this diff, with landmarks. `before` and `after` are the contents."""
+    """Return the outline from which `assemble` restores this diff. `before` and `after` are the contents."""
     landmarks = landmarks_of(diff)
     converted = set(landmarks.converted)
     has_lines = bool(diff.old_lines or diff.new_lines)

@@ -1,11 +1,10 @@
 """A diff as rows to draw, side by side or unified, with unchanged lines folded.
 
-Rows are created on demand, so nothing here takes time or memory in proportion to the number of lines. Only a few lists
-of numbers, with one entry per hunk, are built up front. A diff with 50,000 edits is shown within one frame if it has
-its landmarks.
+Rows are created on demand. Only a few lists of numbers, with one entry per hunk, are built up front, so a diff with
+landmarks is shown within one frame.
 
 Rows are grouped in blocks: a gap before each hunk, which can be empty, the hunk, and a gap after the last. A block
-consists of segments, created on demand.
+consists of segments.
 """
 
 import operator
@@ -34,7 +33,7 @@ RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 
 
 class RowSegment(NamedTuple):
-    """Rows of one kind that show consecutive lines, from the lines `old` and `new` on. `edit` is their edit, if any."""
+    """Rows of one kind that show consecutive lines, from the lines `old` and `new` on."""
 
     kind: RowKind
     start: int
@@ -45,12 +44,13 @@ class RowSegment(NamedTuple):
 
 
 class HunkColumns:
-    """The hunks and the gaps between them, in columns, as far as they do not depend on the mode and on opened gaps."""
+    """The hunks and the gaps between them, in columns. They do not depend on the mode and opened gaps."""
 
     def __init__(self, diff: FileDiff) -> None:
         self.named = review_hunks(diff)
         if self.named and self.named[0].hunk.old_start < MIN_FOLDED_LINES:
-            # It takes the few lines before it. Between two hunks there are more, else they would be one.
+            # The first hunk includes the few lines before it. Between two hunks there are more lines, or they were
+            # merged.
             key, hunk = self.named[0]
             self.named[0] = ReviewHunk(key, hunk._replace(old_start=0, new_start=0))
         self._surplus = diff.landmarks.surplus if diff.landmarks else surplus_of(self.named)
@@ -134,7 +134,7 @@ class DiffRowLayout:
         return self.start_of_lines(number) + hunk.edits[edit].old_end - hunk.old_start + above
 
     def _above(self, number: int, edit: int) -> int:
-        """How many more rows than old lines a hunk has above an edit."""
+        """Return how many more rows than old lines a hunk has above an edit."""
         first = self._hunks.first_edits[number]
         surplus = self._hunks.surplus(self._mode)
         return surplus[first + edit] - surplus[first]
@@ -149,7 +149,7 @@ class DiffRowLayout:
         return sizes
 
     def _block_at(self, row: int) -> int:
-        """The index of the block that contains the row; -1 for a head above all blocks."""
+        """Return the index of the block that contains the row; -1 for a head above all blocks."""
         return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
     def _segments_from(self, row: int) -> Iterator[RowSegment]:
@@ -207,11 +207,11 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
 
 
 class DiffRow(NamedTuple):
-    """One row. `old` and `new` are the 0-based lines it shows.
+    """One row. `old` and `new` are the 0-based lines that it shows.
 
-    `changed` shows a removed line next to the added one that replaced it (side by side only); `context` has both lines,
-    equal except perhaps for their ending. In unified mode, `peer` is the line on the other side to compare a removed or
-    added one with. `hunk` and `gap` show no line.
+    `changed` shows a removed line next to the added line that replaced it (side by side only). `context` has both
+    lines, which may differ in their ending. In unified mode, `peer` is the line on the other side to compare a removed
+    or added line with. `hunk` and `gap` show no line.
     """
 
     kind: RowKind
@@ -221,7 +221,7 @@ class DiffRow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A gap of `size` folded lines. `old_start` is its name. Of `converted` lines only the ending changed."""
+    """A gap of `size` folded lines. `old_start` is its name. Of `converted` lines, only the ending changed."""
 
     old_start: int
     new_start: int
@@ -230,13 +230,12 @@ class Gap(NamedTuple):
 
 
 class DiffRows:
-    """The rows of one diff in one mode; the gaps named in `opened` are unfolded.
+    """The rows of one diff in one mode. The gaps named in `opened` are unfolded.
 
-    With `has_heads`, every decision that is not about lines gets a `hunk` row of its own on top: the mode, the line
-    endings, or a whole file without lines to show. Such a row has a key and no hunk.
+    With `has_heads`, every decision that is not about lines gets a `hunk` row on top: the mode, the line endings, or a
+    whole file without lines. Such a row has a key and no hunk.
 
-    `like` are other rows of the same diff, from which the parts are taken that do not depend on mode and gaps, because
-    computing the keys of a thousand hunks takes 10 ms.
+    `like` are other rows of the same diff, whose parts are reused: computing the keys of a thousand hunks takes 10 ms.
     """
 
     def __init__(
@@ -348,7 +347,7 @@ class DiffRows:
         return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
     def _change_of(self, row: int) -> int:
-        """The index of the change whose head this row is; -1 for any other row."""
+        """Return the index of the change whose head this row is; -1 for any other row."""
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 

@@ -1,7 +1,7 @@
-"""Decodes a file's bytes for display, into lines with their endings, or finds that they are not text.
+"""Decodes a file's bytes for display into lines with their endings, unless they are not text.
 
-The conversion is lossless: encoding `Text.content` again gives the original bytes. An encoding that no byte order mark
-names is recognised by the text, if there is enough text.
+Encoding `Text.content` gives the original bytes again. An encoding without a byte order mark is guessed from the text,
+if there is enough text.
 """
 
 import io
@@ -23,7 +23,7 @@ BOM = "\ufeff"
 
 
 class Text(Struct, frozen=True):
-    """A file's text. A byte order mark is kept; invalid UTF-8 becomes surrogates, which `is_valid` checks."""
+    """A file's text. It includes a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
 
     content: str
     encoding: Encoding = "utf-8"
@@ -47,7 +47,7 @@ class Text(Struct, frozen=True):
 
 
 def read_text(content: bytes) -> Text | None:
-    """Return the text in `content`, or `None` when it is not text."""
+    """Return the text in `content`; None if it is not text."""
     encoding = _utf16_of(content)
     if encoding is not None:
         try:
@@ -63,7 +63,7 @@ def read_text(content: bytes) -> Text | None:
 
 
 def as_utf8(content: bytes) -> bytes | None:
-    """Return `content` as UTF-8, line for line, or `None` when it is not text. Costs nothing unless it is UTF-16."""
+    """Return `content` as UTF-8, line for line; None if it is not text. Copies only UTF-16."""
     encoding = _utf16_of(content)
     if encoding is None:
         return None if is_binary(content) else content
@@ -79,7 +79,6 @@ def encode_lines(lines: Iterable[str], encoding: str) -> bytes:
 
 
 def decoded(content: bytes, encoding: str) -> str:
-    """Decode whole characters of a file for which `read_text` found this encoding."""
     return content.decode(encoding, errors_of(encoding))
 
 
@@ -97,7 +96,7 @@ def encoding_named(name: str) -> Encoding:
 
 
 def split_lines(text: str) -> tuple[str, ...]:
-    r"""Split behind every `\n` and nowhere else: form feeds and Unicode separators are part of a line."""
+    r"""Split after every `\n` and nowhere else: form feeds and Unicode separators are part of a line."""
     return tuple(io.StringIO(text, newline="\n"))
 
 
@@ -164,7 +163,7 @@ _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"
 
 
 def legacy_encodings(content: bytes) -> tuple[str, ...]:
-    """Return the encodings that a text can have that is not UTF-8 and has no byte order mark, the likeliest first.
+    """Return the possible encodings of a text that is not UTF-8 and has no byte order mark, the likeliest first.
 
     Each of them decodes all of `content` exactly, to text that reads well. Empty if it is UTF-8, or none fits. Blocks.
     """
@@ -189,7 +188,7 @@ def legacy_encodings(content: bytes) -> tuple[str, ...]:
 
 
 def is_utf8(content: bytes) -> bool:
-    """Whether `content` is UTF-8, perhaps with a few stray bytes."""
+    """Whether `content` is UTF-8, perhaps with a few invalid bytes."""
     text = content.decode("utf-8", "surrogateescape")
     stray = len(_STRAY.findall(text))
     return not stray or len(_BEYOND_ASCII.findall(text)) - stray >= _CHARACTERS_PER_STRAY * stray

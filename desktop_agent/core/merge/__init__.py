@@ -1,1 +1,1 @@
-"""Three-way merges, removal of hunks from a file, and the exact bytes of text that the user edited."""
+"""Three-way merges, removal of hunks from a file, and the exact bytes of edited text."""

@@ -1,8 +1,8 @@
 """Text that a user edits, and the exact bytes that it becomes.
 
-Editors know one kind of line ending, and neither byte order marks nor bytes that are not UTF-8. They get lines joined
-with line feeds, in which stand-ins replace such characters. Lines that the user does not touch keep every byte.
-`EditedText` is for a whole file; `edited_lines` is for a part of one, where nothing may depend on the rest.
+Qt's editors change other line endings, byte order marks and bytes that are not UTF-8. So the editor gets lines joined
+with line feeds, with placeholders for such characters. Lines that the user does not touch keep every byte. `EditedText`
+is for a whole file, `edited_lines` for a part of one.
 """
 
 import re
@@ -19,15 +19,13 @@ _STAND_INS = range(0xE000, 0xF900)
 
 
 class EditedText:
-    """A file's text while it is edited: `shown` goes into a text field, `encoded` turns the edited text into bytes."""
-
     def __init__(self, text: Text) -> None:
         self._text = text
         self._lines = text.lines
         content = "".join(without_ending(line) + "\n" for line in self._lines)
         self._has_bom = text.has_bom
         content = content.removeprefix(BOM)
-        # Of plain ASCII, most files, not every character has to be looked at: that would take 20 ms of 2 MB.
+        # In plain ASCII text, only two characters can be special. Collecting all characters would take 20 ms for 2 MB.
         used = {char for char in "\r\0" if char in content} if content.isascii() else set(content)
         free = (chr(code) for code in _STAND_INS if chr(code) not in used)
         special = sorted(char for char in used if char in _NOT_HELD or "\ud800" <= char <= "\udfff")
@@ -51,7 +49,7 @@ class EditedText:
         return Text(content, self._text.encoding).encoded()
 
     def _endings(self, edited: str) -> Sequence[str]:
-        """Return how each edited line ends: an untouched line as before, any other as most lines of the file do."""
+        """Return the line endings: an untouched line keeps its own, any other gets the usual one of the file."""
         kinds = Counter(_ending(line) for line in self._lines if line.endswith("\n"))
         usual = kinds.most_common(1)[0][0] if kinds else "\n"
         count = edited.count("\n")
@@ -77,20 +75,20 @@ def _ending(line: str) -> str:
 
 
 # Characters that Qt's documents change or drop: other line ends, frame marks, NUL, and halves of surrogate pairs (bytes
-# that are not UTF-8). Their stand-ins are private characters, which no font and hardly any text has.
+# that are not UTF-8). Their placeholders are private characters, which hardly any text has.
 _UNHELD = re.compile("[\x00\r\u2028\u2029\ufdd0\ufdd1\ufeff\ud800-\udfff]")
 _STAND_IN = re.compile("[\U000f0000-\U000fffff]")
 _PLANE = 0xF0000
 
 
 def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
-    """Return `lines` (with their endings) as text for an editor. `is_start` says that they begin the file."""
+    """Return `lines` (with their endings) as text for an editor. `is_start`: the lines begin the file."""
     text = "".join(lines)
     return _shown(text.removeprefix(BOM) if is_start else text)
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    """Return the exact lines of `edited`. A new line ends like the one before it, and a byte order mark is kept."""
+    """Return the exact lines of `edited`. A new line ends like the one before it. A byte order mark is preserved."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]

@@ -1,9 +1,7 @@
 """Three-way merges of lines and of whole files, and removal of hunks from files. Pure.
 
 Lines are matched by `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they are
-equal; everything else is taken from the side that made it, byte for byte.
-
-Whole files (`merge_states`) are merged by content, kind and permission bits, each taken from the side that changed it.
+equal. Whole files (`merge_states`) are merged by content, kind and permission bits.
 """
 
 import io
@@ -25,8 +23,6 @@ Lines = tuple[bytes, ...]
 
 
 class Clashing(NamedTuple):
-    """Lines that both sides changed differently."""
-
     base: Lines
     ours: Lines
     theirs: Lines
@@ -42,7 +38,7 @@ class Merge(Struct, frozen=True):
         return not any(isinstance(piece, Clashing) for piece in self.pieces)
 
     def content(self) -> bytes:
-        """Return the merged text. Raises `ValueError` if something clashes."""
+        """Return the merged text. Raises `ValueError` if the sides clash."""
         if not self.is_clean:
             raise ValueError("the two sides clash")
         return b"".join(piece for piece in self.pieces if not isinstance(piece, Clashing))
@@ -147,7 +143,7 @@ PLACE_TAKEN: Final = "Something else has taken its place since."
 
 
 class ClashError(Exception):
-    """Two sides changed the same thing differently. The text of the error tells the user what."""
+    """Two sides changed the same thing differently. The text tells the user what."""
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
@@ -160,7 +156,7 @@ def merge_states(base: FileState | None, yours: FileState | None, wanted: FileSt
         raise ClashError(_why_absent(yours, wanted))
     merged = _merged_content(base, yours, wanted)
     if merged.kind != yours.kind and yours.mode != base.mode:
-        # A symlink has no permissions of its own: those that were set since would be lost with the file.
+        # A symlink has no permissions of its own, so permissions that were set since would be lost.
         raise ClashError("Its permissions were changed since; it was left alone.")
     return replace(merged, mode=_merged_mode(base, yours, wanted))
 
@@ -200,10 +196,10 @@ def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
 
 
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
-    """Return the bytes of the new side, but with the hunks of these keys as they are on the old side.
+    """Return the bytes of the new side, with the hunks of these keys restored from the old side.
 
-    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. If the encodings differ, the byte
-    order mark is that of the new side, whichever line comes first: it belongs to the encoding.
+    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. The encoding and byte order mark
+    are those of the new side.
     """
     lines: list[str] = []
     at = 0
@@ -220,10 +216,10 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
 
 
 def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
-    """Return the hunks of `diff` that a later version of the file has as they were on the old side.
+    """Return the hunks of `diff` that are undone in a later version of the file.
 
-    Taking one of them out of that version would change nothing. `since` leads backwards, from the later version to the
-    new side of `diff`, because a diff in the other direction can match repeated lines differently.
+    `since` leads backwards, from the later version to the new side of `diff`. A diff in the other direction can match
+    repeated lines differently.
     """
     later = [_inverse(edit) for edit in since.edits]
     if not later or since.old_encoding != diff.new_encoding:
@@ -232,7 +228,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """Return the hunks of which nothing is left in `now`, a later content of the file: undone, or overwritten."""
+    """Return the hunks that were undone or overwritten in `now`, a later content of the file."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding:
         return frozenset()
@@ -245,7 +241,6 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
-    """Whether every line that the edits added is gone; if they added none, whether the lines they removed are back."""
     added = [edit for edit in edits if edit.new_start < edit.new_end]
     if not added:
         return _is_gone(diff, edits, later, now)

@@ -1,6 +1,6 @@
-"""Three versions of a text side by side, and the text that results from choosing between them. Pure and synchronous.
+"""Compares three versions of a text, and builds the text that results from choosing between them. Pure.
 
-`base` is the text from which the other two were made, `wanted` what an undo or redo asks for, `yours` what is on disk.
+`base` is the common ancestor, `wanted` is the version that an undo or redo wants, `yours` is on disk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ Part: TypeAlias = "slice[int, int, None]"
 
 
 class MergeRegion(NamedTuple):
-    """Lines of the base, 0-based and half open, and the lines that replace them in the other two."""
+    """Lines of the base, 0-based and half open, and the lines that replace them in the other two versions."""
 
     origin: Origin
     base: "Part"
@@ -44,7 +44,7 @@ class MergeRegion(NamedTuple):
 
 
 class ThreeWay(Struct, frozen=True):
-    """The three texts and how they correspond, from beginning to end."""
+    """The three texts and their corresponding regions, from beginning to end."""
 
     base: Text
     wanted: Text
@@ -66,7 +66,7 @@ class ThreeWay(Struct, frozen=True):
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
-        """Yield the lines of the result, region by region; `choices` has one for each clash."""
+        """Yield the lines of the result, region by region. `choices` has one choice for each clash."""
         left = iter(choices)
         for region in self.regions:
             if region.origin == "clash":
@@ -84,7 +84,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Return how the three versions correspond; None if only whole files can be chosen: no text, or too long."""
+    """Compare the three versions. None if only whole files can be chosen: they are not text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = [read_text(content) for content in (base, wanted, yours)]
@@ -124,7 +124,7 @@ def _origin(base: Lines, wanted: Lines, yours: Lines) -> Origin:
 
 
 def _with_ending(first: Lines, second: Lines) -> Lines:
-    """Return `first` with a line ending, so that `second` can follow. It lacks one if it was at the end of a file."""
+    """Return `first` with a line ending, so that `second` can follow. It lacks one at the end of a file."""
     if not first or not second or first[-1].endswith("\n"):
         return first
     return (*first[:-1], first[-1] + ("\r\n" if second[0].endswith("\r\n") else "\n"))

@@ -1,9 +1,8 @@
-"""Computes what each file is, given the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
+"""Computes each file from the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
 
 A `Lineage` follows one file from its first recorded state through renames, undos and redos. `Composition.of` applies
-the standing changes to that state, in the order they were made. A change that does not stand is skipped, so that a
-later change is merged into a file without it. What others wrote in between always stands. The result depends only on
-which changes stand, not on the order in which the others were undone.
+the standing changes to that state, in the order they were made. Undone changes are skipped, and later changes are
+merged without them. Changes of others always stand. The order of undos does not matter.
 """
 
 from collections import Counter
@@ -32,8 +31,6 @@ _STANDS: frozenset[HunkKey] = frozenset()
 
 
 class Placed(Struct, frozen=True):
-    """A file at a path."""
-
     path: str
     image: FileImage
 
@@ -43,8 +40,6 @@ Version = Placed | None
 
 
 class Step(Struct):
-    """What one recorded change did to the file."""
-
     change: FileChange
     before: Version
     after: Version
@@ -57,14 +52,14 @@ class Step(Struct):
 
 
 class Foreign(Struct):
-    """An unrecorded change of the file between two records, made by somebody else."""
+    """An unrecorded change of the file by somebody else, between two records."""
 
     before: Version
     after: Version
 
 
 class Anchor(Struct):
-    """A version that an undo left and that the standing changes do not explain: a user chose between versions."""
+    """A version that an undo left and the standing changes do not explain: a user chose between versions."""
 
     after: Version
     status: dict[ChangeId, Undone]
@@ -73,13 +68,11 @@ class Anchor(Struct):
     """How much was undone before it, of each change that it undid or redid."""
 
     def is_moot(self, status: Status) -> bool:
-        """Whether every change that the undo or redo affected is back in the state it had before."""
+        """Whether every change that the undo or redo affected is back in the state that it had before."""
         return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
 class _Write(Struct):
-    """What an undo or redo made of the file, and which changes it undid or redid."""
-
     status: dict[ChangeId, Undone]
     was: dict[ChangeId, Undone]
     before: Version = None
@@ -93,8 +86,6 @@ class _Write(Struct):
 
 
 class Lineage(Struct):
-    """One file, followed through all records across renames, undos and redos."""
-
     origin: Version
     """The file before its first recorded change."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
@@ -109,7 +100,7 @@ class Lineage(Struct):
         return [note for note in self.notes if isinstance(note, Step)]
 
     def came_along(self, change_ids: Collection[ChangeId]) -> bool:
-        """Whether this is a folder that these changes affected only by creating it along with a file."""
+        """Whether this is a folder that these changes only created along with a file."""
         return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
@@ -123,9 +114,7 @@ class _Move(Struct):
 
 
 class NeededError(Exception):
-    """The standing changes cannot be composed, because one builds on a change that does not stand. The text
-    says how.
-    """
+    """The standing changes cannot be composed, because one builds on an undone change. The text explains how."""
 
 
 _Composed = tuple[Version, NeededError | None]
@@ -172,7 +161,7 @@ class Composition:
         return self._here.get(path)
 
     def loose_folders(self) -> set[str]:
-        """Return the folders that exist because of undos and redos only, not because of a recorded change."""
+        """Return the folders that exist only because of undos and redos, not because of a recorded change."""
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
@@ -184,7 +173,7 @@ class Composition:
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the current and the wanted version of the file, both without the changes that build on undone ones.
+        """Return the current and the wanted version of the file, without the changes that build on undone ones.
 
         Raises `StorageError`.
         """
@@ -195,9 +184,9 @@ class Composition:
         return self._composed(lineage.origin, rest, status, []), wanted
 
     def earlier(self, lineage: Lineage, status: Status) -> tuple[Version, Version] | None:
-        """Return the version that all records lead to, and an earlier one at which as much was undone as in `status`.
+        """Return the version that all records lead to, and an earlier version with the same `status`.
 
-        None if anything but undos and redos happened to the file since.
+        None if there is none, or if anything but undos and redos happened to the file since.
         """
         self._elements(lineage)
         ids = _ids_of(lineage)
@@ -207,19 +196,19 @@ class Composition:
         return None
 
     def by_records(self, lineage: Lineage, status: Status) -> Version:
-        """Return the file with the recorded changes only, without what others wrote. Raises `StorageError`."""
+        """Return the file with the recorded changes only, without changes of others. Raises `StorageError`."""
         elements = [one for one in self._elements(lineage) if isinstance(one, Step)]
         return self._composed(lineage.origin, elements, status, [])
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Return the state of an image, including one that a merge made. Raises `StorageError`."""
+        """Return the state of an image, including images of merges. Raises `StorageError`."""
         if image is None or image.digest not in self._made:
             return self.images.state(image)
         content = self._made[image.digest]
         return FileState(content=content, mode=image.mode, kind=image.kind, extras=image.extras)
 
     def image(self, state: FileState) -> FileImage:
-        """Return the image of a state, and keep its content so that `state` can read it."""
+        """Return the image of a state, and keep its content for `state`."""
         image = state.image()
         self._made[image.digest] = state.content
         return image
@@ -265,9 +254,9 @@ class Composition:
         composed: _Composed,
         dropped: list[Step | Foreign] | None,
     ) -> _Composed:
-        """Return what the file is after the user's decision `anchor`, when `status` is undone.
+        """Return the version after the user's choice `anchor`, when `status` is undone.
 
-        `composed` is what the earlier elements make of the file, or why they cannot be composed.
+        `composed` is the version that the `earlier` elements make, or why they cannot be composed.
         """
         differing = [
             element
@@ -284,7 +273,7 @@ class Composition:
                 then = self._composed(origin, earlier, anchor.status)
                 if now is not None or then is not None:  # a file that was removed says nothing of what differs
                     return self._applied(now, then, anchor.after), None
-        # Change by change: what stood then and does not stand now is taken back, and the reverse is applied.
+        # Change by change: a change that stood then and is undone now is removed, and the reverse is applied.
         changes = [
             (one, (was[1], was[0])) for one in reversed(differing) if (was := self._in_force(one, anchor.status))
         ]
@@ -300,7 +289,7 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """Return the versions before and after that part of the element that is in force; None if no part is."""
+        """Return the versions before and after the part of the element that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)
@@ -309,7 +298,7 @@ class Composition:
         if not undone:
             return (element.before, element.after) if undone is not None else None
         if element.after is None or (element.edit is None and element.departure):
-            # The file that a rename replaced: it is back when the renaming is.
+            # The file that a rename replaced: it is restored when the rename is undone.
             return None if RENAMING in undone else (element.before, element.after)
         kept = undone - {RENAMING}
         image = self._without(element, kept) if kept else element.after.image
@@ -361,7 +350,7 @@ class Composition:
         return Placed(path, self.image(merged))
 
     def _elements(self, lineage: Lineage) -> list[Step | Foreign | Anchor]:
-        """Return the steps, foreign changes and anchors of the file; computed once."""
+        """Return the steps, foreign changes and anchors of the file. Computed once."""
         if lineage.elements is not None:
             return lineage.elements
         elements: list[Step | Foreign | Anchor] = []
@@ -421,7 +410,7 @@ class Composition:
             self._note_changes(list(of_event))
 
     def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
-        """Note the changes of one event: first the files that leave their paths, so that files can swap places."""
+        """Add the changes of one event: first the files that leave their paths, so that files can swap paths."""
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))
@@ -484,7 +473,7 @@ class Composition:
             known.append(lineage)
 
     def _note_turned(self, turned: UndoEffect, records: Sequence[ChangeRecord]) -> None:
-        """Note an undo or redo, and move its files to the paths that follow from the standing changes."""
+        """Add an undo or redo, and move its files to the paths that follow from the standing changes."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
         missing -= {record.change.path for record in records if record.change.before is not None}
@@ -505,7 +494,7 @@ class Composition:
                 self._loose |= set(change.new_folders)
 
     def _moves(self, turned: UndoEffect, written: Iterable[str]) -> list[_Move]:
-        """Take the files of an undo or redo from their paths. Return each, with the note added to its lineage."""
+        """Remove the files of an undo or redo from their paths. Return each, with a note added to its lineage."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}
         touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
@@ -522,7 +511,7 @@ class Composition:
         return moves
 
     def _is_gone(self, lineage: Lineage) -> bool:
-        """Whether others had removed the file, so that the last undo or redo (already noted) left it absent."""
+        """Whether others removed the file, so that the last undo or redo (already added) left it absent."""
         *earlier, _ = lineage.notes
         if not any(isinstance(note, Foreign) or (isinstance(note, _Write) and note.was_as_wanted) for note in earlier):
             return False
@@ -534,9 +523,9 @@ class Composition:
     def _note_write(
         self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_told: bool
     ) -> None:
-        """Note what an undo or redo wrote to a file, and where the file is now.
+        """Record what an undo or redo wrote to a file, and the file's new path.
 
-        `shared` are the paths that more than one of its files leave or come to.
+        `shared` are the paths that more than one of its files leave or take.
         """
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
         if (left := written.get(old)) is not None:
@@ -561,7 +550,7 @@ class Composition:
 
 
 def implied_folder() -> FileImage:
-    """Return the image of a folder created along with a file. It has the usual mode: no record has its own."""
+    """Return the image of a folder created along with a file, whose mode was not recorded."""
     mode = new_file_mode()
     return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
 
@@ -569,13 +558,13 @@ def implied_folder() -> FileImage:
 def _left_as(
     old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
 ) -> Version:
-    """Return the version that an undo or redo left of a file that was at `old` and should be at `new` now."""
+    """Return the version of a file that an undo or redo left. The file was at `old` and should now be at `new`."""
     left, come = written.get(old), written.get(new)
     if new and come is not None and come.after is not None:
         return Placed(new, come.after)
     if stays and left is not None and left.after is not None:
         return Placed(old, left.after)
-    # Where nothing was written, the very bytes stood there already.
+    # If nothing was written, the same bytes were already there.
     return _placed(new, seen.get(new)) if new not in ("", old) and come is None else None
 
 
@@ -616,7 +605,7 @@ def _placed(path: str, image: FileImage | None) -> Version:
 
 
 def _is_cut_off(lineage: Lineage, status: Status) -> bool:
-    """Whether an undo or redo was killed when it had done only one half of a rename."""
+    """Whether an undo or redo was killed after only one half of a rename."""
     halves = (
         (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
         for step in lineage.steps

@@ -1,11 +1,10 @@
-"""Undo of differences from a commit: files are set back to their committed versions, whoever changed them since.
+"""Undoes differences from a commit: files are restored to their committed versions.
 
-The ledger knows what the session changed, and git knows the committed file. Changes that neither knows are recorded
-first, as the user's: those since the last record, and those between the commit and the first record. After that, the
-undo is an undo of recorded changes, and can be redone like any other.
+Unrecorded changes are recorded first, as the user's: those since the last record, and those between the commit and the
+first record. After that, the undo is an ordinary undo that can be redone.
 
-Changes that are not the agent's are left alone and reported, unless the op `includes_others`. `shares_of` tells who
-made which part of a difference, so that a front end can ask.
+Changes of others than the agent are left alone and reported, unless the op `includes_others`. `shares_of` tells who
+made which part of a difference.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -64,7 +63,7 @@ def shares_of(
 ) -> tuple[Share, ...]:
     """Return who made how much of the file's difference from the commit, or only of these `hunks`. Blocks.
 
-    `records` are all records of the session. An unrecorded change counts as another session's if its content is among
+    `records` are all records of the session. An unrecorded change counts as another session's if its content is in
     `by_others`, otherwise as the user's. Raises `StorageError`.
     """
     records = list(records)
@@ -107,7 +106,7 @@ def _steps(
     records: Iterable[ChangeRecord],
     images: StoredImages,
 ) -> list[_Step]:
-    """Return the versions after the commit, up to the one on disk, as if undone changes had never been made."""
+    """Return the versions after the commit, up to the one on disk, without undone changes."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
     if file.moved_from:  # otherwise it is a new file to git
@@ -170,7 +169,7 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Return the outcomes. Clashes and their reasons now say who made the clashing versions. Blocks."""
+    """Return the outcomes with clashes and reasons that name who made the clashing versions. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -191,7 +190,7 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
 def _makers(
     transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
 ) -> tuple[Maker, ...]:
-    """Return who made the version that is in the way: its clashing lines, or all that differs if no lines clash."""
+    """Return who made the version on disk: its clashing lines, or all differing lines if none clash."""
     base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
     paths = {outcome.path, *(record.change.path for record in meant)}
     steps: list[tuple[Maker, FileState | None]] = []
@@ -296,7 +295,7 @@ def _clashing_lines(
 
 
 class Seen(Struct, frozen=True):
-    """One path of a file that is to be restored: as it is in the commit, and as it is now."""
+    """One path of a file to restore: its state in the commit, and its present state."""
 
     path: str
     base: FileState | None
@@ -306,7 +305,7 @@ class Seen(Struct, frozen=True):
 def look(
     ledger: Ledger, files: Sequence[CommittedFile]
 ) -> tuple[list[tuple[CommittedFile, FileState | None]], list[FileOutcome]]:
-    """Return the files that are still as the user saw them, with their states on disk, and outcomes for the others."""
+    """Return the files that still match what the user saw, with their states on disk, and outcomes for the others."""
     found: list[tuple[CommittedFile, FileState | None]] = []
     refused: list[FileOutcome] = []
     for file in files:
@@ -328,9 +327,9 @@ def look(
 def unrecorded(
     transcript: Transcript, ledger: Ledger, files: Sequence[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the transitions that are not on record from the commit to each path's first record, else to the disk.
+    """Return the unrecorded transitions from the commit to each path's first record, or to the disk. Blocks.
 
-    The caller has already recorded what the user did since the last record. Blocks.
+    The caller has already recorded the user's changes since the last record.
     """
     found: list[FileTransition] = []
     chains = _chains(transcript)
@@ -359,9 +358,9 @@ def unrecorded(
 def edits_kept_by_undos(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the user's edits that undos and redos left in the files, and that have no record of their own.
+    """Return the user's edits that undos and redos kept in the files, and that have no record of their own.
 
-    These are the differences between a file on disk and what its standing changes make of it. Blocks.
+    These are the differences between a file on disk and the result of its standing changes. Blocks.
     """
     composition = composition_of(transcript, ledger)
     found: list[FileTransition] = []
@@ -387,7 +386,7 @@ def draft_differences(
 ) -> tuple[ChangeSelection, UndoDraft]:
     """Return the changes that the undo of these files undoes, and its draft. Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
-    # All lines of the hunks may go, as was checked before; the user's changes lead to them.
+    # All lines of the hunks may be undone, as was checked before. They include changes of the user.
     may_include = op.includes_others or bool(op.hunks)
     draft = draft_reverts(transcript, ledger, "undo", selections, includes_others=may_include)
     draft = draft or UndoDraft((), ())
@@ -435,9 +434,9 @@ def _selections(
 
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
-    """Return the changes by which the agent created folders that will be empty without the files `gone`.
+    """Return the agent's changes that created folders which will be empty without the files `gone`.
 
-    A comparison with git does not list folders, so they are removed along with the files in them.
+    A comparison with git does not list folders, so they are removed with their files.
     """
     tops = {folder for path in gone for folder in folders_above(path)}
     return [
@@ -453,7 +452,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
     """Return the agent's changes of a path that stand and are not committed.
 
-    If some of their hunks were committed, select only the others.
+    If some of their hunks were committed, only the others are selected.
     """
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
@@ -499,9 +498,9 @@ def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:
 
 
 def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | None:
-    """Return how many of the changes led to the committed version; None if that version is not on record.
+    """Return how many of the changes led to the committed version; None if that version was not recorded.
 
-    If the file was committed in between, the changes before the commit are not undone.
+    Changes before a commit are not undone.
     """
     if not chain:
         return None
@@ -514,7 +513,7 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the committed file. Its permissions are those of `mode`, except the executable bit, which git stores."""
+    """Return the committed file. Its permissions are `mode`, except for the executable bit, which git stores."""
     if file.content is None:
         return None
     if file.kind == "symlink":
@@ -530,7 +529,6 @@ def _usual_mode(*seen: FileImage | FileState | None) -> int | None:
 
 
 def _unless_folder(seen: _Seen) -> _Seen | None:
-    """Return None for a folder, because git knows only files."""
     return None if seen is not None and seen.kind == "folder" else seen
 
 

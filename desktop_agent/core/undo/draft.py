@@ -1,8 +1,8 @@
-"""Drafts what an undo or redo writes: the composed files before and after it, merged with the disk.
+"""Drafts an undo or redo: merges the step between two composed versions into the file on disk.
 
 With the standing changes S, an undo of the changes U writes `merge(base=composed(S), composed(S - U), the disk)`. A
-redo does the same with S and U together. So what is merged with the disk never depends on earlier undos and redos
-(`composition`, ADR 24). This module writes nothing but blobs.
+redo uses S with U added. So the result never depends on earlier undos and redos (`composition`, ADR 24). This module
+writes only blobs.
 """
 
 import os
@@ -30,8 +30,6 @@ from desktop_agent.core.undo.refusals import Direction
 
 
 class DraftedWrite(Struct, frozen=True):
-    """One file to write, the changes that this undoes or redoes, and what to report."""
-
     transition: FileTransition
     reverts: tuple[Reverted, ...]
     outcome: FileOutcome
@@ -42,7 +40,7 @@ class DraftedWrite(Struct, frozen=True):
 
 
 class UndoDraft(Struct, frozen=True):
-    """The writes, in order, and the outcome of every file that needs no write or cannot be written."""
+    """The writes, in order, and the outcomes of files that need no write or cannot be written."""
 
     writes: tuple[DraftedWrite, ...]
     settled: tuple[FileOutcome, ...]
@@ -52,8 +50,6 @@ class UndoDraft(Struct, frozen=True):
 
 
 class _Case(Struct):
-    """One file of an undo or redo."""
-
     lineage: Lineage
     ids: tuple[ChangeId, ...]
     """Those of its changes that are undone or redone, in the order in which they were made."""
@@ -76,14 +72,14 @@ class _Case(Struct):
 
     @property
     def place(self) -> str:
-        """The path at which to look for the file: where it is wanted, or else where it is."""
+        """The path at which the user finds the file: its wanted path, or else its present path."""
         last = self.lineage.steps[-1]
         placed = self.wanted or self.base or last.after or last.before
         return placed.path if placed else last.change.path
 
     @property
     def here(self) -> str:
-        """The path at which the file is. If it is absent, the path at which it was or is wanted."""
+        """The present path of the file. If it is absent, the path at which it was or is wanted."""
         return self.base.path if self.base else self.place
 
     @property
@@ -152,7 +148,7 @@ class _Draft:
     def made(self) -> UndoDraft:
         self._find_cases()
         self._out = {case.base.path: case for case in self._cases if case.base is not None}
-        # Those that stay where they are come first: another one that is wanted there finds the place taken.
+        # Files that keep their paths come first. A file that wants the same path is then refused.
         for case in sorted(self._cases, key=lambda one: one.base is None or one.is_move):
             if case.wanted is not None and not case.reason:
                 there = self._into.setdefault(case.wanted.path, case)
@@ -220,7 +216,7 @@ class _Draft:
                     case.exact, is_growing = None, True
 
     def _exact(self, case: _Case) -> tuple[Version] | None:
-        """Return the version before the undos and redos that are now reversed, if nothing else changed the file."""
+        """Return the version before the undos and redos that are now reversed, if no other change happened since."""
         found = self._known.earlier(case.lineage, self._target)
         if found is None:
             return None
@@ -232,7 +228,7 @@ class _Draft:
         return (then,) if is_as_left else None
 
     def _is_at(self, path: str, version: Version) -> bool:
-        """Whether the disk has this version at the path. If it has none there, a file that leaves the path may be."""
+        """Whether the disk has this version at the path. If it has none, another file may be leaving the path."""
         state = self._now(path)
         if version is not None and version.path == path:
             return state is not None and state.image() == version.image
@@ -306,7 +302,7 @@ class _Draft:
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
-        """Return the content if the path is or will be free for it, merged if need be. Raises `ClashError`."""
+        """Return the content to write at the path, merged if necessary. Raises `ClashError` if the path is taken."""
         yours, there = self._now(path), self._out.get(path)
         if yours is None:
             return content
@@ -323,7 +319,7 @@ class _Draft:
         raise _TakenError(PLACE_TAKEN)
 
     def _barred(self, path: str, *, is_coming: bool) -> str:
-        """Return why nothing can be written at the path; empty if it can."""
+        """Return why nothing can be written at the path; empty if writing is possible."""
         planned = self._out.keys() | self._into.keys()
         link = self._files.link_above(path)
         if link in planned:
@@ -340,7 +336,7 @@ class _Draft:
         return ""
 
     def _clash(self, base: Version, wanted: Version, yours: FileState | None) -> Clash:
-        """Store the three versions, which are then kept as long as the journal names them."""
+        """Store the three versions and return the clash. They are kept as long as the journal names them."""
         states = (self._state(base), self._state(wanted), yours)
         for state in states:
             if state is not None:
@@ -350,13 +346,13 @@ class _Draft:
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
     def _taken(self, case: _Case) -> Clash | None:
-        """Return the versions to choose from at a path that is taken; None for a rename, which leaves no choice."""
+        """Return the versions to choose from at a taken path; None for a rename, which leaves no choice."""
         return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
 
     def _refuse_together(self) -> None:
-        """Refuse the files that cannot be written unless a file that is refused is written, too."""
+        """Refuse the files that depend on a refused file."""
         is_growing = True
         while is_growing:
             is_growing = self._refuse_covered()
@@ -373,13 +369,13 @@ class _Draft:
             is_growing = self._refuse_full() or self._keep_folders() or is_growing
 
     def _leaves_disk_to(self, case: _Case, other: _Case) -> bool:
-        """Whether `case` is removed regardless of what others wrote at its path, because `other` comes there."""
+        """Whether `case` is removed regardless of later edits at its path, because `other` takes the path."""
         if case.base is None or case.wanted is not None or other.wanted is None:
             return False
         return other.wanted.path == case.base.path and not self._is_at(case.base.path, case.base)
 
     def _refuse_covered(self) -> bool:
-        """Refuse files that would be written through a link, or below a file, that turns out to stay."""
+        """Refuse files that would be written through a link, or below a file, that stays."""
         is_found = False
         for case in self._cases:
             for path in case.paths() if not case.reason else ():
@@ -413,7 +409,7 @@ class _Draft:
         return is_found
 
     def _may_stay(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether a folder that is not empty can count as removed, because it disappears with the last file in it."""
+        """Whether a non-empty folder can count as removed, because it disappears with its last file."""
         is_as_before = self._direction == "redo" and self._known.was_loose(folder)
         return is_as_before or self._has_only_standing(folder, after)
 
@@ -437,7 +433,7 @@ class _Draft:
     def _keep_folders(self) -> bool:
         """Refuse a renamed folder, and the folders in it, if every file in it is refused.
 
-        Otherwise an empty folder would be created, and would already count as restored when the files can be.
+        Otherwise an empty folder would be created, and would count as restored.
         """
         folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
         is_found = False
@@ -524,8 +520,8 @@ class _Draft:
     def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
         """Return the path whose outcome reports a change of a written file.
 
-        For half of a rename, this is the path on record, otherwise the path where the file will be. If that path is not
-        written, it is another path of the file that is.
+        For half of a rename, this is the recorded path, otherwise the future path of the file. If that path is not
+        written, it is another written path of the file.
         """
         path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
         written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
@@ -534,8 +530,8 @@ class _Draft:
     def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
         """Return the path whose outcome reports a change of a refused file.
 
-        This is the path on record if the file was created, removed or renamed there, otherwise the path where the file
-        is. A path that is not written is preferred.
+        This is the recorded path if the file was created, removed or renamed there, otherwise the present path. A path
+        that is not written is preferred.
         """
         ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
         is_at_own = change_id in ends or self._is_move(case, change_id)
@@ -549,7 +545,7 @@ class _Draft:
         return self._known.records[change_id].change.path
 
     def _is_move(self, case: _Case, change_id: ChangeId) -> bool:
-        """Whether the change is half of a rename that is itself undone or redone, not only its edit of the content."""
+        """Whether the change is half of a rename that is undone or redone as a rename, not only as an edit."""
         return any(
             change_id in (step.change.id, step.departure) and not self._is_edit(step.change.id)
             for step in case.lineage.steps
@@ -557,7 +553,7 @@ class _Draft:
         )
 
     def _is_edit(self, change_id: ChangeId) -> bool:
-        """Whether the file keeps its path, and only the effect of the rename on the content is undone or redone."""
+        """Whether the file keeps its path, and only the rename's edit of the content is undone or redone."""
         now, then = self._known.status.get(change_id, frozenset()), self._target.get(change_id, frozenset())
         return (now is None or RENAMING in now) == (then is None or RENAMING in then)
 
@@ -598,7 +594,7 @@ class _Draft:
     def _will_be_empty(
         self, folder: str, gone: Iterable[str], after: Mapping[str, FileState | None] | None = None
     ) -> bool:
-        """Whether this is a folder in which nothing will remain except folders that are removed as well."""
+        """Whether nothing will remain in this folder except folders that are removed as well."""
         place, gone = self._files.root / folder, set(gone)
         if self._files.link_above(folder) or place.is_symlink() or not place.is_dir():
             return False
@@ -637,13 +633,13 @@ class _Draft:
 
 
 class _TakenError(ClashError):
-    """Something else is at the path that a file is to get."""
+    """Another file is at the path that a file should get."""
 
 
 def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
-    """Return the changes by which files exchanged contents, each with the one that stands for its whole ring.
+    """Return the changes by which files exchanged contents. All changes of one ring map to the same change.
 
-    No path became free, so no rename is on record, yet the former content of each file is now at the path of another.
+    Such files keep their paths, so no rename is recorded.
     """
     found: dict[ChangeId, ChangeId] = {}
     for _, of_event in groupby(records, key=lambda record: record.seq):
@@ -663,7 +659,7 @@ def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
 
 
 def _needs(case: _Case, other: _Case) -> bool:
-    """Whether `case` cannot be written unless `other` is: they share a bond, or `case` takes the path of `other`."""
+    """Whether `case` cannot be written without `other`: they share a bond, or `case` takes the path of `other`."""
     is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
     return is_in_its_way or not case.bonds.isdisjoint(other.bonds)
 
@@ -686,7 +682,6 @@ def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
 def _with_extras(
     now: FileState | None, after: FileState, base: FileImage | None, wanted: FileImage | None
 ) -> tuple[FileState, str]:
-    """Return the state with the owner and attributes it should have, and what to report if those were left alone."""
     was, meant = base and base.extras, wanted and wanted.extras
     if now is None:
         return replace(after, extras=meant), ""
@@ -698,7 +693,7 @@ def _with_extras(
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:
-    """Sort key: removals first, files before their folders; then creations, folders before their files."""
+    """Return a sort key: removals first, files before their folders; then creations, folders before their files."""
     state = write.transition.after or write.transition.before
     depth = write.transition.path.count("/")
     is_folder = state is not None and state.kind == "folder"

@@ -1,7 +1,7 @@
-"""Undo, redo and the user's own writes: each is drafted, prepared, carried out and recorded, even if cancelled midway.
+"""Drafts, carries out and records undos, redos and the user's own writes, even if cancelled midway.
 
-An undo is a change in the ledger like any other, so undoing an undo is a redo (`redo`). A write by which the user
-settles a clash also undoes the changes that it overwrites. The caller makes sure that no turn is at work.
+A write by which the user settles a clash also undoes the changes that it overwrites. Call these methods only while no
+turn is running.
 """
 
 import asyncio
@@ -34,8 +34,6 @@ from desktop_agent.core.undo.renaming import is_a_name
 
 
 class Undoing:
-    """The undo and redo of one session."""
-
     def __init__(self, transcript: Transcript, ledger: Ledger, effects: Effects, log: EventLog) -> None:
         self._transcript = transcript
         self._ledger = ledger
@@ -43,10 +41,10 @@ class Undoing:
         self._log = log
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo what `op` selects, and record the outcome. Return False if there was nothing to do.
+        """Undo or redo the selection of `op`, and record the outcome. Return False if there was nothing to do.
 
-        Once begun it runs to its end, even if the calling task is cancelled. Raises `WorkspaceError` before anything is
-        done if the folder is gone or another one stands in its place.
+        Once begun, it runs to its end, even if the calling task is cancelled. Raises `WorkspaceError` before any change
+        if the folder is missing or was replaced.
         """
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._revert(direction, op))
@@ -72,7 +70,7 @@ class Undoing:
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Undo the differences of files from a commit, otherwise like `revert`. Return False if there are none."""
+        """Undo the differences of files from a commit. Otherwise like `revert`. Return False if there are none."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._undo_differences(op))
 
@@ -102,7 +100,7 @@ class Undoing:
             await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
-        """Redo what the undos that `op` names had undone, otherwise like `revert`. Return False if none is left."""
+        """Redo the changes of the undos that `op` names. Otherwise like `revert`. Return False if none is left."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._redo(op))
 
@@ -117,7 +115,7 @@ class Undoing:
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
-        """Write a file for the user. Raises `AgentError` if the file is not as the user saw it."""
+        """Write a file for the user. Raises `AgentError` if the file changed since the user saw it."""
         await unhurried(self._write_drafted(op))
 
     async def _write_drafted(self, op: ops.WriteFile) -> None:
@@ -150,7 +148,7 @@ class Undoing:
             )
             for change, drafted in zip(changes, draft.writes, strict=True)
         ]
-        # Before the other names of such a file are written, it has to be a file of its own.
+        # Such a file must become a file of its own before its other names are written.
         writes.sort(key=lambda write: not (write.is_own and write.change.before))
         missing: dict[ChangeId, str] = {}
         problems = await asyncio.to_thread(self._apply, writes, missing)
@@ -171,12 +169,12 @@ class Undoing:
         return self._ledger.apply_each(writes, missing)
 
     def _is_own(self, reverts: Sequence[Reverted]) -> bool:
-        """Whether one of the changes made this file a hard link to another one, whose content must not change now."""
+        """Whether a change made this file a hard link to another file, whose content must not change now."""
         records = (self._transcript.changes.get(item.change_id) for item in reverts)
         return any(record is not None and record.change.is_new_name for record in records)
 
     def _names_with(self, op: ops.WriteFile) -> tuple[str, ...]:
-        """Return the other names (hard links) of the file that the user's write changes too. Blocks."""
+        """Return the other names (hard links) of the file that the user's write changes, too. Blocks."""
         names = self._ledger.files.other_names(op.path)
         if op.purpose == "edit":
             return names
@@ -193,7 +191,7 @@ class Undoing:
         return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> Destroyed | None:
-        """Return what the call that `op` recovers destroyed, if that is more than its changes record."""
+        """Return what the call that `op` recovers destroyed beyond its changes; None if nothing."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
         known = self._transcript.changed.destroyed.get(op.selection.call_id)
@@ -247,9 +245,9 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
-    """Return what `op` makes of its file; None if it changes nothing. Blocks.
+    """Return the transition that `op` makes; None if it changes nothing. Blocks.
 
-    Raises `AgentError` if the file is not as the user saw it, or cannot hold the new content.
+    Raises `AgentError` if the file changed since the user saw it, or cannot hold the new content.
     """
     ledger.require_root()
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
@@ -282,10 +280,10 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
 def written_over(
     transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
 ) -> tuple[Reverted, ...]:
-    """Return how much of the file's other changes is undone once `transition` settles a clash.
+    """Return how much of the file's other changes is undone when `transition` settles a clash. Blocks.
 
-    A change, or a hunk of one, is undone if the file had it before and has nothing of it afterwards. If it were left
-    standing, the user would be asked to decide about nothing, and its own undo would clash again. Blocks.
+    A change or hunk counts as undone if the file contained it before and contains nothing of it afterwards. Otherwise
+    the change's own undo would clash again.
     """
     settled = {item.change_id for item in op.reverts}
     found: list[Reverted] = []
@@ -305,7 +303,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks of a change that are then undone, and whether they are the whole change; None if none are."""
+    """Return the hunks that are then undone, and whether they are the whole change; None if no hunk is."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:
@@ -326,7 +324,6 @@ def _gone(
 
 
 def _can_hold(file: FileState, content: bytes) -> bool:
-    """Whether the file can hold this content: a folder has none, and a symlink needs a target."""
     return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
 
 

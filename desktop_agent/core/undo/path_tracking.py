@@ -1,11 +1,10 @@
 """Tracks at which path the file of a change is now, and which other names it has. Pure.
 
-A rename and the edits of the file are undone and redone separately. While a rename is undone, the edits of the renamed
-file, and all their hunks, are at its old name.
+A rename and the edits of the file are undone and redone separately. While a rename is undone, the edits apply at the
+old path.
 
-What the agent did to a file with several names (hard links) is on record at all of them. Those changes are undone
-together, and the names stay one file. A name may have no such record, because it became a name of the file only later.
-It keeps its content, because an undo could not restore what was written through it.
+The agent's changes of a file with hard links are recorded at all names, and are undone together. A name that was added
+later has no such record and keeps its content.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -19,15 +18,15 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
-    """Return the changes that are in force. A rename counts as in force as long as the file has its new name."""
+    """Return the changes in force. A rename is in force as long as the file has its new name."""
     return {r.change.id for r in records if not r.is_undone and RENAMING not in r.undone_hunks}
 
 
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return the path where the file that `change` left is now. Only an undone rename moves it: back to its old path.
+    """Return the present path of the file that `change` left. Only an undone rename changes the path.
 
-    `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone at
-    the time of `change` did not bring the file here, so it is ignored.
+    `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone
+    before `change` is ignored.
     """
     here, came_from = change.path, ""
     was_undone: dict[ChangeId, bool] = {}
@@ -49,7 +48,7 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return all changes at the path where `path_now` finds the file of `change`. The last one left it as it is now."""
+    """Return all changes at the present path of the file of `change`. The last one left the file's present state."""
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
     if not any(other.moved_from for other in there):
@@ -59,7 +58,7 @@ def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[Fil
 
 
 def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
-    """Return the effect of a rename on the content, as an edit; any other change is returned as it is.
+    """Return a rename as an edit of the content. Any other change is returned unchanged.
 
     One of the `others` is the half of the rename that removed the file from its old path.
     """
@@ -70,7 +69,7 @@ def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
 
 
 def parts_of(change: FileChange, diff: FileDiff) -> frozenset[HunkKey]:
-    """Return the keys of all parts of a change that can be undone separately. `diff` is the diff of its `as_edit`."""
+    """Return the keys of all separately undoable parts of a change. `diff` is the diff of its `as_edit`."""
     keys = frozenset(all_keys(diff))
     return keys - {WHOLE_FILE} | {RENAMING} if change.moved_from else keys
 
@@ -97,7 +96,7 @@ def at_all_names(
 def names_with_changes(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return those of the file's other `names` at which all of these changes are on record."""
+    """Return those of the file's other `names` at which all of these changes are recorded."""
     known = {record.change.id: record for record in records}
     meant = [known[change_id] for change_id in change_ids if change_id in known]
     return tuple(
@@ -108,7 +107,7 @@ def names_with_changes(
 
 
 def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
-    """Return, for each change, the other paths at which one of the `changes` has the same images before and after."""
+    """Return, for each change, the other paths at which one of the `changes` has the same images."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:
         alike.setdefault((change.before, change.after), []).append(change)
@@ -120,7 +119,7 @@ def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tupl
 
 
 def _is_same(one: ChangeRecord, other: ChangeRecord) -> bool:
-    """Whether both are the same change of one file, recorded at two names that the file already had."""
+    """Whether both are the same change of one file, recorded at two of its names."""
     if (one.turn, one.call_id, one.change.author) != (other.turn, other.call_id, other.change.author):
         return False
     is_alike = (one.change.before, one.change.after) == (other.change.before, other.change.after)

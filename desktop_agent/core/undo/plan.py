@@ -1,8 +1,7 @@
-"""Plans an undo or redo: which changes it affects, and how much of each is undone afterwards; then drafts it.
+"""Plans an undo or redo: which changes it affects, and how much of each is undone afterwards.
 
-Whether the user selects changes, hunks of a file, or undos to take back: the result is how much of each change is
-undone from then on. `draft` works out what that makes of the files. Everything here blocks, and writes nothing but the
-contents that a clash shows.
+The user selects changes, hunks of a file, or undos to take back. `draft` then computes the files. Everything here
+blocks, and writes only the blobs of clashes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +36,7 @@ def draft_reverts(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Return the draft of one undo or redo of all `selections`, which are of different files."""
+    """Return one draft of an undo or redo of all `selections`, which are of different files."""
     drafts = [draft_revert(transcript, ledger, direction, one, includes_others=includes_others) for one in selections]
     found = [draft for draft in drafts if draft is not None]
     if not found:
@@ -56,8 +55,8 @@ def draft_revert(
 ) -> UndoDraft | None:
     """Return the draft of an undo or redo of `selection`.
 
-    Changes that are not the agent's are undone only with `includes_others`; otherwise they are left alone and reported.
-    None if `selection` selects nothing, or only hunks that are already undone (for a redo: already in force).
+    Changes of others than the agent are left alone and reported, unless `includes_others` is true. None if `selection`
+    selects nothing, or only hunks that are already undone (for a redo: already in force).
     """
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
@@ -99,9 +98,9 @@ def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
 
 
 def _turn(record: ChangeRecord, direction: Direction, composition: Composition) -> dict[ChangeId, Undone]:
-    """Return, for each change that this affects, how much of it is undone once `record` is undone or redone.
+    """Return, for each affected change, how much of it is undone once `record` is undone or redone.
 
-    What an undo wrote is not a change of its own: undoing it reverses what that undo did to other changes.
+    The record of an undo stands for the changes that it undid or redid.
     """
     change = record.change
     if change.author != "undo":
@@ -123,8 +122,8 @@ def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> 
 def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
     """Return the standing changes of the selection that are not, or may not be, the agent's.
 
-    The user's own changes count only if they are named by id, or by their file if it `is_alone`: without changes of the
-    agent.
+    The user's own changes count only if they are named by id, or by their file if it `is_alone` (has no changes of the
+    agent).
     """
     found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
     is_named = is_alone or bool(selection.change_ids)
@@ -179,7 +178,7 @@ def _draft_hunks(
     selection: ChangeSelection,
     row: NetChange | None,
 ) -> UndoDraft | None:
-    """Return the draft for hunks of one file, at all its names; None if all of the hunks are already as requested."""
+    """Return the draft for hunks of one file, at all its names; None if all hunks are already as requested."""
     if row is None:
         return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)
@@ -213,8 +212,6 @@ def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) ->
 
 
 class _Hunks:
-    """Translates hunks of the net diff of a file into hunks of its individual changes."""
-
     def __init__(
         self,
         ledger: Ledger,
@@ -252,7 +249,7 @@ class _Hunks:
         return self._of_several(diff, edits)
 
     def refused(self, reason: str) -> FileOutcome:
-        """Return the outcome if the hunks cannot be separated from what others wrote."""
+        """Return the outcome if the hunks cannot be separated from edits of others."""
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         path = base.path if base else self._row.path
@@ -280,7 +277,7 @@ class _Hunks:
         return self._changed(turned | dict.fromkeys(halves, undone))
 
     def _parts(self, change: FileChange) -> frozenset[HunkKey]:
-        # The other half of a renaming is not in the row where the renaming replaced a file.
+        # Where a rename replaced a file, the row lacks the other half of the rename.
         edit = as_edit(change, (record.change for record in self._known.records.values()))
         if edit.before == edit.after:
             return _NOTHING
@@ -375,14 +372,14 @@ class _Hunks:
         return composed is not None and composed.image == result.image()
 
     def _content(self) -> FileState | None:
-        """Return the file with the hunks undone or redone, as if nothing outside the selection had changed it."""
+        """Return the file with the hunks undone or redone, as if there were no other changes."""
         diff = self._ledger.images.diff(self._row.change)
         return self._without(diff) if self._direction == "undo" else self._ledger.images.state(self._row.change.after)
 
     def _without(self, diff: FileDiff) -> FileState:
         after, before = (self._ledger.images.state(one) for one in (self._row.change.after, self._row.change.before))
         assert after is not None
-        # Another change may have set the mode between the selected ones: that is not theirs to take back.
+        # Another change may have set the mode between the selected ones. The selected ones must not revert that mode.
         edits = (as_edit(change, self._changes) for change in self._changes)
         is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in edits)
         mode = before.mode if before is not None and is_theirs and MODE in self._wanted else after.mode
@@ -407,7 +404,7 @@ def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
 
 
 class _Region(Struct):
-    """Neighbouring lines of a text, and all the edits that made them on top of or next to each other."""
+    """Neighbouring lines of a text, and all the edits that made them."""
 
     start: int
     end: int
@@ -415,13 +412,11 @@ class _Region(Struct):
 
 
 class _Regions:
-    """Tracks which edits of a series of changes made which lines, from version to version."""
-
     def __init__(self) -> None:
         self._regions: list[_Region] = []
 
     def follow(self, edits: Sequence[Edit], change_id: ChangeId) -> None:
-        """Advance to the next version, to which `edits` of the change lead."""
+        """Advance to the next version, which results from `edits` of the change."""
         pending = [_Region(edit.old_start, edit.old_end, {(change_id, edit)}) for edit in edits]
         joined: list[_Region] = []
         for region in sorted([*self._regions, *pending], key=lambda one: (one.start, one.end)):
@@ -440,7 +435,7 @@ class _Regions:
         self._regions = joined
 
     def at(self, edits: Iterable[Edit]) -> set[tuple[ChangeId, Edit]]:
-        """Return the recorded edits that made the lines of `edits`, which lead from the first version to the last."""
+        """Return the recorded edits that made the lines of `edits`. `edits` lead from the first version to the last."""
         found: set[tuple[ChangeId, Edit]] = set()
         for edit in edits:
             for region in self._regions:
@@ -453,7 +448,7 @@ class _Regions:
 
 
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Return the undos that `op` takes back, oldest first. Those that were already taken back are not among them."""
+    """Return the undos that `op` takes back, oldest first. Undos that were already taken back are left out."""
     if op.is_all:
         return list(transcript.changed.steps)
     if op.steps:
@@ -464,8 +459,8 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
     """Return the draft of taking `steps` back in a single step.
 
-    Afterwards, as much of each change is undone as before the steps; that can be a part of a change. A file whose
-    changes have all been applied again already is skipped.
+    Afterwards, as much of each change is undone as before the steps. A file whose changes have all been redone already
+    is skipped.
     """
     composition = composition_of(transcript, ledger)
     turned: dict[ChangeId, Undone] = {}

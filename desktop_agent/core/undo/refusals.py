@@ -1,9 +1,7 @@
 """Texts for users and models: why an undo or redo leaves a file alone, and what it did.
 
-`draft` refuses with these texts before anything is written; `execute` does where a change may be another session's.
-Other refusals are worded elsewhere: those at the moment of writing in `core/changes/ledger`, clashes of contents in
-`core/merge/merge`, an undo while the agent is working in `core/session/session`, and what the review does not offer
-in `ui/review/review_content.py`.
+Other refusals are worded elsewhere: `core/changes/ledger` (while writing), `core/merge/merge` (clashes of contents),
+`core/session/session` (while the agent is working), and `ui/review/review_content.py`.
 """
 
 from collections.abc import Mapping, Sequence

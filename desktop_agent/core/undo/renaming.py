@@ -1,4 +1,4 @@
-"""Renames a file or folder for the user; the rename is recorded and undone like one by the agent."""
+"""Renames a file or folder for the user. The rename is recorded and can be undone."""
 
 import asyncio
 import errno
@@ -30,8 +30,6 @@ class _Move(Struct, frozen=True):
 
 
 class Renaming:
-    """The renames that the user makes in one session."""
-
     def __init__(self, transcript: Transcript, ledger: Ledger, effects: Effects, log: EventLog) -> None:
         self._transcript = transcript
         self._ledger = ledger
@@ -39,7 +37,7 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Rename a file or folder. Raises `AgentError` if it is not as the user saw it, or cannot be undone."""
+        """Rename a file or folder. Raises `AgentError` if it changed since the user saw it, or cannot be undone."""
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:
@@ -115,7 +113,7 @@ class Renaming:
 
 
 def is_a_name(path: str) -> bool:
-    """Whether a change can have this path: relative to the workspace, without `..`, and as bytes a disk can store."""
+    """Whether a change can have this path: relative to the workspace, without `..`, and storable on disk."""
     try:
         name = os.fsencode(path)
     except UnicodeEncodeError:
