@@ -1,4 +1,4 @@
-"""The files of the workspace, with what git and the agent say about them."""
+"""The files of the workspace, with their git status and the agent's changes."""
 
 from desktop_agent.ui.files.file_panel import FileTree
 

@@ -1,4 +1,4 @@
-"""What each turn of a session did to a file, and where renames moved files. Pure."""
+"""The changes of a file by turn, across renames. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ MOST_LISTED = 20
 
 
 class FileTurn(NamedTuple):
-    """What one turn did to a file, and where to look for it."""
+    """The changes that one turn made to a file, and the call and path that show them."""
 
     turn: int
     call_id: str
@@ -30,7 +30,7 @@ class FileTurn(NamedTuple):
 
 
 def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
-    """Return the turns that changed the file now at `path`, under any of its names, the latest first."""
+    """Return the turns that changed the file now at `path`, under any of its names, latest first."""
     found: dict[int, FileTurn] = {}
     names = {path}
     for record in reversed(list(records)):
@@ -54,7 +54,7 @@ def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
 
 
 def turn_words(turn: FileTurn) -> str:
-    """Return one line of the list: `Turn 3 · +12 −4 · undone`."""
+    """Return the turn as a line of text: `Turn 3 · +12 −4 · undone`."""
     before = _tr("Before the first message")
     parts = [_tr("Turn {0}").format(turn.turn) if turn.turn else before]
     if turn.is_mine:

@@ -1,4 +1,4 @@
-"""The marks of git and the agent for a path: looked up when its row is drawn, as letters and in words."""
+"""The marks of git and the agent for a path, as letters and in words. Looked up when a row is drawn."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ _tr = partial(QCoreApplication.translate, "FileTree")
 
 
 class FileMark(NamedTuple):
-    """What is known about one path."""
+    """The marks of one path."""
 
     state: FileState | None = None
     """The state of the path itself, or of an untracked or ignored folder that contains it."""
@@ -26,7 +26,7 @@ class FileMark(NamedTuple):
 
 
 class FileMarks:
-    """The marks of a whole workspace at one moment. They never change: a refresh makes new ones."""
+    """The marks of a whole workspace. Immutable: a refresh makes new marks."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ _NOTHING = FileMark()
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
-    """Return all folders above these paths. Each is visited once, because thousands of files share a few folders."""
+    """Return all folders above these paths. Visits each folder once, because thousands of files share a few folders."""
     found: set[str] = set()
     level = {path.rpartition("/")[0] for path in paths} - {""}
     while level:
@@ -106,7 +106,7 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
 
 
 def describe_mark(mark: FileMark) -> list[str]:
-    """Return short phrases for what a mark means; empty for an unchanged file."""
+    """Return short phrases for the meaning of a mark; empty for an unchanged file."""
     states: dict[FileState, str] = {
         "modified": _tr("modified"),
         "added": _tr("added"),

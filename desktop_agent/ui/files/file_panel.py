@@ -1,4 +1,4 @@
-"""The files of the workspace: the tree, the filter above it, and the last action on a file below it."""
+"""The panel with the workspace's files: the filter, the tree, and the last action on a file."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vb
 
 
 class DoneBar(QFrame):
-    """Says what was last done to files, with a button to undo it. Hidden before the first action and once closed."""
+    """Reports the last action on files, with a button to undo it. Hidden before the first action and once closed."""
 
     undo_requested = Signal(object)  # the ids of the changes
 
@@ -52,8 +52,6 @@ _CLEAR_WIDTH = 22
 
 
 class FilterField(QLineEdit):
-    """A text field with a clear button in it."""
-
     def __init__(self) -> None:
         super().__init__()
         # Qt's own clear button comes with a picture that fits neither theme.
@@ -78,9 +76,9 @@ class FilterField(QLineEdit):
 
 
 class FileTree(QWidget):
-    """The file panel. While it is visible, it reads, watches and marks the files of the workspace that it is given.
+    """The file panel. While visible, it reads, watches and marks the files of its workspace.
 
-    Its `file_actions` emit what the user asks for.
+    `file_actions` emits the user's requests.
     """
 
     repository_changed = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason

@@ -1,4 +1,4 @@
-"""The list that shows the tree or the filter's matches: its view, its rows, and how they are drawn."""
+"""The view and the drawing of the file list, for the tree and for the filter's matches."""
 
 from collections.abc import Callable
 
@@ -32,13 +32,12 @@ _DIAMOND = 8.0
 
 
 class FileDelegate(ModelDelegate[Model]):
-    """Draws what both lists share: the marks at the right edge."""
+    """Draws the marks at the right edge, for both lists."""
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
-        """Draw letter and diamond at the right edge of `rect`, and return the rest of `rect`.
+        """Draw letter and diamond at the right edge of `rect`. Return the rest of `rect`.
 
-        A folder shows the letter of the strongest change in it, less bold than a file's, because colour alone would not
-        tell the two apart.
+        A folder shows the letter of the strongest change in it, less bold than a file's letter.
         """
         right = rect.right()
         change = (mark.below or mark.state) if is_folder else mark.state
@@ -58,7 +57,7 @@ class FileDelegate(ModelDelegate[Model]):
 
 
 class TreeDelegate(FileDelegate[FileTreeModel]):
-    """Draws one row of the tree: triangle, name, marks."""
+    """Draws a row of the tree: triangle, name, marks."""
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self.model.row_at(index.row())
@@ -118,7 +117,7 @@ class MatchesModel(ChoiceModel[Match]):
 
 
 class MatchDelegate(FileDelegate[MatchesModel]):
-    """Draws one match: the file's name, then its folder, with the typed text emphasised in both."""
+    """Draws a match: the file's name, then its folder, with the typed text emphasised."""
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         match = self.model.rows[index.row()]
@@ -137,7 +136,7 @@ class MatchDelegate(FileDelegate[MatchesModel]):
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
-    """Return the end of `text` that fits after an ellipsis, and by how much its characters moved to the left."""
+    """Return the end of `text` that fits after an ellipsis, and how far its characters moved to the left."""
     if metrics.horizontalAdvance(text) <= width:
         return text, 0
     for start in range(1, len(text)):
@@ -148,9 +147,9 @@ def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, 
 
 
 class FileRows(QTableView):
-    """Lists the tree, or the matches of the filter. Rows count from 0.
+    """Lists the tree or the filter's matches. Rows count from 0.
 
-    They have equal height: scrolling and inserting cost the same for any number of rows.
+    All rows have the same height, so that scrolling and inserting cost the same for any number of rows.
     """
 
     chosen = Signal()

@@ -1,7 +1,4 @@
-"""The file tree as Qt sees it: a list of the visible rows.
-
-The rows are computed from the open folders, not stored one by one.
-"""
+"""The model of the file tree: a flat list of the visible rows, computed from the open folders."""
 
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +15,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Folder:
-    """A folder whose rows are shown: its entries in order, and which of them are open folders themselves."""
+    """An open folder: its entries in order, and the open folders among them."""
 
     __slots__ = (
         "depth", "folder_count", "is_loaded", "links", "name", "names", "open_folders", "parent", "path", "position",
@@ -45,13 +42,13 @@ class Folder:
         return next((folder for folder in self.open_folders if folder.position == position), None)
 
     def row(self, position: int) -> int:
-        """Return the row of an entry; `position` may be one past the last."""
+        """Return the row of an entry. `position` may be one past the last entry."""
         before = sum(child.span for child in self.open_folders if child.position < position)
         start = 0 if self.parent is None else self.parent.row(self.position) + 1
         return start + position + before
 
     def apply(self, edit: "ListingEdit") -> None:
-        """Replace entries. Folders among the old ones must be closed."""
+        """Replace entries. Folders among the replaced entries must be closed."""
         growth = len(edit.names) - (edit.end - edit.start)
         self.names[edit.start : edit.end] = edit.names
         if edit.are_folders:
@@ -69,7 +66,7 @@ class Folder:
 
 
 class TreePlace(NamedTuple):
-    """What a row shows: the entry at `position` of `folder`."""
+    """The entry that a row shows: the entry at `position` of `folder`."""
 
     folder: Folder
     position: int
@@ -97,9 +94,9 @@ class ListingEdit(NamedTuple):
 
 
 def edits_between(folder: Folder, listing: FolderListing) -> list[ListingEdit]:
-    """Return the edits that make `folder` show `listing`. The last comes first, so that none moves the next one.
+    """Return the edits that make `folder` show `listing`, the last edit first, so that positions stay valid.
 
-    Entries in both stay where they are. This only reads the folder, so it can run in a thread.
+    Entries in both stay in place. This function only reads the folder, so it can run in a thread.
     """
     count = folder.folder_count
     edits = _edits(folder.names[:count], listing.folders, 0, are_folders=True)
@@ -128,7 +125,7 @@ def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: 
 
 
 class FileRow(NamedTuple):
-    """Everything needed to draw one row."""
+    """The data for drawing a row."""
 
     path: str
     name: str
@@ -141,9 +138,9 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """Rows of the open folders of one workspace. It reads nothing itself: it signals what to read, and gets the result.
+    """Rows of the open folders of a workspace. Emits which folders to read, and gets the results by `put`.
 
-    Paths are passed as Python objects: Qt strings lose the parts of a name that are not UTF-8.
+    Paths are passed as Python objects, because Qt strings lose parts of a name that are not UTF-8.
     """
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
@@ -171,7 +168,7 @@ class FileTreeModel(QAbstractListModel):
         self.wanted.emit("")
 
     def put(self, folder: Folder, listing: FolderListing, edits: Iterable[ListingEdit]) -> None:
-        """Show the listing that was read for an open folder; `edits` are `edits_between(folder, listing)`."""
+        """Show the listing that was read for an open folder. `edits` must be `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
         folder.is_loaded = True
@@ -207,7 +204,7 @@ class FileTreeModel(QAbstractListModel):
         return -1 if folder.parent is None else folder.parent.row(folder.position)
 
     def folders(self) -> Iterator[Folder]:
-        """Yield the open folders, each before those in it."""
+        """Yield the open folders, each before the folders in it."""
         waiting = [self.root]
         for folder in waiting:
             yield folder

@@ -1,4 +1,4 @@
-"""The user's actions on a file or folder of the list: open, rename, mention, see its changes, copy its path."""
+"""The user's actions on a listed file or folder: open, rename, mention, show changes, copy its path."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -65,7 +65,7 @@ class RenameDialog(QDialog):
 class PathActions(QObject):
     """The actions on the current row, by mouse, keyboard and context menu.
 
-    Paths are passed as Python objects: Qt strings lose the parts of a name that are not UTF-8. Relative paths are
+    Paths are passed as Python objects, because Qt strings lose parts of a name that are not UTF-8. Relative paths are
     relative to the workspace, with `/`.
     """
 

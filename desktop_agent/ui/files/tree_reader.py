@@ -1,4 +1,4 @@
-"""Reads folders, git and the list of files for the model, in the background, and again when they change on disk."""
+"""Reads folders, git and the list of files in the background, and again after changes on disk."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -32,7 +32,7 @@ MAX_WATCHED = 400
 
 
 class PathWatch(QObject):
-    """Watches files and folders (absolute paths), even if others are renamed to their paths. Stopped until `resume`."""
+    """Watches files and folders by absolute path, even if other files are renamed to the paths. Idle until `resume`."""
 
     changed = Signal(object)  # a set of paths
 
@@ -60,7 +60,7 @@ class PathWatch(QObject):
             self._update()
 
     def nudge(self) -> None:
-        """Report a change without knowing what changed."""
+        """Report a change of unknown files."""
         if self._watcher is not None:
             if not self._settle.isActive():
                 self._unquiet.start()
@@ -95,7 +95,7 @@ class PathWatch(QObject):
 
 
 class FolderWatch(PathWatch):
-    """Watches the folders that are open and the two files that git rewrites, and polls for the rest."""
+    """Watches the open folders and two files that git rewrites, and polls for other changes."""
 
     folder_changed = Signal(str)  # an absolute path
     repository_changed = Signal()  # the index or HEAD is another one, or a folder changed
@@ -111,7 +111,7 @@ class FolderWatch(PathWatch):
         self.changed.connect(self._on_changed)
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
-        """Watch these folders instead of the current ones. The most important come first, as there may be too many."""
+        """Watch only these folders. The most important folders come first, because their number is limited."""
         self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
         self.watch([*self._folders, *self._repository_files])
 
@@ -128,7 +128,7 @@ class FolderWatch(PathWatch):
         super().nudge()
 
     def poll_often(self) -> None:
-        """Poll at the shortest interval again, because something has changed or the user is back."""
+        """Poll at the shortest interval again, because something changed or the user is back."""
         if self.is_active:
             self._poll.start(self._poll_ms)
 
@@ -157,7 +157,7 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 
 
 class TreeReader(QObject):
-    """Reads for one tree. A folder, or git, is read once at a time; if it is requested meanwhile, it is read once more.
+    """Reads for one tree. Requests during a read of the same folder, or of git, cause one more read.
 
     Results for an earlier workspace are dropped.
     """
@@ -210,7 +210,7 @@ class TreeReader(QObject):
         self._run(_REPOSITORY, self._read_repository)
 
     def poll_repository(self) -> None:
-        """Ask git again, unless a request is running or git still rests from one that took long (see `_REST`)."""
+        """Ask git again, unless a request is running or the pause after a slow request has not ended (see `_REST`)."""
         is_resting = self._repository_timer.isValid() and self._repository_timer.elapsed() < _REST * self._took_ms
         if _REPOSITORY not in self._running and not is_resting:
             self.read_repository()

@@ -1,1 +1,1 @@
-"""Everything that waits for the user, across sessions."""
+"""The inbox: questions and ended turns of all sessions."""

@@ -1,4 +1,4 @@
-"""What waits for the user: a fold over the transcripts of open sessions, and the text for each item."""
+"""The items of the inbox, computed from the transcripts of open sessions, and the text for each item."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ _MOST_SHORT_CHARS = 160
 
 
 class InboxItem(Struct, frozen=True, kw_only=True):
-    """One row of the inbox."""
+    """A row of the inbox."""
 
     kind: ItemKind
     session_id: SessionId
@@ -53,7 +53,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def can_allow(self) -> bool:
-        """Whether the row shows everything that a yes allows. It shows no folder other than the session's."""
+        """Whether the row shows everything that a yes allows. Rows do not show folders other than the session's."""
         request = self.request
         is_here = request is not None and request.cwd in ("", self.workspace)
         return self.can_answer and is_here and request is not None and is_short(request)
@@ -65,9 +65,9 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
 
 def is_short(request: ApprovalRequest) -> bool:
-    """Whether one short line shows the whole question, which is so for a short confined command without known risks.
+    """Whether one short line shows the whole question: a short sandboxed command without risks.
 
-    For all other questions there is more to see before a yes: a diff, risks, fields, or a definition.
+    Other questions have more to read before a yes: a diff, risks, fields, or a definition.
     """
     command = request.command
     has_more = bool(
@@ -94,7 +94,7 @@ def is_short(request: ApprovalRequest) -> bool:
 
 
 class InboxSession(Struct, frozen=True):
-    """An open session, as far as the inbox needs it."""
+    """The inbox's data about an open session."""
 
     transcript: Transcript
     is_read_only: bool = False
@@ -103,9 +103,9 @@ class InboxSession(Struct, frozen=True):
 def items_of(
     opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
 ) -> list[InboxItem]:
-    """Return what waits for the user: the questions, oldest first, then the ended turns, latest first.
+    """Return the items that wait for the user: questions, oldest first, then ended turns, latest first.
 
-    `seen` maps a session to the last turn whose end the user has seen; a session not in it has nothing unseen.
+    `seen` maps a session to the last turn whose end the user has seen. Sessions without an entry have nothing unseen.
     """
     sessions = [session for session in opened if session.transcript.session.session_id]
     known = {session.transcript.session.session_id for session in sessions}
@@ -173,7 +173,7 @@ def title(item: InboxItem) -> str:
 
 
 def kind(item: InboxItem) -> str:
-    """Return what kind of thing waits, without text from the model, a server or a file."""
+    """Return the kind of item, without text from the model, a server or a file."""
     if item.request is not None:
         return _asked(item.request)
     if item.kind == "questions":
@@ -190,7 +190,7 @@ def kind(item: InboxItem) -> str:
 
 
 def subject(item: InboxItem) -> str:
-    """Return what exactly is asked, on one line; empty if `kind` says all there is to say."""
+    """Return the exact subject of a question on one line; empty if `kind` says everything."""
     request = item.request
     if request is None or request.spending is not None:
         return ""

@@ -1,4 +1,4 @@
-"""The inbox itself: all that waits, in rows, below its button. Imported when it is first opened."""
+"""The inbox's popup: a row for each item. Imported when it is first opened."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ _MARK = 8.0
 
 
 class InboxRow(QWidget):
-    """Shows one item. A yes or a no counts only after the row has stayed in place for a moment."""
+    """Shows one item. A yes or no counts only after the row has stayed in place for a moment."""
 
     wished = Signal(str)  # a `Wish`
     stepped = Signal(int)  # 1: to the row below; -1: above
@@ -64,7 +64,7 @@ class InboxRow(QWidget):
 
     @property
     def _is_whole_in_sight(self) -> bool:
-        """Whether the whole row is in sight. Otherwise the question could be out of sight above visible buttons."""
+        """Whether the whole row is visible. Otherwise the question could be hidden above visible buttons."""
         return self.visibleRegion().boundingRect() == self.rect()
 
     def _build(self, now: datetime) -> None:
@@ -190,7 +190,7 @@ _MOST_ROWS = 50
 
 
 class InboxPopup(Popup):
-    """Lies over `over`, below the button that opens it. Emits what the user wants; the sessions do it."""
+    """Covers `over`, below the inbox button. Emits the user's requests; the sessions carry them out."""
 
     wished = Signal(str, object)  # a `Wish`, and the `InboxItem`
     all_seen = Signal()
@@ -305,7 +305,7 @@ class InboxPopup(Popup):
             self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
 
     def _note_focus(self) -> None:
-        """Remember the focus before rows are removed, because it would return to the conversation otherwise."""
+        """Store the focused widget before rows are removed, because the focus would go to the conversation."""
         now = QApplication.focusWidget()
         if now is None or not (now is self or self.isAncestorOf(now)) or (now is self and self._focus is not None):
             return
@@ -314,7 +314,7 @@ class InboxPopup(Popup):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """Give the focus back to its widget; if that is gone, to the row of the same item or else to the first row."""
+        """Restore the focus to its widget or the row of the same item. With `is_last`, fall back to the first row."""
         if self._focus is None or not self.hasFocus():
             return
         before, key = self._focus

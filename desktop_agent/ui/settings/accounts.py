@@ -1,7 +1,7 @@
-"""The accounts of a provider: which one is used and what for, its key or sign-in, and the form for a new one.
+"""The accounts of a provider: the account in use, its key or sign-in, and the form for a new account.
 
 A key is in its field only while it is typed. It is passed on only by signal, never into a tooltip, title, setting or
-log, and the field forgets it, with its undo history, as soon as it is saved or the dialog is closed.
+log. The field forgets the key and its undo history once the key is saved or the dialog is closed.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ _sign_in_tr = partial(QCoreApplication.translate, "SignInPanel")
 
 
 class KeyStatus(Struct, frozen=True, kw_only=True):
-    """Where the key of an account comes from; never the key itself.
+    """The source of an account's key; never the key itself.
 
-    `place` is the name of the environment variable or of the keyring. `problem` says why the keyring cannot be used; a
-    key is then used in this run only.
+    `place` is the name of the environment variable or of the keyring. `problem` says why the keyring cannot be used;
+    the key is then stored only for this run.
     """
 
     source: Literal["environment", "keyring", "run"] | None = None
@@ -160,7 +160,7 @@ class KeyEditor(QWidget):
 
 
 class SignInPanel(QWidget):
-    """The sign-in of one provider; hidden if there is none."""
+    """The sign-in of a provider; hidden for providers without a sign-in."""
 
     grown = Signal()
 
@@ -277,7 +277,7 @@ def _where(there: Destination) -> str:
 
 
 class AccountForm(AddingForm):
-    """Asks for a new account of one provider."""
+    """A form for a new account of a provider."""
 
     added = Signal(object)  # an Account
 
@@ -317,8 +317,6 @@ class AccountForm(AddingForm):
 
 
 class AccountChooser(QWidget):
-    """The accounts of one provider."""
-
     chosen = Signal(str)  # an account's name
 
     def __init__(self, actions: SettingsActions, form: AccountForm) -> None:
@@ -355,7 +353,7 @@ class AccountChooser(QWidget):
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
-        """Show the accounts of a provider and mark the one in use. Emits nothing."""
+        """Show the accounts of a provider and mark the account in use. Emits no signal."""
         self._settings = settings
         if provider != self._provider:
             self.form.hide()

@@ -1,4 +1,4 @@
-"""The section about approvals: what the agent can do without a question, and what confines its commands."""
+"""The settings section about approvals and the sandbox."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
 class ApprovalsPage(Page):
-    """One card per policy, the sandbox, and what applies to all policies."""
+    """A card for each policy, the sandbox, and settings for all policies."""
 
     def _build(self) -> Iterator[None]:
         self._project = Note("", "warning")

@@ -1,4 +1,4 @@
-"""Pages made from the declarations of settings: all settings of some sections, and the results of a search."""
+"""Pages generated from the declarations of settings: sections, and search results."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -40,7 +40,7 @@ _MOST_FOUND = 8
 
 
 class SearchPage(Page):
-    """Settings found by a search in all sections, best first. Rows are made when they are first found."""
+    """Settings found by a search in all sections, best first. Rows are made when first needed."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__("", theme, actions)
@@ -77,7 +77,7 @@ class SearchPage(Page):
 
 
 def _found(text: str) -> list[Setting]:
-    """Return the settings that contain all these words; settings with the words in their names come first."""
+    """Return the settings that contain all these words. Settings with the words in their names come first."""
     wanted = text.casefold().split()
 
     def has_all(*texts: str) -> bool:

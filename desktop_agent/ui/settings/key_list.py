@@ -43,7 +43,7 @@ def default_keys() -> Mapping[str, tuple[str, ...]]:
 
 
 class KeyTable(Struct, frozen=True):
-    """The keys that the settings want for each action, and those in force."""
+    """The keys in the settings for each action, and the keys in force."""
 
     wanted: Mapping[str, tuple[str, ...]]
     in_force: Mapping[str, tuple[str, ...]]
@@ -60,7 +60,7 @@ class KeyTable(Struct, frozen=True):
         return {action: each for action, each in found.items() if each and action != beside}
 
     def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
-        """Return the actions with these keys: of the whole window if `beside` is of one part, else of all parts."""
+        """Return the actions with these keys: of the whole window if `beside` is of a part, otherwise of the parts."""
         group = group_of(beside)
         others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
         return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
@@ -74,12 +74,12 @@ class KeyTable(Struct, frozen=True):
 
 
 def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
-    """Return the unchangeable meanings that these keys have in parts of the window, where they take precedence."""
+    """Return the fixed actions of these keys in parts of the window, which take precedence there."""
     return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
 
 
 def is_for_writing(keys: str) -> bool:
-    """Whether text fields use these keys themselves. In a text field, that use takes precedence."""
+    """Whether text fields use these keys. In a text field, that use takes precedence."""
     sequence = QKeySequence(keys)
     return any(sequence in QKeySequence.keyBindings(standard) for standard in _WRITING)
 
@@ -89,7 +89,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ShortcutField(QLineEdit):
-    """Shows the last keys pressed. Esc, Tab and, unless `takes_enter`, Enter keep their meaning if pressed alone."""
+    """Shows the last keys pressed. Esc, Tab and (without `takes_enter`) Enter keep their meaning if pressed alone."""
 
     keys_pressed = Signal(str)  # as the settings file has them
     confirmed = Signal()
@@ -103,7 +103,7 @@ class ShortcutField(QLineEdit):
         self.setPlaceholderText(self.tr("Press the keys"))
 
     def event(self, arg__1: QEvent) -> bool:
-        """Take each key press before a shortcut of the window or the dialog does."""
+        """Take each key press before the shortcuts of the window and the dialog."""
         if arg__1.type() is QEvent.Type.ShortcutOverride:
             arg__1.accept()
             return True

@@ -1,4 +1,4 @@
-"""The section about keys: the list of actions, and below it the recorder for new keys."""
+"""The settings section about keys: the list of actions, and the recorder for new keys."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -128,7 +128,7 @@ class ShortcutRecorder(QFrame):
 
 
 def _clash_words(keys: str, owner: str, other: str) -> str:
-    """Return why `keys` conflict with `other`, which are keys of the action `owner`."""
+    """Return why `keys` conflict with `other`, the keys of the action `owner`."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
@@ -148,7 +148,7 @@ _search_tr = partial(QCoreApplication.translate, "KeySearch")
 
 
 class KeysPage(Page):
-    """Lets the user change keys, and shows the result."""
+    """Lets the user change keys."""
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)

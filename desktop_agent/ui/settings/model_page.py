@@ -1,4 +1,4 @@
-"""The section about the model: provider and model, account, address and key."""
+"""The settings section about the model: provider, model, account, address and key."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox
 
 
 class AddressEditor(QWidget):
-    """Edits the address in the settings. The address of a named account is only shown."""
+    """Edits the address in the settings. The address of a named account is read-only."""
 
     def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class AddressEditor(QWidget):
 
 
 class ServerNote(QWidget):
-    """Says whether the server of a local account runs. Hidden until that is known."""
+    """Says whether the server of a local account runs. Hidden until the answer is known."""
 
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 
 
 class ModelPage(Page):
-    """Provider, account, model, address, key, and how much the model can read and write."""
+    """Provider, account, model, address, key, and the model's limits for input and output."""
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
@@ -137,7 +137,7 @@ class ModelPage(Page):
         self._show_provider(view)
 
     def connect_provider(self, provider: str) -> None:
-        """Show the key of a provider without choosing it."""
+        """Show the key of a provider without selecting the provider."""
         self._connecting = provider
         self._show_again()
 
@@ -159,7 +159,7 @@ class ModelPage(Page):
             self._show_name(self.view)
 
     def show_key(self, do: Callable[[], object]) -> None:
-        """Show the key field, even if the demo is chosen, and call `do` when it is there."""
+        """Show the key field, even if the demo is chosen, and then call `do`."""
 
         def show() -> None:
             self._asked.show()

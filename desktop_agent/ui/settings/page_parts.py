@@ -1,4 +1,4 @@
-"""What the settings pages are made of: the page itself, the row of one setting, forms, and removals."""
+"""The parts of settings pages: the page itself, the row of a setting, forms, and removal buttons."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -21,7 +21,7 @@ _rows_tr = partial(QCoreApplication.translate, "SettingRows")
 
 
 class SettingRow(QWidget):
-    """One setting: its name, what it does, its control, the source of its value, and a way back to the default."""
+    """A setting: name, description, control, source of its value, and a button to reset it."""
 
     def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
         """`section` is shown before the title. Pass it where rows of several sections are mixed."""
@@ -82,10 +82,10 @@ def shown(setting: Setting, value: object) -> str:
 
 
 class Page(QScrollArea):
-    """One section: a title, and below it the added parts. It scrolls in a small dialog.
+    """A section: a title and the added parts. It scrolls in a small dialog.
 
-    It is built when it is first shown, a part in each turn of the loop, and becomes visible when complete: a visible
-    page would be laid out and painted again with each part.
+    It is built when first shown, a part in each turn of the loop. It becomes visible when complete, because a visible
+    page would be laid out and painted with each part.
     """
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
@@ -119,14 +119,14 @@ class Page(QScrollArea):
             self.build()
 
     def show_later(self, what: str, show: Callable[[], object]) -> None:
-        """Call `show` now, or once the page is built. Until then, a later call for the same `what` replaces this."""
+        """Call `show` now, or once the page is built. Until then, a later call with the same `what` replaces it."""
         if self.is_built:
             show()
         else:
             self._shows[what] = show
 
     def show_view(self, view: SettingsView) -> None:
-        """Show those settings in force that are on this page. Emits nothing."""
+        """Show the values in force of this page's settings. Emits no signal."""
         self.view = view
         for row in self.rows:
             row.show_view(view)
@@ -141,7 +141,7 @@ class Page(QScrollArea):
         return row
 
     def add_rows(self, settings: Iterable[Setting]) -> Iterator[None]:
-        """Add a row for each setting, one in each step. Rows of advanced settings come last, under a heading."""
+        """Add a row for each setting, one in each step. Advanced settings come last, under a heading."""
         is_advanced = False
         for setting in sorted(settings, key=lambda setting: setting.about.is_advanced):
             if setting.about.is_advanced and not is_advanced:
@@ -170,7 +170,7 @@ class Page(QScrollArea):
         yield from ()
 
     def _show(self, view: SettingsView) -> None:
-        """Show those settings that have no row of their own. Called only once the page is built."""
+        """Show settings that have no row of their own. Called only once the page is built."""
 
 
 def form() -> QFormLayout:
@@ -184,14 +184,14 @@ def form() -> QFormLayout:
 
 
 def name_of(text: str) -> QLabel:
-    """Return the name at the left of a field; all have one width, so that forms line up."""
+    """Return a label for the left of a field. All have the same width, so that forms line up."""
     name = QLabel(text)
     name.setMinimumWidth(92)
     return name
 
 
 class AddingForm(QWidget):
-    """Asks for something to add. Escape closes the form, not the dialog around it."""
+    """A form to add something. Escape closes the form, not the dialog."""
 
     cancelled = Signal()
 
@@ -208,9 +208,9 @@ class AddingForm(QWidget):
 
 
 class Removal(QObject):
-    """A button that removes something, and the two buttons by which the user confirms that or keeps the thing.
+    """A button that removes something, and two buttons to confirm or cancel the removal.
 
-    Its owner lays the three buttons out, and then calls `ask`.
+    The owner lays out the three buttons, then calls `ask`.
     """
 
     def __init__(
@@ -226,9 +226,9 @@ class Removal(QObject):
         is_compact: bool = False,
         home: QWidget | None = None,
     ) -> None:
-        """`texts` are the texts of the button and of the one that confirms. `changed` updates what depends on
-        `is_asking`, including `button`. `home` gets the focus before the confirmation is hidden, because otherwise the
-        focus would go elsewhere and the page would scroll there.
+        """`texts` are the labels of the remove and the confirm button. `changed` updates widgets that depend on
+        `is_asking`. `home` gets the focus before the confirmation is hidden, because the page would scroll to the
+        next focused widget.
         """
         super().__init__()
         self.is_asking = False

@@ -1,4 +1,4 @@
-"""The section about the project: what its settings file would change here, and the user's answer."""
+"""The settings section about the project: the changes by its settings file, and the user's answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):
-    """Shows exactly what a project's file would change, and takes the answer."""
+    """Shows exactly what a project's file would change, and lets the user answer."""
 
     def _build(self) -> Iterator[None]:
         self._path = Note("")
@@ -89,7 +89,7 @@ class ProjectPage(Page):
 
 
 def change_lines(changes: Sequence[Tightened]) -> list[str]:
-    """Return one line per change; each is shortened and cannot start another line or hide text."""
+    """Return a line for each change, shortened so that it cannot start another line or hide text."""
     lines: list[str] = []
     for change in changes:
         setting = declared_settings()[change.key]
@@ -99,7 +99,7 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
 
 
 def server_lines(servers: Definitions) -> list[str]:
-    """Return one line, not shortened, for each server that may start if the project is trusted."""
+    """Return a line, not shortened, for each server that may start if the project is trusted."""
     off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
     lines = ((server.is_enabled, f"{server.name}: {server.in_full}") for server in servers.servers)
     return [_breakable(line if is_enabled else off.format(line)) for is_enabled, line in lines]
@@ -117,7 +117,7 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    """Return an untrusted line ready to be shown: shortened, with break points in long words."""
+    """Return an untrusted line for display: shortened, with break points in long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _breakable(text)

@@ -1,4 +1,4 @@
-"""The section about rules: what earlier answers allow or forbid, and how to take that back."""
+"""The settings section about rules: what earlier answers allow or forbid, and buttons to revoke them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visib
 
 
 class RuleRow(QFrame):
-    """Shows a rule and a button that takes it back."""
+    """Shows a rule and a button to revoke it."""
 
     revoked = Signal(str)  # a rule's id
 
@@ -85,7 +85,7 @@ class RuleRow(QFrame):
 
 
 class RulesPage(Page):
-    """The rules in force in the session that is shown."""
+    """The rules of the shown session."""
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions, now: Callable[[], datetime]) -> None:
         super().__init__(title, theme, actions)
@@ -108,7 +108,7 @@ class RulesPage(Page):
         return [row for row in self._rules if not row.isHidden()]
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
-        """Show these rules. The focus stays in place as far as possible."""
+        """Show these rules. Keep the focus in place if possible."""
         self.show_later("rules", partial(self._show_rules, rules))
 
     def _show_rules(self, rules: Sequence[Rule]) -> None:

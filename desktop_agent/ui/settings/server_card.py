@@ -1,6 +1,6 @@
-"""The card of an MCP server: its state, tools, last calls, log, and a sign-in that waits for the browser.
+"""The card of an MCP server: its state, tools, last calls, log, and a sign-in in the browser.
 
-Text from a server is shown on one line, cut, with nothing hidden in it.
+Text from a server is shown on one line, cut, without hidden characters.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -98,7 +98,7 @@ _LONGEST_CALL = 400
 
 
 class UnfoldedRows(QWidget):
-    """Rows that are made and updated only while they are unfolded, a few in each turn of the loop."""
+    """Rows that are made and updated only while unfolded, a few in each turn of the loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ _SLICE_S = 0.0015
 
 
 class ToolRow(QWidget):
-    """One tool: its name, its tokens per request, its description, and whether it is used."""
+    """A tool: name, tokens per request, description, and a switch."""
 
     def __init__(self, theme: Theme, name: str, switch: Callable[[str, bool], None], parent: QWidget) -> None:
         super().__init__(parent)
@@ -215,10 +215,9 @@ class ToolRow(QWidget):
 
 
 class ServerToolList(UnfoldedRows):
-    """The tools of a server, one below the other.
+    """The tools of a server in rows of the same height.
 
-    All rows have the same height, so the list has its height before they are made, and the layout around it does not
-    change with each row.
+    The list has its final height before the rows are made, so the layout around it does not change.
     """
 
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
@@ -232,7 +231,7 @@ class ServerToolList(UnfoldedRows):
         self._rows: dict[str, ToolRow] = {}
 
     def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
-        """Show these tools if the list is unfolded. The rows of tools that are still there keep the focus."""
+        """Show these tools if the list is unfolded. Rows of remaining tools keep the focus."""
         self._tools, self._disabled, self._can_switch = tools, disabled, can_switch
         if self.is_unfolded:
             self._work.begin(self._show_rows())
@@ -311,7 +310,7 @@ class ServerCard(QFrame):
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
-        """Show its current state. Emits nothing; what is unfolded stays unfolded."""
+        """Show the server's current state. Emits no signal; unfolded parts stay unfolded."""
         if server == self._server and self._is_shown:
             return
         is_news = server.is_unsure and not (self._is_shown and self._server.is_unsure)

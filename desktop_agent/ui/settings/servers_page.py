@@ -1,4 +1,4 @@
-"""The section about MCP servers: a card for each, and below them the form that adds one."""
+"""The settings section about MCP servers: a card for each server, and a form to add servers."""
 
 import shlex
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class ServerFields(QWidget):
 
 
 class AddressFields(ServerFields):
-    """Headers and client of a server at an address. Values and secrets are not shown while they are typed."""
+    """The headers and the client of a server at an address. Values and secrets are masked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class AddressFields(ServerFields):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers to send with every request. Raises `ValueError` if one has no name."""
+        """The headers to send with every request. Raises `ValueError` for a header without a name."""
         typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
         if any(value and not name for name, value in typed):
             raise ValueError(self.tr("a header needs a name"))
@@ -88,7 +88,7 @@ class AddressFields(ServerFields):
         return self._secret.text().strip() if self.client_id else ""
 
     def show_address(self, address: Address) -> None:
-        """Show a defined server's; values that are in the keyring are left out, and stay if they are not typed."""
+        """Show the address of a defined server. Values in the keyring are not shown; they stay unless replaced."""
         self.clear()
         self._client_id.setText(address.client_id)
         headers = [*address.headers.items(), *((name, "") for name in address.secret_headers)]
@@ -138,7 +138,7 @@ class AddressFields(ServerFields):
 
 
 class SandboxFields(ServerFields):
-    """What a local server can write, read and reach."""
+    """The files and hosts that a local server can access."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class SandboxFields(ServerFields):
 
     @property
     def sandbox(self) -> ServerSandbox | None:
-        """The entered sandbox. Raises `ValueError`, which says what in it cannot be used."""
+        """The entered sandbox. Raises `ValueError` that describes the invalid entry."""
         if not self._switch.isChecked():
             return None
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
@@ -204,7 +204,7 @@ class SandboxFields(ServerFields):
 
 
 class ServerForm(AddingForm):
-    """Asks for a new server."""
+    """A form for a new or changed server."""
 
     added = Signal(object, str)  # a ServerDefinition, and its client's secret
 
@@ -239,7 +239,7 @@ class ServerForm(AddingForm):
         self._on_where("")
 
     def begin(self, names: tuple[str, ...], server: ServerDefinition | None = None) -> None:
-        """Ask for a server of a new name, or for changes of `server`."""
+        """Ask for a new server with a name not in `names`, or for changes of `server`."""
         self._names, self.edited = names, server
         self._known.setCurrentIndex(0)
         self._known_row.setVisible(server is None)
@@ -351,7 +351,7 @@ class ServersPage(Page):
         self.column.addStretch()
 
     def show_servers(self, view: ServersView) -> None:
-        """Show the servers. The card of a server that is still defined stays, with what is unfolded in it."""
+        """Show the servers. Cards of remaining servers stay, with their unfolded parts."""
         self._view = view
         self.show_later("servers", self._show_servers)
 

@@ -1,4 +1,4 @@
-"""One control for each kind of setting. They emit the user's choice, and nothing when a value is shown."""
+"""A control for each kind of setting. Controls emit the user's choice, but nothing while a value is shown."""
 
 import math
 from typing import cast
@@ -18,7 +18,7 @@ _WIDTH, _HEIGHT, _RING = 34, 18, 3
 
 
 class Switch(QAbstractButton):
-    """A switch that is on when checked. The side of its knob shows that as well as its colour."""
+    """A switch that is on when checked. Colour and position of its knob show the state."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -57,16 +57,16 @@ _SHOWN_ROWS = 5
 
 
 class SettingControl(QWidget):
-    """Shows the value of a setting, and lets the user choose another."""
+    """Shows the value of a setting, and lets the user change it."""
 
     changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:
-        """Show the value in force. Emits nothing."""
+        """Show the value in force. Emits no signal."""
         raise NotImplementedError
 
     def _hold(self, widget: QWidget, setting: Setting) -> QHBoxLayout:
-        """Show this widget and name it after the setting. Return the layout, to which more can be added beside it."""
+        """Show this widget and name it after the setting. Return the layout, for widgets beside it."""
         widget.setAccessibleName(words(setting.about.title))
         widget.setAccessibleDescription(words(setting.about.text))
         self.setFocusProxy(widget)
@@ -74,7 +74,7 @@ class SettingControl(QWidget):
 
 
 class TextsControl(SettingControl):
-    """Shows the entries of a list. Enter or a button adds one; Delete or a button removes one."""
+    """Shows the entries of a list. Enter or a button adds an entry; Delete or a button removes one."""
 
     def __init__(self, title: str, text: str, *, has_folders: bool) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ def words(text: str) -> str:
 
 
 def title_of(setting: Setting) -> str:
-    """Return the title of a setting in the user's language; for a setting with keys, the title of their action."""
+    """Return the title of a setting in the user's language. For a setting with keys, return its action's title."""
     title = setting.about.title
     if setting.about.holds != "keys":
         return words(title)
@@ -173,8 +173,6 @@ def title_of(setting: Setting) -> str:
 
 
 class ChoiceControl(SettingControl):
-    """A choice from a short list."""
-
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
@@ -192,8 +190,6 @@ class ChoiceControl(SettingControl):
 
 
 class SwitchControl(SettingControl):
-    """An on/off setting."""
-
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
         self._switch = Switch(theme)
@@ -208,7 +204,7 @@ class SwitchControl(SettingControl):
 
 
 class TextControl(SettingControl):
-    """A line of text, emitted when it is complete."""
+    """A line of text, emitted when the user finishes it."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Banners above the conversation about settings that cannot be read, and about the settings of a project."""
+"""Banners above the conversation about unreadable settings and about the settings of a project."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):
-    """Names each mistake in the settings with its file and line. It cannot be dismissed."""
+    """Names each error in the settings with its file and line. It cannot be dismissed."""
 
     file_requested = Signal()
     go_on_requested = Signal()
@@ -32,7 +32,7 @@ class HoldBanner(BannerFrame):
 
 
 class ProjectBanner(BannerFrame):
-    """Says what the project would change, and takes the answer."""
+    """Says what the project would change, and lets the user answer."""
 
     answered = Signal(str)  # trusted or ignored
     details_requested = Signal()

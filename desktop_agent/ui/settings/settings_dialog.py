@@ -1,6 +1,6 @@
-"""The settings dialog: the sections at the left, their pages, each of which is made when first opened, and the foot.
+"""The settings dialog: the sections, their pages, and the buttons below.
 
-The dialog changes nothing itself: it emits what the user wants, and `app/settings` does it.
+The dialog emits the user's requests, and `app/settings` carries them out. Each page is made when first opened.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
 
 
 class Pages(QStackedWidget):
-    """Shows one page at a time. A page is small until it is first shown, and builds itself then."""
+    """Shows one page at a time. A page builds itself when first shown."""
 
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
@@ -114,7 +114,7 @@ class _Delegate(RowDelegate):
 
 
 class SettingsFoot(QWidget):
-    """Shows the last change and offers to undo it; opens the settings file, and closes the dialog."""
+    """Shows the last change with a button to undo it; opens the settings file, and closes the dialog."""
 
     def __init__(self, actions: SettingsActions, close: Callable[[], None]) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ _NAVIGATION_WIDTH = 184
 
 
 class SettingsDialog(QDialog):
-    """Every setting, the key, the rules, and the project's changes. Show it with `open()`."""
+    """All settings, accounts, rules, servers, and the project's changes. Show it with `open()`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The data that the settings dialog shows, and the functions for its requests, both given by the code that opens it."""
+"""The data of the settings dialog, and the functions for its requests. The dialog's owner provides them."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -56,7 +56,7 @@ def section_title(section: Section) -> str:
 
 
 class ToolView(Struct, frozen=True, kw_only=True):
-    """One tool that a server offers."""
+    """A tool that a server offers."""
 
     name: str
     about: str
@@ -67,16 +67,12 @@ class ToolView(Struct, frozen=True, kw_only=True):
 
 
 class SignInProgress(Struct, frozen=True, kw_only=True):
-    """A sign-in to a server that is in progress."""
-
     address: str = ""
     """The page to continue on; empty while it is prepared."""
     is_open: bool = True
 
 
 class ServerView(Struct, frozen=True, kw_only=True):
-    """One server that is defined."""
-
     definition: ServerDefinition
     status: ServerStatus
     tools: tuple[ToolView, ...] = ()
@@ -91,7 +87,7 @@ class ServerView(Struct, frozen=True, kw_only=True):
 
 
 class ServersView(Struct, frozen=True, kw_only=True):
-    """All servers, and what is wrong with invalid definitions."""
+    """All servers, and the errors in invalid definitions."""
 
     servers: tuple[ServerView, ...] = ()
     problems: tuple[str, ...] = ()
@@ -114,7 +110,7 @@ class ServerActions(Struct, frozen=True, kw_only=True):
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
-    """Functions that carry out the dialog's requests. Each returns at once; the dialog shows the result later."""
+    """Functions for the dialog's requests. Each returns at once; the dialog shows the result later."""
 
     change: Callable[[str, object], None]
     """Sets a setting, given by its dotted name, such as `ui.theme`."""
@@ -139,7 +135,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
-    """The accounts of the user, as far as they are known."""
+    """The user's accounts. Before they are read, `is_known` is false."""
 
     added: tuple[Account, ...] = ()
     is_known: bool = False
@@ -150,12 +146,12 @@ class AccountsView(Struct, frozen=True, kw_only=True):
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
-        """Return the account of this name; an empty name is the default account."""
+        """Return the account with this name; an empty name is the default account."""
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
 
 class SettingsView(Struct, frozen=True):
-    """The user's settings, the errors in their file, and what the project restricts."""
+    """The user's settings, the errors in their file, and the project's restrictions."""
 
     settings: Settings
     values: Mapping[str, object]

@@ -1,1 +1,1 @@
-"""The viewer: files of the workspace in tabs, in a window beside the conversation."""
+"""The viewer: files of the workspace in tabs, in a separate window."""

@@ -1,4 +1,4 @@
-"""One file of the viewer: it is read, shown and saved. Above it are questions before something is lost."""
+"""One file of the viewer: reading, showing, saving, and questions before something is lost."""
 
 import asyncio
 from functools import partial
@@ -42,7 +42,7 @@ class FileStore(Protocol):
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
         """Write a file below `root` if its digest is `expected` (`None`: the file does not exist).
 
-        Return why it was not written; empty when it was.
+        Return why the file was not written; empty after success.
         """
         ...
 
@@ -66,8 +66,6 @@ class DifferenceDialog(QDialog):
 
 
 class PicturePage(QWidget):
-    """Shows one picture."""
-
     def __init__(self, theme: Theme, picture: DecodedPicture) -> None:
         super().__init__()
         words = picture_words(picture)
@@ -85,7 +83,7 @@ SaveStage = Literal["", "stale", "gone", "closing", "failed"]
 
 
 class SaveBar(BannerFrame):
-    """The bar with the question or problem of a file. Hidden while there is nothing to say."""
+    """The bar with a question or problem about a file. Hidden without a question or problem."""
 
     def __init__(self) -> None:
         super().__init__("viewerSaveBar")
@@ -203,14 +201,14 @@ class FilePage(QWidget):
         self.changed.emit()
 
     def follow(self, path: str) -> None:
-        """Follow the file to its new path after a rename. The shown content stays."""
+        """Use the file's new path after a rename. The shown content stays."""
         if self.content is not None and self.content.path == self.path:
             self.content = replace(self.content, path=path)
         self.path = path
         self.changed.emit()
 
     def go_to(self, line: int) -> None:
-        """Go to this line, from 1; 0 keeps the user's place."""
+        """Go to this line, from 1. With 0, the user's position stays."""
         self.wanted_line = line
         if line and self.text is not None:
             self.text.go_to(line)
@@ -246,7 +244,7 @@ class FilePage(QWidget):
             self._receive(content)
 
     def _receive(self, content: FileContent) -> None:
-        """Show the content that was read; ask first if that would drop the user's changes."""
+        """Show the content that was read. Ask first if the user's changes would be lost."""
         if not self.is_dirty or self.content is None:
             self._found = None
             self._show_content(content)

@@ -1,4 +1,4 @@
-"""The text of a file, with line numbers, colours, a bar to go to a line, and all search matches marked."""
+"""The text of a file, with line numbers, colours, search matches, and a bar to go to a line."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ _PIECE_CHARS = 100_000
 
 
 class TextPlace(NamedTuple):
-    """One match: positions in a document, which count UTF-16 units."""
+    """A match. Positions in a document count UTF-16 units."""
 
     start: int
     end: int
@@ -75,7 +75,7 @@ _MOST_MARKED = 160
 
 
 class TextFinder(QObject):
-    """Searches in a thread the text of an editor, which `text` returns."""
+    """Searches the text of an editor in a thread. `text` returns the text."""
 
     found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are
 
@@ -99,7 +99,7 @@ class TextFinder(QObject):
 
     @property
     def has_unread(self) -> bool:
-        """Always false, because the whole file is searched."""
+        """Always false: the finder searches the whole file."""
         return False
 
     def find(self, text: str) -> None:
@@ -170,8 +170,6 @@ _MAX_LINE = 99_999_999
 
 
 class LineBar(InputBar):
-    """Asks for the number of a line."""
-
     chosen = Signal(int)  # from 1
 
     def __init__(self, view: QWidget) -> None:
@@ -202,7 +200,7 @@ _MIN_DIGITS = 3
 
 
 class LineNumbers(QWidget):
-    """Line numbers at the left of `editor`; they follow it. A click goes to the line."""
+    """Line numbers at the left of `editor`. A click goes to the line."""
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__()
@@ -292,9 +290,9 @@ class TextPage(QWidget):
         return self.editor.is_ready and self.editor.document().isModified()
 
     def encode(self, written: str) -> bytes:
-        """Return the file's bytes with this text in it; untouched parts keep their bytes. Meant for a thread.
+        """Return the file's bytes with this text; untouched parts keep their bytes. Call this in a thread.
 
-        Raises `UnicodeEncodeError` for a character that the file's encoding does not have.
+        Raises `UnicodeEncodeError` if the file's encoding lacks a character.
         """
         assert isinstance(self._content.text, EditedText)
         return self._content.text.encoded(written)
@@ -317,7 +315,7 @@ class TextPage(QWidget):
         self.line_bar.open_bar(self.line, self.editor.blockCount())
 
     def _text(self) -> str:
-        """Return the text to search: the text that was read, which costs nothing, or else the edited text."""
+        """Return the text to search. Returning an unmodified text costs nothing."""
         is_as_read = not self.editor.is_ready or not self.editor.document().isModified()
         return self._shown if is_as_read else self.editor.content()
 
@@ -338,7 +336,7 @@ class TextPage(QWidget):
         self._colours.stop()
 
     def show_facts(self, content: FileContent) -> None:
-        """Show what is to know of the file, as it was read or saved."""
+        """Show the facts about the file, as it was read or saved."""
         count = content.line_count
         lines = "" if content.obstacle else plural("TextPage", count, "%n line", "%n lines")
         facts = [content.encoding, content.endings, lines, size_words(content.size_bytes)]

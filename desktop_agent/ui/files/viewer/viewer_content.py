@@ -1,4 +1,4 @@
-"""What there is to show of a file: its text, a picture, or why neither can be shown. Read in a thread."""
+"""The displayable content of a file: its text, a picture, or an obstacle. Read in a thread."""
 
 import stat
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ Obstacle = Literal["", "gone", "outside", "no file", "unreadable", "too large", 
 
 
 class FileContent(Struct, frozen=True):
-    """A file as it was read."""
+    """The result of reading a file."""
 
     path: str
     """The real path, relative to the workspace. It differs from the requested one if that goes through a symlink."""
@@ -46,7 +46,7 @@ class FileContent(Struct, frozen=True):
 
 
 def read_content(root: Path, path: str) -> FileContent:
-    """Return what can be shown of the file at `path` below `root`. Blocks, but releases the interpreter lock often."""
+    """Return the displayable content of the file at `path` below `root`. Blocks, but releases the GIL often."""
     base = root.resolve()
     file = (base / path).resolve()
     if not file.is_relative_to(base) or path.startswith(("//", "\\\\")):
@@ -105,13 +105,13 @@ def _has_long_line(content: bytes) -> bool:
 
 
 def _shown(text: Text) -> str:
-    """Return the text with line feeds as line ends. It is made in pieces, so that the window's thread gets its turn."""
+    """Return the text with line feeds as line endings, made in pieces so that the GIL is released between them."""
     pieces = (text.content[start:end] for start, end in pieces_of_lines(text.content, 200_000))
     return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in pieces)
 
 
 def pieces_of_lines(text: str, size: int) -> Iterator[tuple[int, int]]:
-    """Cut a text after ends of lines, into pieces of about this size; no line is split."""
+    """Yield the bounds of pieces of about this size. Each piece ends with a line, so no line is split."""
     at = 0
     while at < len(text):
         end = text.rfind("\n", at, at + size) + 1 or text.find("\n", at) + 1 or len(text)
@@ -127,7 +127,7 @@ def _encoding_words(text: Text) -> str:
 
 
 def obstacle_words(content: FileContent) -> str:
-    """Return why this file is not shown, and what can be done; empty when it is shown."""
+    """Return why this file is not shown, and what the user can do; empty if the file is shown."""
     if content.picture is not None:
         return problem_words(content.picture.problem)
     words: dict[Obstacle, str] = {

@@ -1,4 +1,4 @@
-"""The viewer's window: the open files in tabs, and the actions on the current one between the tabs and the file."""
+"""The viewer's window: the open files in tabs, and the actions on the current file."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +26,7 @@ _MAX_CLOSED = 20
 
 
 class ClosedTab(NamedTuple):
-    """A file that was open, and the user's place in it."""
+    """A file that was open, and the user's line in it."""
 
     root: Path
     path: str
@@ -92,7 +92,7 @@ class FileTabs(QWidget):
         return page
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
-        """Keep the renamed files below `root` open under their new paths, and reopen closed tabs there."""
+        """Move open files and closed tabs below `root` to their new paths after renames."""
         moved = [page for page in self.pages if page.root == root and page.path in new_paths]
         places = {new_paths[page.path] for page in moved}
         for other in self.pages:  # it shows what is no longer there, or that there was nothing
@@ -188,7 +188,7 @@ class FileTabs(QWidget):
 
 
 class ViewerHead(QWidget):
-    """Controls for the file that `tabs` shows. Call `refresh` when another file is shown or this one has changed."""
+    """Controls for the file that `tabs` shows. Call `refresh` after the file changes."""
 
     application_requested = Signal(object)  # an absolute path
 
@@ -253,7 +253,7 @@ _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 
 
 class ViewerWindow(QWidget):
-    """Shows files of workspaces, in a window beside the conversation. Closing it only hides it."""
+    """Shows files of workspaces in a separate window. Closing it only hides it."""
 
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -278,7 +278,7 @@ class ViewerWindow(QWidget):
         resize_within_screen(self, _SIZE, _MINIMUM)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:
-        """Show the file at `path` below `root`, at `line` (from 1); 0 keeps the user's place in it."""
+        """Show the file at `path` below `root`, at `line` (from 1). With 0, the user's position stays."""
         page = self.tabs.open(root, path)
         page.go_to(line)
         page.read()
