@@ -1,1 +1,1 @@
-"""The conversation: a transcript that stays fast at any length, and the composer under it."""
+"""The conversation: the transcript, which stays fast at any length, and the composer below it."""

@@ -1,6 +1,6 @@
 """A chip for a content attached to a message: a thumbnail or an icon, its name, and a short description.
 
-Pictures are read from untrusted bytes: only known formats, and never more pixels than a screen can use.
+Pictures are untrusted. Only common formats are decoded, with no more pixels than a screen has.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ MAX_PIXELS = 50_000_000
 
 
 class CardPicture(Struct, frozen=True):
-    """A picture ready to be painted, which may be scaled down, or the reason why it cannot be shown."""
+    """A picture to paint, possibly scaled down, or the reason why it cannot be shown."""
 
     image: QImage
     size: QSize
@@ -37,7 +37,7 @@ class CardPicture(Struct, frozen=True):
 
 
 def read_picture(content: bytes, most: QSize) -> CardPicture:
-    """Decode `content`, no larger than `most`. Blocks; touches no widget, so call it in a thread."""
+    """Decode `content`, scaled down to `most`. Blocks and uses no widget: call this in a thread."""
     buffer = QBuffer()
     buffer.setData(QByteArray(content))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -69,13 +69,13 @@ _WIDTH = 224
 
 
 class ContentChip(DrawnButton):
-    """Shows its content large when pressed. A thumbnail does not change its size, so that nothing moves."""
+    """Opens its content when pressed. The size is the same with and without a thumbnail."""
 
     def __init__(
         self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget, *, is_picture: bool
     ) -> None:
-        """`detail` is shown below the name, and `colour` returns the colour of a theme role. `is_picture` selects the
-        icon to be shown while there is no thumbnail.
+        """`detail` is shown below the name. `colour` returns the colour of a theme role. `is_picture` selects the icon
+        shown without a thumbnail.
         """
         super().__init__(parent)
         self.name = name
@@ -89,7 +89,7 @@ class ContentChip(DrawnButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_content(self, size_bytes: int, picture: CardPicture | None) -> str:
-        """Show the size and the picture, if any. Return why the picture cannot be shown; empty if nothing is wrong."""
+        """Show the size and the picture, if any. Return why the picture cannot be shown; empty if it can."""
         details, problem = [byte_count(size_bytes)], ""
         if picture is not None and picture.problem:
             details.insert(0, self.tr("Cannot be shown"))

@@ -1,4 +1,4 @@
-"""Finds text in a conversation: reads the text of each row and steps through the matches."""
+"""Finds text in a conversation, row by row, and steps through the matches."""
 
 import re
 from bisect import bisect_left
@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Search:
-    """One search. `found` keeps what was found so far."""
+    """One search. `found` holds the matches so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -44,12 +44,12 @@ class Search:
         self.current: tuple[EntryRow, TextMatch] | None = None
 
     def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
-        """Search `rows` from the end, where the user usually is, yielding after each block that was read."""
+        """Search `rows` from the end, where the user usually is. Yields after each block."""
         for row in reversed(rows):
             yield from self.read_row(row)
 
     def read_row(self, row: EntryRow) -> Iterator[None]:
-        """Search one row again, yielding after each block. Its matches are in `found` once the iteration has ended."""
+        """Search one row again. Yields after each block; then `found` has the row's matches."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
@@ -122,14 +122,14 @@ class Search:
             before, unused = shown, shown[max(end, len(shown) - len(self.text) + 1) :]
 
     def _over_cut(self, index: int, text: str, end: str, behind: str) -> Iterator[TextMatch]:
-        """Yield matches that begin in `end`, the last part of the `text` of block `index`, and end in `behind`."""
+        """Yield matches that begin in `end`, the last part of the `text` of block `index`, and continue in `behind`."""
         for found in self._pattern.finditer(end + behind):
             if found.start() < len(end) < found.end():
                 length = utf16_length(text)
                 yield TextMatch(index, length - utf16_length(end[found.start() :]), length)
 
     def _find_in_block(self, index: int, shown: str, matches: list[TextMatch]) -> int:
-        """Add the matches in a block to `matches`; return where the last one ends."""
+        """Add the matches in a block to `matches`. Return the end of the last match."""
         at = position = 0
         for found in self._pattern.finditer(shown):
             start = position + utf16_length(shown[at : found.start()])
@@ -157,7 +157,7 @@ def _source(row: EntryRow) -> str:
 
 
 def _read_markdown(row: EntryRow) -> Iterator[None]:
-    """Parse the markdown of a row that is off screen. A row on screen parses its own, because it shows it."""
+    """Parse the markdown of a row that is off screen. A row on screen parses its own markdown."""
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandRun) or (row.widget is not None and row.stream is not None):
         return
@@ -193,7 +193,7 @@ class _Sought(NamedTuple):
 
 
 class Finder(QObject):
-    """Find in transcript."""
+    """Searches a transcript and steps through the matches."""
 
     found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are so far
     pages_sought = Signal(str)  # a search for this text began: `add_pages` takes the pages that may have it
@@ -304,7 +304,7 @@ class Finder(QObject):
         return None
 
     def read_rows(self, start: int, count: int) -> None:
-        """Search the rows of a page that was loaded; continue if the search was waiting for this page."""
+        """Search the rows of a loaded page. Continue the search if it was waiting for this page."""
         if self._search is None or not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]

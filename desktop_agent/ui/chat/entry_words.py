@@ -76,17 +76,17 @@ def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
 
 
 def is_command(tool: str) -> bool:
-    """Whether a tool runs a program whose output is worth watching."""
+    """Whether a tool runs a program with output worth watching."""
     return _PREFIXES.get(tool.partition("_")[0]) == RUN
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return the number with its noun, such as `1 file` or `2 files` from the patterns `%n file` and `%n files`."""
+    """Return the number with its noun, such as `1 file`. The patterns look like `%n file` and `%n files`."""
     return plural("Transcript", number, one, many)
 
 
 def cut_lines(lines: int, characters: int) -> str:
-    """Return how much of shortened lines is not shown, as `1 line goes on for 6 044 characters`; empty without any."""
+    """Return the amount of text cut from long lines: `1 line goes on for 6 044 characters`. Empty if none is cut."""
     if not lines:
         return ""
     length = counted(characters, "%n character", "%n characters")
@@ -126,7 +126,7 @@ def summary(entry: ToolEntry) -> str:
 
 
 def running(entry: ToolEntry, seconds: float) -> str:
-    """Return the state of a running call and its duration so far, without the time it waited for an answer."""
+    """Return the state of a running call and its duration, without the time it waited for an answer."""
     how = entry.approval.confinement.partition(":")[0] if entry.approval is not None else ""
     return " · ".join(filter(None, (how, duration_text(seconds) if seconds >= 0 else "")))
 
@@ -171,7 +171,7 @@ def _confinement(metadata: JsonObject) -> str:
 
 
 def badge(entry: ToolEntry) -> str:
-    """Return how a command ended, unless all went well: `exit 1`, `timed out`, `took too much`."""
+    """Return how a command ended, unless it succeeded: `exit 1`, `timed out`, `took too much`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if metadata.get("timed_out") is True:
         return say("timed out")
@@ -184,7 +184,7 @@ def badge(entry: ToolEntry) -> str:
 
 
 def asked(entry: ToolEntry) -> str:
-    """Return why the user was asked about a finished call, and what came of it; empty if there was no question."""
+    """Return why the user was asked about a finished call, and the answer; empty without a question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""
@@ -213,7 +213,7 @@ _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "
 
 
 def spoken_steps(entry: ToolEntry) -> str:
-    """Return a plan in words, for users who cannot see its marks; empty if the call is not a plan."""
+    """Return a plan in words for screen readers; empty if the call is not a plan."""
     return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
 
 
@@ -279,7 +279,7 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
 
 
 def recovery(entry: ToolEntry) -> str:
-    """Return a sentence about what recovering from a call would restore; empty if there is nothing to recover."""
+    """Return a sentence about the effect of recovering from a call; empty if recovery is impossible."""
     is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
     return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
 
@@ -327,7 +327,7 @@ _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Inter
 
 
 def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:
-    """Return what happened, for the entries that are one quiet line."""
+    """Return a sentence for an entry that takes one line."""
     match entry:
         case UndoEntry():
             return _undo(entry)
@@ -416,6 +416,6 @@ def _compaction(entry: CompactionEntry) -> str:
 
 
 def page(entry: PageEntry) -> str:
-    """Return the text that a copied selection has in place of messages that are not loaded."""
+    """Return the text that a copied selection has instead of messages that are not loaded."""
     one, many = "[%n earlier message that is not loaded]", "[%n earlier messages that are not loaded]"
     return counted(entry.entries, one, many)

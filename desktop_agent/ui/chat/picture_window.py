@@ -21,10 +21,10 @@ _SMOOTH_UP_TO = 2.0
 
 
 class PictureWindow(QDialog):
-    """One picture. Non-modal; deletes itself when it is closed."""
+    """Shows one picture. Non-modal; deletes itself when closed."""
 
     def __init__(self, title: str, image: QImage, size: QSize, parent: QWidget | None = None) -> None:
-        """`size` is the picture's own; `image` may be a smaller version of it."""
+        """`size` is the original size of the picture; `image` may be smaller."""
         super().__init__(parent)
         self.setObjectName("pictureWindow")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -59,7 +59,7 @@ class PictureWindow(QDialog):
 
     @property
     def scale(self) -> float:
-        """The scale at which the picture is shown; 1 is its own size."""
+        """The displayed scale; 1 is the original size."""
         return self._picture.scale
 
     def _fit_in(self) -> None:
@@ -98,7 +98,7 @@ class _Area(QScrollArea):
 
 
 class _Picture(QWidget):
-    """Paints the part of the picture that is in sight."""
+    """Paints the visible part of the picture."""
 
     zoomed = Signal(float)  # it is to be this many times as large
 

@@ -1,4 +1,4 @@
-"""The dialog that rewinds the conversation, the files, or both to before a message, and shows what that would do."""
+"""The dialog that rewinds the conversation, the files, or both, and shows the effect."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_
 
 
 class RewindChoice(NamedTuple):
-    """A message to rewind to. Everything from this message on is taken back."""
+    """A message to rewind to. The message and everything after it is removed."""
 
     turn: int
     prompt: str
@@ -46,12 +46,12 @@ _MAX_TITLE_CHARS = 60
 
 
 class RewindDialog(QDialog):
-    """Asks how far back and with what. Open it with `open()`; nothing is done before the user says so."""
+    """Asks how far to rewind, and what. Open it with `open()`."""
 
     chosen = Signal(int, str)  # go back to before this turn, with this `RewindScope`
 
     def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
-        """`choices` must not be empty; the choice for `turn` is shown, or else the first."""
+        """`choices` must not be empty. The choice for `turn` is shown, or the first choice."""
         super().__init__(parent)
         set_up_dialog(self, "rewindDialog", self.tr("Go back"))
         self.setFixedWidth(_WIDTH)
@@ -80,7 +80,7 @@ class RewindDialog(QDialog):
         self._show_choice()
 
     def _show_choice(self) -> None:
-        """Show what each way to rewind would do for the selected message, and enable those that would do something."""
+        """Show the effect of each rewind scope for the selected message, and enable the scopes with an effect."""
         choice = self._choices[self._picker.currentIndex()]
         scope = self._scope()
         for card in self._cards.values():

@@ -1,4 +1,4 @@
-"""The bodies of tool call cards, below the card's line: one for each family of results, chosen in `families`.
+"""The bodies of tool call cards, below each card's line. `families` chooses the body for a result.
 
-A result's metadata can come from anyone: none of it is trusted, and nothing is loaded from the network.
+A result's metadata is untrusted. Nothing is loaded from the network.
 """

@@ -1,7 +1,6 @@
-"""The body of an edit's card: a few changed lines of the first file, and those of the other files on demand.
+"""The body of an edit's card: a few changed lines of the first file, and of other files on demand.
 
-The lines are taken from a diff in a thread, because comparing words takes time. To colour them, the old lines and the
-new lines are parsed as two pieces of source.
+A thread compares the files, because comparing words takes time. For colours, old and new lines are lexed separately.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +43,7 @@ Tone = Literal["", "added", "removed", "gap", "file"]
 
 
 class DiffLine(NamedTuple):
-    """One line with its number in the new or old file, its text, and the changed parts."""
+    """A line with its number in the new or old file, its text, and the changed parts."""
 
     tone: Tone
     number: int
@@ -54,8 +53,6 @@ class DiffLine(NamedTuple):
 
 
 class DiffExcerpt(NamedTuple):
-    """The beginning of a diff."""
-
     lines: tuple[DiffLine, ...] = ()
     hidden: int = 0
     """How many changed lines are left out."""
@@ -64,7 +61,7 @@ class DiffExcerpt(NamedTuple):
 
 
 def excerpt_of(diff: FileDiff, most: int = SHOWN_LINES, *, is_exact: bool = False) -> DiffExcerpt:
-    """Return the first changed lines of `diff`, with some around them; `is_exact`: with every character they have."""
+    """Return the first changed lines of `diff`, with some context. `is_exact` keeps every character of the lines."""
     rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []
@@ -159,7 +156,7 @@ _NAME_OF_FILE = DiffLine("", 0, "")
 
 
 class ChangeBody(ToolBody):
-    """A shortened diff; the review shows all of it."""
+    """A shortened diff. The review shows the whole diff."""
 
     ground: ClassVar[str] = "surface"
     is_result: ClassVar[bool] = True
@@ -269,7 +266,7 @@ def _toggle(change: FileChange) -> str:
 
 
 def _is_open(row: EntryRow, change: FileChange) -> bool:
-    """Whether a file's lines are shown. Until the user opens others, only the first file's are."""
+    """Whether a file's lines are shown. By default only those of the first file are."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 

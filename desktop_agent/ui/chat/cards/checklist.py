@@ -1,4 +1,4 @@
-"""The body of a plan: a checklist. A mark's shape shows the state of a step; its colour only repeats it."""
+"""The body of a plan: a checklist. The shape and the colour of a mark show the state of a step."""
 
 from typing import ClassVar
 

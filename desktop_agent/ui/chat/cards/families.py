@@ -1,4 +1,4 @@
-"""Chooses the body that shows a call's result: that of the first family of results whose data the result has.
+"""Chooses the body for a call's result: the first family whose data the result has.
 
 A result without a family shows the first lines of the tool's answer.
 """

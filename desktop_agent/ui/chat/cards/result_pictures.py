@@ -1,4 +1,4 @@
-"""The body of a call with pictures: small ones, each a button that opens the large one, with a caption below."""
+"""The body of a call with pictures: thumbnails with captions. Each thumbnail opens the full picture."""
 
 from functools import partial
 from typing import ClassVar
@@ -107,8 +107,6 @@ _DECODED = QSize(2 * MAX_WIDTH, 2 * MAX_HEIGHT)
 
 
 class PicturesBody(ToolBody):
-    """Small pictures."""
-
     ground: ClassVar[str] = "surface"
     is_result: ClassVar[bool] = True
 

@@ -1,7 +1,6 @@
-"""The bodies of searches: places in files, each linked to its line, and web pages, each linked to its address.
+"""The bodies of searches: lines of files and web pages, all as links.
 
-What was found is read from a result's metadata, which any tool can have written: none of it is trusted, and nothing is
-loaded from the network.
+Results come from the call's metadata, which is untrusted. Nothing is loaded from the network.
 """
 
 import json
@@ -25,7 +24,7 @@ _MAX_PATH = 1_000
 
 
 class FoundPlace(NamedTuple):
-    """A place: a line of a file, a whole file (`line` 0), or how often a file matches (`times`)."""
+    """A line of a file, a whole file (`line` 0), or a file's number of matches (`times`)."""
 
     path: str
     line: int = 0
@@ -34,12 +33,12 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how many places a result lists, without reading them, because this is called for every tool call."""
+    """Return how many results a search lists. Fast, because it is called for every tool call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
 def found_in(result: ToolResult, most: int = MOST_PLACES) -> tuple[FoundPlace, ...]:
-    """Return the first places that a result lists; empty if it is not a search."""
+    """Return the first results of a search; empty if the call is not a search."""
     return tuple(map(_read_place, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
 
 
@@ -93,8 +92,6 @@ _NUMBER_WIDTH = 5
 
 
 class MatchesBody(ToolBody):
-    """Places in files."""
-
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
         # The cheap half first: this is asked of every call.
@@ -145,7 +142,7 @@ def place_name(found: FoundPlace) -> str:
 
 
 def _places(row: EntryRow) -> "_ReadPlaces":
-    """Return the places to show. They are read once and kept, because there can be a thousand of them."""
+    """Return the results to show. They are cached, because there can be a thousand."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
     if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:
@@ -174,7 +171,7 @@ _SECONDARY = Tint("muted", is_secondary=True)
 
 
 class WebResult(NamedTuple):
-    """One result. `link` is empty if there is no address that may be opened."""
+    """A web page. `link` is empty if no address may be opened."""
 
     title: str
     link: str
@@ -182,8 +179,6 @@ class WebResult(NamedTuple):
 
 
 class WebResultsBody(ToolBody):
-    """Pages that were found."""
-
     ground: ClassVar[str] = "surface"
 
     @classmethod

@@ -1,7 +1,7 @@
-"""The base class of the bodies of tool cards, their text, and the source of contents that the transcript only names.
+"""The base class of tool card bodies, their text, and the source of contents outside the transcript.
 
-A body provides its text, whether it is open at first, and what is placed around the text. The text exists whether or
-not a widget shows it, because it is also searched and copied.
+A body provides its text, whether it is open at first, and widgets around the text. The text exists without a widget,
+because it is also searched and copied.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 class CardSource(Protocol):
-    """Reads contents and compares files off the window's thread. Raises `AgentError` when content cannot be read."""
+    """Reads contents and compares files off the window's thread. Raises `AgentError` if content cannot be read."""
 
     async def change_diff(self, change: FileChange) -> FileDiff: ...
 
@@ -41,7 +41,7 @@ class CardSource(Protocol):
 
 
 class CardLoader(NamedTuple):
-    """A source, and the function that runs its coroutines and reports their errors."""
+    """A source, and a function that runs its coroutines and reports their errors."""
 
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
@@ -62,7 +62,7 @@ SHOWN_LINES = 12
 
 
 class Content(NamedTuple):
-    """Lines of text with their styles. `code` uses the code font and is cut at the edge, not wrapped."""
+    """Lines of text with their styles. `code` uses the code font and is cut at the edge instead of wrapped."""
 
     text: str = ""
     marks: tuple[TextMark, ...] = ()
@@ -71,7 +71,7 @@ class Content(NamedTuple):
     """Whether `PARAGRAPH` separates parts with some room between them."""
 
     def blocks(self) -> tuple[list[Block], Sequence[Sequence[TextMark]]]:
-        """Return the text in blocks small enough to lay out, and the marks of each."""
+        """Return the text in blocks small enough to lay out, and the marks of each block."""
         if not self.text:
             return [], ()
         blocks: list[Block] = []
@@ -113,7 +113,7 @@ class ContentWriter:
         self.add("\n")
 
     def end_paragraph(self) -> None:
-        """Leave some room before the text added next, if there is text already. Call this after `end_line`."""
+        """Leave a gap before the next text, if there is text already. Call this after `end_line`."""
         if self.at and self._parts[-1] == "\n":
             self.add("\n")
 
@@ -140,9 +140,9 @@ _BAR = 26
 
 
 class ToolBody(QObject):
-    """The inside of one card, below the card's line. It puts its text into the card's column and paints around it.
+    """The content of a card below its line. It puts its text into the card's column, and paints around the text.
 
-    The text is made from the entry; the row keeps what the user opened in it.
+    The text is computed from the entry. The row stores what the user opened.
     """
 
     changed = Signal()  # it says something else now, by itself
@@ -204,28 +204,28 @@ class ToolBody(QObject):
         return None
 
     def on_bar_clicked(self) -> None:
-        """Show what the bar offers, which by default is the whole output."""
+        """Show the hidden content; by default, request the whole output."""
         self.actions.output_requested.emit(entry_of(self.row))
 
     def load(self) -> None:
-        """Start to load what the body needs; emit `changed` when it is loaded. Called whenever the body is unfolded."""
+        """Load the body's contents, then emit `changed`. Called whenever the body is unfolded."""
 
     def place_widgets(self, area: QRect) -> int:
         return flow(self.widgets, area)
 
     def paint_beside(self, painter: QPainter, width: int) -> None:
-        """Paint below and beside the text; the painter's origin is the card's left edge, at the top of the text."""
+        """Paint below and beside the text. The painter's origin is the card's left edge, at the top of the text."""
 
     def follow(self, href: str) -> None: ...
 
     def colour(self, lexers: Lexers) -> bool:
-        """Colour visible code if its lexer is loaded; return whether colours were added."""
+        """Colour visible code if its lexer is loaded. Return whether colours were added."""
         return False
 
     # -- loading --
 
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
-        """Run `work` and keep its result or its `AgentError` in the row under `key`. Do so only once for each key."""
+        """Run `work` once for each key, and store its result or its `AgentError` in the row under `key`."""
         if self._loader is not None and key not in self.row.loaded and key not in self._loading:
             self._loading.add(key)
             self._loader.spawn(self._fetch(key, work(self._loader.source)))
@@ -274,7 +274,7 @@ class ToolBody(QObject):
 
     @property
     def is_unfolded(self) -> bool:
-        """Whether the body is unfolded; if it is empty, whether the rest of the card is."""
+        """Whether the body is unfolded. For an empty body, whether the rest of the card is."""
         return self._is_wanted if self._is_there else bool(self.row.is_unfolded)
 
     @property

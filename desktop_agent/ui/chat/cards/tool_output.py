@@ -1,6 +1,7 @@
-"""The bodies of printed output: the last lines of a command, live and in colour, or the first lines of another tool.
+"""The bodies of printed output: the last lines of a command in colour, or the first lines of another tool.
 
-Tools answer the model in JSON, below notes in brackets: the user sees the text in it, with control characters escaped.
+Tools answer the model in JSON, below notes in brackets. The user sees the text inside the JSON, with control characters
+escaped.
 """
 
 import json
@@ -22,7 +23,7 @@ _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
 
 
 class OutputExcerpt(NamedTuple):
-    """Some lines of an output, and how much is left out."""
+    """Some lines of an output, and the amount of hidden text."""
 
     text: str
     hidden_lines: int
@@ -51,7 +52,7 @@ def _shortened(line: str) -> tuple[str, int]:
 
 
 def readable(content: str) -> str:
-    """Return the part of a result that the user wants to see, without the JSON around it and the notes in brackets."""
+    """Return the readable part of a result, without JSON around it and without notes in brackets."""
     if notes := _NOTES.match(content):
         content = content[notes.end() :]
     if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
@@ -64,7 +65,7 @@ def readable(content: str) -> str:
 
 
 def _is_silent(answer: object) -> bool:
-    """Whether there is nothing to see, because a search found nothing or a command printed nothing."""
+    """Whether a search found nothing or a command printed nothing."""
     if not isinstance(answer, dict):
         return answer == []
     fields = cast("dict[str, object]", answer)
@@ -92,7 +93,7 @@ _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
 
 
 class _Reading(NamedTuple):
-    """Which output was read, how many of its characters, and the lines that resulted."""
+    """The output that was read, the number of its characters read so far, and the resulting lines."""
 
     of: object
     chars: int
@@ -141,7 +142,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
 
 
 def _tail(row: EntryRow) -> Tail:
-    """Return the last lines of the output. Of an output that is still growing, only the new part is read."""
+    """Return the last lines of the output. For growing output, only the new part is read."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
     reading = known if isinstance(known, _Reading) else None
@@ -160,9 +161,9 @@ def _tail(row: EntryRow) -> Tail:
 
 
 def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
-    """Return the last lines of the live output, which has colours, or of what the model reads if that is different.
+    """Return the last lines of the live output, or of the model's version if the two differ.
 
-    The two differ only if the output came too fast to be shown live in full, or if its beginning is no longer kept.
+    They differ only if live output was skipped because it came too fast, or if its beginning was dropped.
     """
     entry = entry_of(row)
     if entry.result is None or isinstance(entry.decision, Denied | Aborted) or "job_id" in entry.result.metadata:

@@ -1,1 +1,1 @@
-"""The composer: the message field, its completions, and the prompts that wait to be sent."""
+"""The composer: the message field, its completions, and the queued prompts."""

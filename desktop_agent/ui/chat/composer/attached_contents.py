@@ -1,4 +1,4 @@
-"""The contents of a message that its text does not show: pictures, and what was pasted."""
+"""Chips for a message's pictures and pasted contents, which its text only names."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,7 +24,7 @@ _MOST_SHOWN = 6
 
 
 class ContentPreview(NamedTuple):
-    """What is known about an attached content."""
+    """The available facts about an attached content."""
 
     size_bytes: int
     picture: CardPicture | None = None
@@ -103,7 +103,7 @@ class AttachedContents(QObject):
         return chip
 
     def _arrange(self) -> None:
-        """Show the first few chips in the order of the text. Tab reaches them before the field."""
+        """Show the first few chips in the order of the text. Tab reaches chips before the field."""
         self._chips = {content: self._chips[content] for content in self._mentioned if content in self._chips}
         chips = list(self._chips.values())
         for at, chip in enumerate(chips):
@@ -130,7 +130,7 @@ class AttachedContents(QObject):
 
 
 class _RemovableChip(ContentChip):
-    """A chip with a button that removes its content from the message; Delete does the same."""
+    """A chip with a button that removes its content from the message. Delete does the same."""
 
     removed = Signal()
 

@@ -1,4 +1,4 @@
-"""The composer: a field that grows, the controls for sending, and the prompts that wait to be sent."""
+"""The composer: a growing message field, the controls for sending, and the queued prompts."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ from desktop_agent.ui.wording.phrases import cache_miss_words
 
 
 class CostLabel(QLabel):
-    """Shows the session's cost: `$0.42`, or `≥ $0.42` if part of it is unknown; nothing if all of it is unknown."""
+    """Shows the session's cost: `$0.42`, `≥ $0.42` if a part is unknown, or nothing if all is unknown."""
 
     clicked = Signal()
 
@@ -70,7 +70,7 @@ class CostLabel(QLabel):
 
 
 class ControlRow(QObject):
-    """Shows the words of every control while there is room; read-only status is shortened first."""
+    """Fits the controls into the width. Read-only status is shortened before buttons are."""
 
     changed = Signal()  # place it again
 
@@ -104,7 +104,7 @@ class ControlRow(QObject):
         self.changed.emit()
 
     def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
-        """Show what sending does during a turn or outside one, or why nothing can be sent; show Stop during a turn.
+        """Show the action of the send button, or why nothing can be sent. Show Stop during a turn.
 
         `at_once` names the keys that send into the running turn.
         """
@@ -160,9 +160,9 @@ class ControlRow(QObject):
         return max(area.y() + height, middle + row_height // 2)
 
     def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
-        """Return the widgets on the right that fit. Status makes room, so that nothing moves when a turn begins.
+        """Return the widgets on the right that fit. Status widgets shrink first, so that buttons do not move.
 
-        The meter's words go first, then the cost, then the meter.
+        The meter's text is hidden first, then the cost, then the meter.
         """
         status = [widget for widget in (self.cost, self.meter) if widget.text()]
         fits = _width_of(buttons) <= room
@@ -188,10 +188,9 @@ _INNER = 12
 
 
 class Composer(QWidget):
-    """The message field (`edit`) with its `controls`, its completions, and the `waiting` prompts above it.
+    """The message field (`edit`) with its `controls`, its completions, and the queued prompts (`waiting`).
 
-    The completions are `commands` and `mentions`; `attach` is for files chosen with the mouse, `contents` shows
-    pictures.
+    `commands` and `mentions` are the completions. `attach` adds files, and `contents` shows pictures.
     """
 
     prompt_submitted = Signal(str)  # it is queued while a turn runs
@@ -254,13 +253,13 @@ class Composer(QWidget):
     # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
-        """Set whether a turn is running. During a turn, messages wait for its end or for its next step."""
+        """Set whether a turn is running. During a turn, messages are queued or sent into the turn."""
         self._is_working = is_working
         self.waiting.set_sendable(is_sendable=not is_working)
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """Set the call whose question is waiting: the next message denies this call, with its text as the reason."""
+        """Set the call that waits for an answer. The next message denies this call, with its text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()
@@ -291,7 +290,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """Block sending for this reason, and keep the draft. With an empty reason, messages can be sent again."""
+        """Block sending for this reason, and keep the draft. An empty reason unblocks sending."""
         if reason == self._blocked:
             return
         self._blocked = reason

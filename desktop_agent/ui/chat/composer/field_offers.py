@@ -1,4 +1,4 @@
-"""Completions in the message field: commands after a slash, mentions after an `@`; and the marks of mentions."""
+"""Completions in the message field: commands after a slash, mentions after an `@`. Also marks mentions."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -35,7 +35,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of the mentions, in order. `sources` are the names allowed before a colon."""
+    """Return the ranges of the mentions in `text`, in order. `sources` are the names allowed before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
     spans = {
@@ -48,7 +48,7 @@ def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]
 
 
 class MentionedContent(NamedTuple):
-    """A content that a message mentions and that is shown outside its text."""
+    """A mentioned content that is shown outside the message's text."""
 
     is_pasted: bool
     """Whether it is pasted content stored for messages; otherwise it is a file of the folder."""
@@ -85,7 +85,7 @@ Popup = TypeVar("Popup", bound="ListPopup")
 
 
 class FieldOffers(QObject, Generic[Popup]):
-    """A list above a field that follows what is typed there. It exists only while there is something to choose."""
+    """A completion list above a field. It follows the typed text, and exists only while it has choices."""
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -110,8 +110,6 @@ class FieldOffers(QObject, Generic[Popup]):
 
 
 class CommandOffers(FieldOffers["CommandPopup"]):
-    """Follows the text and the focus of a field; its list exists only while there is something to choose."""
-
     wanted = Signal()  # a slash was typed: the owner passes the commands to `show`
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
@@ -160,8 +158,6 @@ class CommandOffers(FieldOffers["CommandPopup"]):
 
 
 class MentionOffers(FieldOffers["MentionPopup"]):
-    """Follows text, cursor and focus of a field; its list exists only while there is something to choose."""
-
     wanted = Signal(object)  # a `TypedMention`; the owner passes what fits to `show` and `show_symbols`
     left = Signal()  # no mention is being typed any longer
 
@@ -187,7 +183,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
             self._show_all(typed)
 
     def show_symbols(self, typed: TypedMention, symbols: Sequence["MentionOffer"]) -> None:
-        """Also offer these symbols if `typed` is still being typed. A later call can replace them."""
+        """Add these symbols to the list if `typed` is still being typed. A later call can replace them."""
         if typed == self.typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
             self._symbols = tuple(symbols)
             if self._offers is not None:
@@ -222,7 +218,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._follow()
 
     def _on_cursor_moved(self) -> None:
-        """Close the list once the cursor leaves its mention or the field loses the focus. Only a key opens it."""
+        """Close the list once the cursor leaves its mention or the field loses the focus. Only a key opens the list."""
         if self.typed is not None:
             self._follow()
 
@@ -252,7 +248,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
     # -- the list --
 
     def _show_all(self, typed: TypedMention, *, is_more: bool = False) -> None:
-        """Show the known offers. While the user is choosing or pointing at a row, new ones are added at the end."""
+        """Show the current offers. While the user is choosing, new offers are added at the end."""
         from desktop_agent.core.mentions.offers import with_symbols
 
         popup = self._popup
@@ -280,7 +276,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._close()
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
-        """Replace what was typed with the chosen mention. If the user has more to type in it, no space is added."""
+        """Replace the typed text with the chosen mention. Add a space unless the user continues the mention."""
         if self.typed is None:
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")

@@ -27,7 +27,7 @@ _LIMIT = 200
 
 
 class PromptHistory:
-    """Earlier prompts, newest last, and the current position in them. The position after the newest is the draft."""
+    """Earlier prompts, newest last, and the current position in them. The draft follows the newest prompt."""
 
     def __init__(self, prompts: Sequence[str] = ()) -> None:
         self._prompts = list(prompts)[-_LIMIT:]
@@ -37,7 +37,7 @@ class PromptHistory:
         """The prompts sent since the history was last read."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
-        """Return a history of `prompts`, which were read again, and of those sent here that are not among them yet."""
+        """Return a history of `prompts`, which were read again, and of prompts sent here that they lack."""
         history = PromptHistory(prompts)
         for prompt in self._added:
             if prompt not in prompts:
@@ -55,7 +55,7 @@ class PromptHistory:
         return self._at < len(self._prompts) and self._prompts[self._at] == text
 
     def older(self, current: str) -> str | None:
-        """Return the older prompt; `current` is what the field shows now."""
+        """Return the previous prompt; `None` at the oldest. `current` is the text in the field."""
         if self._at == 0:
             return None
         if self._at == len(self._prompts):
@@ -74,8 +74,6 @@ _RADIUS = 4
 
 
 class FieldMarks:
-    """The highlighted parts of one field's text."""
-
     def __init__(self, edit: QPlainTextEdit) -> None:
         self._edit = edit
         self._ground = QColor()
@@ -142,8 +140,6 @@ _WRITING = ("", "send", "send_at_once", "break_line")
 
 
 class MessageEdit(QPlainTextEdit):
-    """Plain text of a few lines."""
-
     submitted = Signal()
     submitted_at_once = Signal()  # into the running turn
     focus_changed = Signal()

@@ -1,6 +1,6 @@
 """The completion lists above the message field: commands after a slash, mentions after an `@`.
 
-They never take the focus: the field passes them the keys that they handle. Imported at the first slash or `@`.
+The lists never take the focus; the field passes keys to them. Imported at the first slash or `@`.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ FRAME = 5
 
 
 class ListPopup(QListView):
-    """A raised list inside the window, as high as its rows but no higher than the room for it."""
+    """A raised list inside the window, as high as its rows if there is space."""
 
     row_height = Height.LIST_ROW
     is_choice = True
@@ -58,7 +58,7 @@ class ListPopup(QListView):
         self.hide()
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Handle a key of the field if it is meant for the list; return whether it was."""
+        """Handle a key of the field if it is meant for the list. Return whether the key was handled."""
         if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         match event.key():
@@ -84,11 +84,13 @@ class ListPopup(QListView):
 
     @property
     def _enter_sends(self) -> bool:
-        """Whether Enter sends the message while the user has not moved to another row."""
+        """Whether Enter sends the message as long as the user has not moved to another row."""
         raise NotImplementedError
 
     def _choose(self, *, goes_on: bool = False) -> bool:
-        """Choose the current row if it can be chosen; return whether it was. With `goes_on`, more will be typed."""
+        """Choose the current row if possible, and return whether it was chosen. With `goes_on`, more text will be
+        typed.
+        """
         raise NotImplementedError
 
     def _on_clicked(self, index: QModelIndex) -> None:
@@ -110,7 +112,7 @@ class ListPopup(QListView):
 
 
 class Offer(Struct, frozen=True):
-    """What to show above a message that begins with a slash."""
+    """The commands to show above a message that begins with a slash."""
 
     commands: tuple[Declaration, ...]
     is_choice: bool
@@ -120,7 +122,7 @@ class Offer(Struct, frozen=True):
 
 
 def offer(text: str, commands: Sequence[Declaration]) -> Offer | None:
-    """Return what to show for `text`; None if it is not a command or there is nothing to show."""
+    """Return the commands for `text`; `None` if it is not a command or nothing matches."""
     if not is_command(text):
         return None
     name, space, _ = text[1:].partition(" ")
@@ -181,8 +183,6 @@ class _Commands(ChoiceModel[Declaration]):
 
 
 class CommandPopup(ListPopup):
-    """Shows the matching commands and which one is chosen."""
-
     chosen = Signal(str)  # the name of the command
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -196,7 +196,7 @@ class CommandPopup(ListPopup):
         self.entered.connect(self._on_entered)
 
     def follow(self, text: str, commands: Sequence[Declaration]) -> None:
-        """Show what fits this text."""
+        """Show the commands that match this text."""
         shown = offer(text, commands)
         if shown == self._offer:
             return
@@ -239,7 +239,7 @@ class CommandPopup(ListPopup):
 
 
 class _CommandDelegate(ModelDelegate[_Commands]):
-    """A row: the command and its arguments on the left, what it does on the right. A hint has two lines."""
+    """A row: the command and its arguments on the left, its description on the right. A hint has two lines."""
 
     is_hint = False
 
@@ -321,8 +321,6 @@ class _Offers(ChoiceModel[MentionOffer]):
 
 
 class MentionPopup(ListPopup):
-    """Shows the matching mentions and which one is chosen."""
-
     dismissed = Signal()
     chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
 
@@ -341,13 +339,13 @@ class MentionPopup(ListPopup):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the user has moved in the list or points at it, so that its rows must not move."""
+        """Whether the user has moved in the list or points at it. If so, its rows must not move."""
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Show these offers, at least one, for the typed text. The first is chosen only if it matches closely.
+        """Show these offers, at least one, for the typed text. Preselect the first offer only if it matches closely.
 
-        Otherwise Enter after `@property` would complete a file that merely has these letters, instead of sending.
+        Otherwise Enter after `@property` would complete a file with similar letters instead of sending.
         """
         self._typed = typed
         self._is_moved = False
@@ -408,7 +406,7 @@ class _MentionDelegate(ModelDelegate[_Offers]):
 
 
 def _parts(offer: MentionOffer) -> tuple[str, Sequence[Span], str, Sequence[Span]]:
-    """Return the name with its spans, and the text after it with its own spans: for a path, the folder."""
+    """Return the name with its spans, and the text after it with its spans. For a path, that text is the folder."""
     if offer.kind not in ("file", "folder"):
         return offer.label, offer.spans, offer.detail, ()
     at = offer.label.rstrip("/").rfind("/") + 1

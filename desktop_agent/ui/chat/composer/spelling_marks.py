@@ -1,4 +1,4 @@
-"""Underlines words that are in no dictionary, and suggests replacements."""
+"""Underlines words that no dictionary contains, and suggests replacements."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Checks a field's words once the user types in it, and suggests replacements in the field's menu.
+    """Checks a field's words once the user types, and suggests replacements in the field's menu.
 
     The word at the cursor is not underlined until the cursor leaves it.
     """
@@ -62,7 +62,7 @@ class SpellingMarks(QObject):
         self._look()
 
     def _note_key(self, event: QKeyEvent) -> bool:
-        """Check only once a letter is typed, so that text inserted by the application loads no dictionaries."""
+        """Begin to check at the first typed letter, so that text inserted by the application loads no dictionaries."""
         self._is_typed_in |= bool(event.text().strip())
         return False
 
@@ -133,5 +133,5 @@ class SpellingMarks(QObject):
 
 
 def _in_utf16(text: str) -> str:
-    """Return a text with the same words at Qt's positions, where a character beyond U+FFFF counts as two."""
+    """Return the text with two characters instead of each one beyond U+FFFF, so that positions match Qt's."""
     return _BEYOND.sub("\0\0", text)

@@ -1,4 +1,4 @@
-"""The prompts that wait to be sent, above the message field."""
+"""The queued prompts above the message field."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ _MOST_CHARS = 2_000
 
 
 class QueueCard(QWidget):
-    """One waiting prompt on one line: dragging or Alt and arrows move it, Enter edits it, Delete takes it back."""
+    """A queued prompt on one line. Dragging or Alt and arrows move it, Enter edits it, Delete removes it."""
 
     def __init__(
         self, prompt_id: str, text: str, theme: Theme, waiting: "WaitingPrompts", *, is_steering: bool
@@ -164,7 +164,7 @@ _SHOWN_CARDS = 4
 
 
 class WaitingPrompts(QObject):
-    """Cards for the next few prompts, and the number of those after them."""
+    """Cards for the next few prompts, and the number of further prompts."""
 
     changed = Signal()  # place them again
     unqueue_requested = Signal(str)  # the id of a prompt, as in those below
@@ -186,7 +186,7 @@ class WaitingPrompts(QObject):
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """Show these pairs of id and text, next one first. `steering` has the ids that go into the running turn."""
+        """Show these pairs of id and text, the next prompt first. `steering` has the ids sent into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return
         self._prompts = list(prompts)

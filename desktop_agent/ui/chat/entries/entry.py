@@ -1,7 +1,7 @@
-"""What every entry on screen can do: take a width, know its height, draw its text, and be read aloud.
+"""The base of all entries on screen: width, height, text, accessibility and folding.
 
-An `EntryRow` is kept of each entry even while no widget shows it. The requests that the user makes in a conversation
-are signals of one `EntryActions`, which all its entries share. A `LabelLine` folds an entry's text away.
+Each entry has an `EntryRow`, even without a widget. Entries of a conversation share one `EntryActions`, whose signals
+are the user's requests.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _E = TypeVar("_E")
 
 
 class EntryRow(Struct, eq=False):
-    """One entry, what the user did to it, and its widget, which exists only near the visible part."""
+    """An entry, its state set by the user, and its widget, which exists only near the viewport."""
 
     entry: Entry
     index: int
@@ -89,7 +89,7 @@ class EntryActions(QObject):
 
 
 class EntryPlace(NamedTuple):
-    """Where an entry is shown."""
+    """The data for making an entry's widget."""
 
     row: EntryRow
     styles: TextStyles
@@ -98,10 +98,10 @@ class EntryPlace(NamedTuple):
 
 
 class EntryWidget(QWidget):
-    """A widget that shows one entry. The view gives it a width and then its place.
+    """A widget that shows one entry. The view sets its width, then its position.
 
-    Text is drawn from `column`, at `column_origin`; the view selects and finds in it. Everything interactive is a real
-    widget in it.
+    Text is drawn from `column` at `column_origin`; the view selects and searches in it. Interactive parts are real
+    child widgets.
     """
 
     resized = Signal()  # its height changed by something the user did to it
@@ -131,7 +131,7 @@ class EntryWidget(QWidget):
         self.column.set_width(width - self.column_origin.x())
 
     def fit(self) -> None:
-        """Place its parts again after they changed."""
+        """Place the parts again after they changed."""
         if self._width:
             self.set_width(self._width)
 
@@ -145,12 +145,12 @@ class EntryWidget(QWidget):
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it must be kept while out of sight, because the user is working in it."""
+        """Whether the widget must exist while out of view, because the user is working in it."""
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
         return focused is not None and focused.hasFocus()
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges of the widget until the time is over."""
+        """Lay out the part between these edges of the widget until the time is over."""
         if self.is_column_shown:
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
@@ -159,7 +159,7 @@ class EntryWidget(QWidget):
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one uncoloured piece of code between these edges; return whether there was one."""
+        """Colour one uncoloured piece of code between these edges. Return whether there was such a piece."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False
@@ -171,10 +171,10 @@ class EntryWidget(QWidget):
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Set whether the keys that answer work for the question in this entry, if it has one."""
+        """Set whether answer keys work for the question in this entry, if any."""
 
     def rearm(self) -> None:
-        """Have this entry's question, if any, ignore answers for a moment, because they were meant for another one."""
+        """Ignore answers to this entry's question for a moment, because they were meant for another question."""
 
     def follow(self, href: str) -> None: ...
 
@@ -185,7 +185,7 @@ class EntryWidget(QWidget):
         """Place child widgets. Called after layout."""
 
     def tick(self) -> None:
-        """Show that time has passed."""
+        """Update displayed durations."""
 
     @property
     def is_ticking(self) -> bool:
@@ -194,7 +194,7 @@ class EntryWidget(QWidget):
     # -- text --
 
     def source(self) -> str:
-        """Return the text that the blocks' positions refer to."""
+        """Return the text that the positions in the blocks refer to."""
         return ""
 
     # -- painting --
@@ -228,7 +228,7 @@ _RULE = 2
 
 
 class FoldLine(DrawnButton):
-    """A row activated with a click, Enter or Space. Subclasses paint its content."""
+    """A row activated by a click, Enter or Space. Subclasses paint its content."""
 
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)

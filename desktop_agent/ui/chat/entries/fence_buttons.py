@@ -1,6 +1,6 @@
 """The buttons above a code block in an answer: copy it, or apply it to a file.
 
-The text names the files that it can be meant for: after the fence, in the code, or before it.
+The target file is guessed from the text: after the fence, in the code, or before the fence.
 """
 
 import re
@@ -32,7 +32,7 @@ _NO_FILES = frozenset(
 
 
 def named_paths(source: str, start: int, code: str) -> tuple[str, ...]:
-    """Return the relative paths that the text names for the fence at `start`, the likeliest first."""
+    """Return the relative paths named in the text around the fence at `start`, likeliest first."""
     line_end = source.find("\n", start)
     info = source[start:line_end] if line_end >= 0 else ""
     found = [
@@ -79,7 +79,7 @@ FenceAct = Literal["copy", "apply"]
 
 
 class FenceButtons(QObject):
-    """Buttons for the fences of one entry, each at the right of the line with the language."""
+    """Buttons for the fences of one entry, at the right of each fence's language."""
 
     wanted = Signal(str, int)  # a FenceAct, and the first block of the fence
     changed = Signal()
@@ -92,7 +92,7 @@ class FenceButtons(QObject):
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
-        """Place the buttons above these fences, each its first block, its frame, and whether it can go to a file."""
+        """Place the buttons above these fences. Each has its first block, its frame, and whether a file can hold it."""
         wanted: dict[tuple[FenceAct, int], QRect] = {}
         for index, frame, is_for_file in fences:
             wanted["copy", index] = frame

@@ -1,6 +1,6 @@
 """Entries of growing markdown: answers, thinking, and the output of slash commands.
 
-Every fence has buttons. Links work by mouse, through the view, and by keyboard.
+Fences have buttons. Links work by mouse, through the view, and by keyboard.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.layouts import flow
 
 
 class LinkedEntry(EntryWidget):
-    """An entry with links: Tab goes from link to link, Enter opens the one with the focus ring."""
+    """An entry with links. Tab goes from link to link, Enter opens the link with the focus ring."""
 
     is_tab_stop: ClassVar[bool] = False
     """Whether Tab reaches it even without links."""
@@ -45,7 +45,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Offer the links to the keyboard. Call this after layout."""
+        """Make the links reachable by keyboard. Call this after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
@@ -109,9 +109,9 @@ _FIRST_LINES = 80
 
 
 def parse_more(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
-    """Bring the row's stream up to date with its entry; return the first block that changed.
+    """Parse new text of the entry into the row's stream. Return the first block that changed.
 
-    With a `time`, stop when that is over. Call this again as long as `is_behind` is true.
+    With a `time`, stop when it is over. Call this again as long as `is_behind` is true.
     """
     if row.stream is None:
         row.stream = MarkdownStream()
@@ -142,8 +142,6 @@ def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
 
 
 class MarkdownWidget(LinkedEntry):
-    """Markdown in an entry."""
-
     writes_files: ClassVar[bool] = False
     """Whether its code can be applied to a file."""
 
@@ -226,8 +224,6 @@ class MarkdownWidget(LinkedEntry):
 
 
 class TextWidget(MarkdownWidget):
-    """Shows an answer of the model."""
-
     writes_files: ClassVar[bool] = True
     is_tab_stop: ClassVar[bool] = True
 
@@ -323,7 +319,7 @@ _RULE = 2
 
 
 class CommandWidget(MarkdownWidget):
-    """The command in the code font beside a thin rule, and its output as markdown; errors in red."""
+    """Shows the command in the code font beside a thin rule, and its output as markdown. Errors are red."""
 
     def __init__(self, place: EntryPlace) -> None:
         is_error = place.row.entry_as(CommandRun).is_error

@@ -1,4 +1,4 @@
-"""Quiet entries between messages: notices, one-line ends of turns and undos, summaries, pages that are not loaded."""
+"""Small entries between messages: notices, ends of turns, undos, summaries, and pages that are not loaded."""
 
 from datetime import UTC, datetime
 from functools import partial
@@ -152,7 +152,7 @@ class NoticeWidget(EntryWidget):
 
 
 def _gave_back(notice: Notice) -> bool:
-    """Whether the prompt is back in the field, so that sending it is a retry."""
+    """Whether the prompt is in the field again, so that sending it is a retry."""
     return notice.code == "storage" and notice.turn is None
 
 
@@ -215,7 +215,7 @@ class LineWidget(EntryWidget):
 
 
 class CompactionWidget(EntryWidget):
-    """A line about a summary and, below it, the summary; its actions are shown while it is in force."""
+    """A line about a summary, and the summary below it. Its actions are shown while the summary is in force."""
 
     is_folding: ClassVar[bool] = True
 
@@ -280,7 +280,7 @@ _STEP = 360
 
 
 class PageWidget(EntryWidget):
-    """A placeholder for a page until that is loaded."""
+    """A placeholder for a page that is not loaded."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

@@ -1,6 +1,6 @@
-"""A prompt: text in a bubble, its attachments below, and the field in which it is edited.
+"""A prompt: text in a bubble, its attachments below, and an editor.
 
-A small picture is shown once it is read. Its button has the same size without it, so that nothing moves.
+A thumbnail appears once it is decoded. Its button has the same size before.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class QuietButton(QPushButton):
-    """A button that looks unobtrusive but is always there and in the tab order."""
+    """A button that looks unobtrusive but is always visible and in the tab order."""
 
     def __init__(self, text: str, entry: QWidget) -> None:
         super().__init__(text, entry)
@@ -116,7 +116,7 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field and, below it, what sending will do. Enter sends; `cancel`, or Escape, changes nothing."""
+    """A message field, and the options for sending. Enter sends; `cancel`, or Escape, changes nothing."""
 
     sent = Signal(str, bool)
     changed = Signal(str)
@@ -166,7 +166,7 @@ class PromptEditor(QWidget):
         self.needed_height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
 
     def _arrange_buttons(self, area: QRect) -> int:
-        """Place the choice about files on the left and the buttons to its right or below it; return where they end."""
+        """Place the choice about files, and the buttons to its right or below it. Return their lower edge."""
         picker = self._files.sizeHint()
         buttons = (self._send, self.cancel)
         needed = sum(control.sizeHint().width() + Space.S for control in buttons)

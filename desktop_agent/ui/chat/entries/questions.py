@@ -1,6 +1,6 @@
-"""The card of a question that waits for the user, and the card that asks whether a conversation may cost more.
+"""The base of question cards, and the card that asks whether a conversation may cost more.
 
-Nothing on a card answers by accident: see `ui.chat.question.approval`.
+Cards ignore accidental answers: see `ui.chat.question.approval`.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ PADDING = 15
 
 
 class QuestionCard(QWidget):
-    """One question that waits for the user. Its parent sets its width; its height follows from that."""
+    """A question that waits for the user. The parent sets its width; the height depends on the width."""
 
     resized = Signal()
 
@@ -42,11 +42,11 @@ class QuestionCard(QWidget):
     # -- what a card decides --
 
     def place_all(self, y: int, width: int) -> int:
-        """Place everything from `y` on; return where it ends."""
+        """Place everything from `y` on. Return the lower edge."""
         raise NotImplementedError
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Set whether keys answer, anywhere in the window. They may do so for only one question at a time."""
+        """Set whether keys answer the question, anywhere in the window. Enable this for only one question at a time."""
         raise NotImplementedError
 
     def show_judgement(self, judged: CommandJudged) -> None:
@@ -79,7 +79,7 @@ class QuestionCard(QWidget):
         super().hideEvent(event)
 
     def rearm(self) -> None:
-        """Ignore answers for a moment again, because a second press would be meant for a question just answered."""
+        """Ignore answers for a moment again, because a second press would be meant for an answered question."""
         self._arming.restart()
         self.update()
 
@@ -87,7 +87,7 @@ class QuestionCard(QWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: the card has been visible for a moment and has not been answered yet."""
+        """Whether an answer counts: the card has been visible for a moment and is unanswered."""
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
@@ -124,7 +124,7 @@ class SpendingCard(QuestionCard):
         return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
 
     def stop(self) -> None:
-        """Disable the buttons. If one of them has the focus, the focus stays in the conversation."""
+        """Disable the buttons. If a button has the focus, the focus moves to the conversation."""
         if any(button.hasFocus() for button in self._buttons):
             self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         for button in self._buttons:
@@ -136,7 +136,7 @@ _INDENT = 20
 
 
 class SpendingWidget(EntryWidget):
-    """The question as a card with two answers; once it is answered, one quiet line."""
+    """The question as a card with two answers. Once answered, it becomes one line."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

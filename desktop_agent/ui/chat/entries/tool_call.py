@@ -1,6 +1,6 @@
 """A tool call: a card with one line, a body with its result, and notes.
 
-Until the user answers, the question about the call replaces the card.
+While a question waits for the user, it replaces the card.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from desktop_agent.ui.wording.visible_text import explained
 
 
 class ToolWidget(LinkedEntry):
-    """The card of a tool call, or the question about it while it waits for the user."""
+    """The card of a tool call, or its question while the question waits for the user."""
 
     def __init__(self, place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="", is_framed=False))
@@ -73,7 +73,7 @@ class ToolWidget(LinkedEntry):
         self.update()
 
     def _show_question(self, entry: ToolEntry) -> None:
-        """Show a card while the call waits for an answer; afterwards drop it and its drafts."""
+        """Show the question while the call waits for an answer; otherwise drop the question and its drafts."""
         if not entry.is_waiting or entry.approval is None:
             self._drop_question()
             self.row.drafts.clear()

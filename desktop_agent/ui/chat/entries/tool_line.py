@@ -1,4 +1,4 @@
-"""The line of a tool call's card: the action, its state as a mark and in words, and its buttons."""
+"""The line of a tool call's card: the action, its state, and its buttons."""
 
 from functools import partial
 from typing import Literal
@@ -28,7 +28,7 @@ _LEAST_PURPOSE = 90
 
 
 class ToolLine(FoldLine):
-    """Says in one line how a call went: `✓ Read  src/app.py                        84 lines · 6 ms ▸`."""
+    """Shows the state of a call: `✓ Read  src/app.py                        84 lines · 6 ms ▸`."""
 
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(styles, parent)
@@ -161,7 +161,7 @@ class ToolLine(FoldLine):
 
 
 class CallButtons(QObject):
-    """Stop while the call runs; afterwards its changes, and recovery."""
+    """The buttons of a call: Stop while it runs, afterwards its changes and recovery."""
 
     def __init__(self, card: EntryWidget) -> None:
         super().__init__(card)
@@ -199,7 +199,7 @@ class CallButtons(QObject):
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def place(self, width: int) -> int:
-        """Place them at the right end of a line this wide; return the width they take."""
+        """Place the buttons at the right end of a line with this width. Return the width they take."""
         right = width - Space.S
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():

@@ -1,1 +1,1 @@
-"""Markdown of untrusted origin as plain data: blocks, rich text and colours. Knows nothing of Qt."""
+"""Untrusted markdown as plain data: blocks, rich text and colours. Does not depend on Qt."""

@@ -1,9 +1,8 @@
-"""From markdown source to blocks: markdown-it-py reads the structure, this flattens it.
+r"""Converts markdown source to blocks: markdown-it-py parses the structure, this module flattens it.
 
-Only block structure is read here, which is cheap; what is inside a line is read by `inline` when it is drawn.
-
-Mathematics is left as it was written, because markdown takes some signs of TeX for emphasis. Within a line it stands
-in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`; a block of it begins with a line of only `$$` or `\\[`, and is shown as code.
+Only block structure is parsed here, which is cheap; `inline` parses lines when they are drawn. Mathematics stays source
+text, because markdown reads some signs of TeX as emphasis. Inline formulas are in `$…$`, `$$…$$`, `\(…\)` or `\[…\]`. A
+block formula begins with a line of only `$$` or `\[`, and is shown as code.
 """
 
 import re
@@ -47,7 +46,7 @@ _IS_TEX = re.compile(r"[\\^_*{]")
 
 
 def leave_formula(state: "StateInline", silent: bool) -> bool:
-    """An inline rule of markdown-it-py that takes a formula as text."""
+    """An inline rule of markdown-it-py that reads a formula as text."""
     end = _end_of_formula(state.src, state.pos, state.posMax)
     if end is None:
         return False
@@ -70,7 +69,7 @@ def _end_of_formula(text: str, start: int, limit: int) -> int | None:
 
 
 def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-    """A markdown-it-py rule: from a line of only the opening sign to one that ends in its counterpart or is blank."""
+    """A markdown-it-py rule that reads from an opening sign to its closing sign or a blank line."""
     opening = _line_text(state, start_line).strip()
     if opening not in ("$$", r"\[") or state.is_code_block(start_line):
         return False
@@ -110,13 +109,13 @@ _TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
 @cache
 def parser() -> "MarkdownIt":
-    """Return the configured parser: CommonMark with tables and strikethrough; HTML and mathematics stay text."""
+    """Return the configured parser: CommonMark with tables and strikethrough. HTML and mathematics stay text."""
     from markdown_it import MarkdownIt, rules_block
 
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        """Read a table unless its header is the middle of a paragraph or longer than `SOFT_LIMIT`.
+        """Read a table unless its header is inside a paragraph or longer than `SOFT_LIMIT`.
 
-        The table also ends before a row that long. One with more than `MOST_COLUMNS` columns is not read as a table.
+        The table also ends before a row that long. A table with more than `MOST_COLUMNS` columns stays text.
         """
         start, end = state.bMarks[start_line], state.eMarks[start_line]
         is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
@@ -163,9 +162,9 @@ Resumption = Literal["", "paragraph", "list", "table"]
 class Region:
     """A parsed piece of source that begins where a block may begin.
 
-    `text` may begin with `prefix` characters that are not in the source, so that a region can start in the middle of a
-    paragraph or of a table; `resumes` says which. `number` continues an ordered list, and `joint` continues a
-    paragraph. `offset` is the position in the message of the first character after the prefix.
+    `text` may begin with `prefix` characters that are not in the source, so that a region can start inside a paragraph
+    or a table; `resumes` says which. `number` continues an ordered list, and `joint` continues a paragraph. `offset` is
+    the message position of the first character after the prefix.
     """
 
     def __init__(
@@ -190,29 +189,29 @@ class Region:
 
     @property
     def complete_lines(self) -> int:
-        """How many lines end in a newline. The meaning of a last line without one can still change."""
+        """How many lines end in a newline. The meaning of an unfinished last line can still change."""
         return len(self.line_starts) - 1
 
     def position(self, line: int) -> int:
-        """Return where `line` of the region begins in the message."""
+        """Return the position in the message at which `line` of the region begins."""
         at = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.offset + max(0, at - self.prefix)
 
     def span(self, line: int, end_line: int) -> tuple[int, int]:
-        """Return where these lines begin and end in the message, without blank lines behind them."""
+        """Return start and end of these lines in the message, without trailing blank lines."""
         start, end = self.position(line), self.position(end_line)
         shift = self.prefix - self.offset
         return start, start + len(self.text[start + shift : end + shift].rstrip())
 
     def text_start(self, line: int) -> int:
-        """Return where the text of a top-level paragraph that begins in `line` begins in the message."""
+        """Return the position in the message of the text of a top-level paragraph that begins in `line`."""
         at = max(self.line_starts[line], self.prefix)
         while self.text[at] in " \t":
             at += 1
         return self.offset + at - self.prefix
 
     def blocks(self, nodes: Sequence[Node]) -> list[Block]:
-        """Return the blocks of these top-level nodes. A list may be given without its last items."""
+        """Return the blocks of these top-level nodes. The last items of a list may be missing."""
         found: list[Block] = []
         for node in nodes:
             flattener = _Flattener(self, is_first=node.first == 0)
@@ -231,7 +230,7 @@ class Region:
         return None
 
     def items(self, node: Node) -> list[Node]:
-        """Return the items of a top-level list as nodes; the first includes the token that opens the list."""
+        """Return the items of a top-level list as nodes. The first item includes the token that opens the list."""
         starts = [
             index
             for index in range(node.first, node.last)
@@ -262,7 +261,7 @@ def _top_level(tokens: "Sequence[Token]") -> list[Node]:
 
 @dataclass(slots=True)
 class _Flattener:
-    """Walks the tokens of one node and collects its blocks."""
+    """Collects the blocks of one node."""
 
     region: Region
     is_first: bool
@@ -285,7 +284,7 @@ class _Flattener:
             index += self._take(tokens, index)
 
     def _as_source(self, node: Node, tokens: "list[Token]") -> None:
-        """Add the source itself: markdown-it-py drops what is nested too deeply, and nothing must be lost."""
+        """Add the source itself, because markdown-it-py drops deeply nested content."""
         for token in tokens:
             if token.level == 0 and token.nesting == 1:
                 self._take([token], 0)
@@ -299,7 +298,7 @@ class _Flattener:
                 self._take([token], 0)
 
     def _take(self, tokens: "list[Token]", index: int) -> int:
-        """Process the token at `index`; return how many tokens that took."""
+        """Process the token at `index`. Return the number of tokens processed."""
         token = tokens[index]
         lines = (token.map[0], token.map[1]) if token.map else (0, 0)
         match token.type:

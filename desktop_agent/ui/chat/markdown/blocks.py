@@ -1,8 +1,7 @@
 """The parsed form of a message: a flat list of blocks, each small enough to lay out within one frame.
 
-Nesting is flattened into `containers`, so a fence in a list in a quote is one block that knows its depth. Text and code
-longer than a few kilobytes is cut into parts that continue each other: the cost of a frame must not grow with the text
-before it.
+Nesting is flattened into `containers`. Text and code longer than a few kilobytes is cut into parts that continue each
+other, so that the cost of a frame does not grow with the text before it.
 """
 
 from collections.abc import Sequence
@@ -29,9 +28,9 @@ Alignment = Literal["left", "center", "right"]
 
 
 class Block(NamedTuple):
-    """One block: its own text, where it stands, and which part of the source it came from.
+    """A block: its text, its containers, and its range in the source.
 
-    A named tuple because thousands are made, compared and thrown away while an answer streams.
+    A named tuple, because streaming an answer creates and compares thousands.
     """
 
     kind: BlockKind
@@ -55,7 +54,7 @@ class Block(NamedTuple):
 
 
 class TextSlice(NamedTuple):
-    """A piece of a long text: where it begins, what it holds, and what stood before it."""
+    """A piece of a long text: its start, its text, and the white space before it."""
 
     start: int
     text: str
@@ -65,7 +64,7 @@ class TextSlice(NamedTuple):
 def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
     """Return the ends of the parts into which a table with these body rows is cut.
 
-    A cut depends on nothing after it, so more rows at the end never move it.
+    A cut depends on nothing after it, so appended rows never move a cut.
     """
     ends: list[int] = []
     start = cells = chars = 0
@@ -79,9 +78,9 @@ def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def bounded(text: str, start: int, chars: int, lines: int) -> int:
-    """Return where the first `lines` lines of `text` after `start` end, but at most `chars` characters after `start`.
+    """Return the end of the first `lines` lines of `text` after `start`, at most `chars` characters after `start`.
 
-    Parsing time depends on both limits: many short lines take as long as one line that is a hundred times as long.
+    Parsing time grows with the number of lines and of characters.
     """
     limit = min(len(text), start + chars)
     at = start
@@ -93,9 +92,9 @@ def bounded(text: str, start: int, chars: int, lines: int) -> int:
 
 
 def prose_cut(text: str) -> int:
-    """Return where the first part of `text` ends, or 0 when it fits in one block.
+    """Return the end of the first part of `text`, or 0 if all of it fits in one block.
 
-    Looks at the first `SOFT_LIMIT` characters only, so more text at the end never moves a cut.
+    Reads only the first `SOFT_LIMIT` characters, so appended text never moves a cut.
     """
     end = bounded(text, 0, SOFT_LIMIT, PROSE_LINES)
     if end == len(text):
@@ -111,7 +110,7 @@ def prose_cut(text: str) -> int:
 
 
 def prose_parts(text: str) -> list[TextSlice]:
-    """Cut `text` into parts of a few kilobytes, at line ends, sentences or words where there are any."""
+    """Cut `text` into parts of a few kilobytes, at line ends, sentences or words if possible."""
     parts: list[TextSlice] = []
     start, joint = 0, None
     while cut := prose_cut(text[start : start + SOFT_LIMIT + 1]):
@@ -123,7 +122,7 @@ def prose_parts(text: str) -> list[TextSlice]:
 
 
 def skip_joint(text: str, end: int) -> tuple[int, str]:
-    """Return where the part after a cut at `end` begins, and the white space between the two."""
+    """Return where the part after a cut at `end` begins, and the white space between the parts."""
     start = end
     while start < len(text) and text[start] in " \n\t":
         start += 1
@@ -131,9 +130,9 @@ def skip_joint(text: str, end: int) -> tuple[int, str]:
 
 
 def code_cut(text: str) -> tuple[int, str]:
-    """Return where the first chunk of `text` ends and what separates it from the next, or (0, "") when it fits.
+    """Return the end of the first chunk of `text` and the separator after it, or (0, "") if all fits.
 
-    Looks at the first `CHUNK_LINES` lines and `CHUNK_CHARS` characters only, and requires text after the cut.
+    Reads only the first `CHUNK_LINES` lines and `CHUNK_CHARS` characters, and requires text after the cut.
     """
     at = -1
     for _ in range(CHUNK_LINES):
@@ -149,7 +148,7 @@ def code_cut(text: str) -> tuple[int, str]:
 
 
 def code_parts(text: str) -> list[TextSlice]:
-    """Cut code or plain text into chunks of whole lines; a line longer than a chunk is cut within."""
+    """Cut code or plain text into chunks of whole lines. A line longer than a chunk is cut."""
     parts: list[TextSlice] = []
     start, joint = 0, None
     # A chunk's decision needs at most one character more than a chunk can hold.
@@ -163,7 +162,7 @@ def code_parts(text: str) -> list[TextSlice]:
 
 
 def plain_blocks(text: str) -> list[Block]:
-    """Return `text` as blocks without parsing markdown: what a user wrote, or what a program printed."""
+    """Return `text` as blocks without parsing markdown."""
     return [
         Block("plain", part.text, part.start, part.start + len(part.text), joint=part.joint)
         for part in code_parts(text)

@@ -1,9 +1,8 @@
-"""Inline markdown: plain text, and spans with the look and link target of its parts.
+"""Inline markdown: plain text, and spans with style and link target.
 
-Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
-
-Bare web addresses are found as in GitHub's dialect of markdown, with two differences: an address with `http` can follow
-any character, because models write them in quotes and brackets, and quotation marks end an address.
+Positions count UTF-16 units, as Qt's text classes do. Bare web addresses are found as in GitHub's dialect, with two
+differences: `http` can follow any character, because models write addresses in quotes and brackets, and quotation marks
+end an address.
 """
 
 import re
@@ -29,7 +28,7 @@ _PUNCTUATION = frozenset("?!.,:*_~;]}")
 
 
 class WebAddress(NamedTuple):
-    """Where an address stands in a text, and where it leads."""
+    """The range of an address in a text, and its target."""
 
     start: int
     end: int
@@ -46,7 +45,7 @@ def web_addresses(text: str) -> Iterator[WebAddress]:
 
 
 def _without_sentence(written: str) -> str:
-    """Return an address without the trailing characters that belong to the sentence around it."""
+    """Return an address without trailing punctuation of the sentence around it."""
     end = len(written)
     surplus = written.count(")") - written.count("(")
     while end:
@@ -71,7 +70,7 @@ _SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://|www\.")
 
 
 class InlineSpan(NamedTuple):
-    """How `length` units from `start` look: a sum of `BOLD`, `ITALIC` …, and the web address they lead to."""
+    """The style of `length` units from `start`: a sum of `BOLD`, `ITALIC` …, and a link target."""
 
     start: int
     length: int
@@ -92,7 +91,7 @@ def utf16_slice(text: str, start: int, end: int) -> str:
 
 
 def is_web_address(href: str) -> bool:
-    """Whether a link may be opened. Only links with http and https may, whatever a model writes."""
+    """Whether a link may be opened: only http and https are allowed."""
     return href.lower().startswith(("http://", "https://"))
 
 
@@ -171,14 +170,14 @@ class _Writer:
             self._add(text[end:], self._style)
 
     def _close_link(self) -> None:
-        """Write out the target of a link that cannot be followed, so that it does not stay hidden."""
+        """Write out the target of a link that cannot be opened, so that the target is not hidden."""
         href, label = self._link, "".join(self.parts[self._link_start :])
         self._link = ""
         if href and not is_web_address(href) and href.removeprefix("#").removeprefix("mailto:") not in label:
             self._add(f" ({href})", MUTED)
 
     def _add_image(self, token: MarkdownToken) -> None:
-        """Show an image as its description, linked to its address; nothing is ever loaded from there."""
+        """Show an image as its description, linked to its address. The image is never loaded."""
         source = str(token.attrs.get("src", ""))
         label = _words(token.children or ()) or source
         if self._link:

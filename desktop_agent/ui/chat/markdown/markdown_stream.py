@@ -1,11 +1,8 @@
-"""Markdown that arrives in pieces: feeding it in any cuts gives the same blocks as feeding it whole.
+"""Parses markdown that arrives in pieces. The blocks do not depend on how the text is cut into pieces.
 
-A block is *settled* once the next block has begun on a complete line; settled source is never parsed again. The rest is
-short, because long things settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. An open fence
-is not parsed at all: its lines are only appended.
-
-Every rule here keeps one promise: whether and where something settles depends on the text before that place, never on
-how the text was cut into pieces.
+A block is *settled* once the next block has begun on a complete line; settled source is never parsed again. Long blocks
+settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. An open fence is not parsed: its lines
+are appended. Whether and where something settles depends only on the text before it.
 """
 
 import re
@@ -50,7 +47,7 @@ _PATIENT_ABOVE = 6_000
 
 
 class _Fence(Struct):
-    """An open fence and the code in it that is not settled."""
+    """An open fence and its unsettled code."""
 
     closing: re.Pattern[str]
     language: str
@@ -62,9 +59,9 @@ class _Fence(Struct):
 
 
 class MarkdownStream:
-    """Reads one message as it is written.
+    """Parses one message while it is written.
 
-    `blocks` are the blocks of the text so far. `feed` and `close` return the index of the first block that changed.
+    `blocks` are the blocks of the text so far. `feed` and `close` return the index of the first changed block.
     """
 
     def __init__(self) -> None:
@@ -89,7 +86,7 @@ class MarkdownStream:
 
     @property
     def source(self) -> str:
-        """Everything read so far, with line ends as `\\n`. Blocks' `start` and `end` are positions in it."""
+        r"""The text read so far, with line ends as `\n`. Positions in blocks refer to it."""
         if len(self._parts) > 1:
             self._parts[:] = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -128,7 +125,7 @@ class MarkdownStream:
     # -- settling --
 
     def _settle(self) -> bool:
-        """Settle what can be settled next, or show the open rest; return whether there may be more to settle."""
+        """Settle the next part, or show the open rest. Return whether more may be settled."""
         if self._fence is not None:
             return self._settle_code(self._fence)
         opening = _OPENING.search(self._tail, self._first_line_start())
@@ -159,7 +156,7 @@ class MarkdownStream:
         return True
 
     def _first_line_start(self) -> int:
-        """Return where the first line begins that is not the rest of an earlier line."""
+        """Return the start of the first line that does not continue an earlier line."""
         if self._resumes != "paragraph":
             return 0
         end = self._tail.find("\n")
@@ -201,16 +198,16 @@ class MarkdownStream:
         self.references = self._settled_references
 
     def _go_to(self, length: int, resumes: Resumption = "", *, number: int | None = None, joint: str = "") -> None:
-        """Move past `length` characters of the tail; the next block continues the last one if `resumes` says so."""
+        """Move past `length` characters of the tail. `resumes` says whether the next block continues the last block."""
         self._tail = self._tail[length:]
         self._offset += length
         self._resumes, self._number, self._joint = resumes, number, joint
         self._patience = 0
 
     def _settle_region(self, region: Region, *, is_full: bool) -> bool:
-        """Settle every node before the last. If there is only one, settle the part of it that cannot change.
+        """Settle every node before the last. A single node settles in part.
 
-        `is_full` says that the region has no room for more of the last node.
+        `is_full` says that the region has no space for more of the last node.
         """
         nodes = region.nodes
         count = _last_complete(nodes, region)
@@ -231,7 +228,7 @@ class MarkdownStream:
     # -- long things settle in parts --
 
     def _settle_prose(self, region: Region, node: Node) -> bool:
-        """Settle a paragraph up to its soft cut once the text behind the cut is surely part of it."""
+        """Settle a paragraph up to its soft cut, once the text after the cut certainly belongs to it."""
         if region.tokens[0].markup.startswith("#"):
             return False
         text = region.tokens[1].content
@@ -249,7 +246,7 @@ class MarkdownStream:
         return True
 
     def _settle_items(self, region: Region, node: Node) -> bool:
-        """Settle all items of a list before the last one that begins on a complete line."""
+        """Settle all items of a list before the last item that begins on a complete line."""
         items = region.items(node)
         count = _last_complete(items, region)
         if not count:
@@ -264,7 +261,7 @@ class MarkdownStream:
         return True
 
     def _settle_rows(self, region: Region, node: Node, *, is_full: bool) -> bool:
-        """Settle the rows that fill whole blocks once a complete row follows; in a full region, all complete rows."""
+        """Settle rows that fill whole blocks once a complete row follows. If `is_full`, settle all complete rows."""
         lines = region.row_lines(node)
         complete = sum(line < region.complete_lines for line in lines)
         if not complete:
@@ -307,7 +304,7 @@ class MarkdownStream:
         self._go_to(opening.end())
 
     def _settle_code(self, fence: _Fence) -> bool:
-        """Append to the open fence: settle whole chunks, and leave it when its closing line is complete."""
+        """Settle whole chunks of the open fence, and leave the fence once its closing line is complete."""
         code_end, source_end, is_complete = self._code_end(fence)
         start = 0
         while True:
@@ -329,7 +326,7 @@ class MarkdownStream:
         return False
 
     def _code_end(self, fence: _Fence) -> tuple[int, int, bool]:
-        """Return where the code in the tail ends, where its source ends, and whether the fence is over there."""
+        """Return the end of the code in the tail, the end of its source, and whether the fence ends there."""
         # After a cut within a line the tail begins with the rest of it, which is no line of its own.
         first_line = self._tail.find("\n") + 1 or len(self._tail) if fence.joint == "" else 0
         closing = fence.closing.search(self._tail, first_line)
@@ -363,10 +360,10 @@ def _targets(references: References) -> dict[str, object]:
 
 
 def _sure_length(text: str) -> int:
-    """Return how much of an open paragraph cannot become anything else.
+    """Return how much of an open paragraph is certainly part of it.
 
-    Its last two lines may still turn into a table, and the last one into another block, unless they are longer than
-    any usual table: then waiting for their end would cost more than it is worth.
+    Its last two lines may still become a table, and the last line another block, unless they are longer than usual
+    tables.
     """
     end = len(text)
     for _ in range(2):
@@ -378,9 +375,10 @@ def _sure_length(text: str) -> int:
 
 
 def warm_up() -> None:
-    """Import the markdown and code readers and use them once. Touches no widget: call it in any thread.
+    """Import the markdown and code parsers and use them once. Uses no widget: call this in any thread.
 
-    Without it the first conversation takes about 60 ms longer to appear. Not to be called before the first paint.
+    Without this call, the first conversation takes about 60 ms longer to appear. Do not call this before the first
+    paint.
     """
     stream = MarkdownStream()
     stream.feed("# Title\n\nSome *text*.\n")

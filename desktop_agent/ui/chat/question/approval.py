@@ -1,7 +1,7 @@
-"""The question about a tool call: what would run, why the user is asked, and the ways to answer.
+"""The question about a tool call: what would run, why the user is asked, and the possible answers.
 
-Nothing here answers by accident: for the first moments after it appears every answer is ignored, the focus is not
-moved to it, and no button is a default.
+The card prevents accidental answers: it ignores answers for a moment, does not take the focus, and has no default
+button.
 """
 
 from functools import partial
@@ -38,7 +38,7 @@ _MOST_CHANGE_LINES = 14
 
 
 def _causes(request: ApprovalRequest) -> tuple[str, ...]:
-    """Return the parts of the command that made it a question."""
+    """Return the parts of the command that caused the question."""
     if request.cause:
         return (request.cause,)
     rich = read_code_spans(core_words(request.reason))
@@ -46,7 +46,7 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """Asks about a call. The `drafts` that it writes to are kept when the card is deleted.
+    """Asks about a call. `drafts` outlive the card.
 
     The user must have seen its fields in full: the command or the call, details, changes of files or of a tool. Only
     the server's description of a tool that was never allowed can stay folded.
@@ -236,7 +236,6 @@ class ApprovalCard(QuestionCard):
         self.fit()
 
     def _show_why(self) -> None:
-        """Show or hide the reasons, and the button that does it if there are any."""
         self._why.setText(self.tr("Hide reasons") if self._is_why_shown else self.tr("Why?"))
         self._why.setVisible(bool(self._notes.reasons))
         for note in self._notes.reasons:

@@ -1,4 +1,4 @@
-"""The ways to answer a question: a row of buttons, or the reason for a denial in its place."""
+"""The possible answers to a question: a row of buttons, or the reason for a denial."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -40,10 +40,9 @@ _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """Calls `allow` or `deny` when the user answers; these functions decide whether the answer counts.
+    """Calls `allow` or `deny` when the user answers. These functions decide whether the answer counts.
 
-    Each offer that is quick to read has a button. Any other rule should be seen whole, with what it would have allowed
-    so far: the `review` button shows that together with the whole question.
+    Each short offer has a button. The `review` button shows longer rules in full, with their effect so far.
     """
 
     switched = Signal()
@@ -92,7 +91,7 @@ class CardAnswers(QObject):
 
     @cached_property
     def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
-        """The field for the reason of a denial, and its buttons. They are made when the user first wants to deny."""
+        """The field for the reason of a denial, and its buttons. They are made when first needed."""
         reason = self.tr("Reason for the agent (optional)")
         field = make_line("", self.tr("Message to the agent"), reason, parent=self._card)
         field.setText(self._drafts.get(DENIAL, ""))
@@ -119,7 +118,7 @@ class CardAnswers(QObject):
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
-        """Enable the buttons that say yes, or say why the call cannot be allowed."""
+        """Enable the buttons that allow the call, or say why it cannot be allowed."""
         for button in (self._allow, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without one Qt describes it by its tool tip, which is markup where it may be cut.
@@ -140,7 +139,7 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Fit the buttons into the width. The names of keys are left out first, before commands are shortened."""
+        """Fit the buttons into the width. Key names are hidden first, then commands are shortened."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
         self._fit_offers(shown, 2 * width)  # their full words
@@ -150,7 +149,7 @@ class CardAnswers(QObject):
                 self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
 
     def _fit_offers(self, shown: Sequence[QPushButton], width: int) -> bool:
-        """Shorten the commands so that all `shown` buttons fit in one row; return whether that is possible."""
+        """Shorten the commands so that all `shown` buttons fit in one row. Return whether they fit."""
         offers = [button for button in self._offers if button in shown]
         rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
         is_one_row = rest <= width

@@ -1,7 +1,6 @@
-"""The parts of all question cards: fields for the text in question, and the notes below them.
+"""The parts of all question cards: fields for the text in question, and notes below them.
 
-A `RequestCard` is a card on which a server asks something. As with the question about a call, nothing on it answers by
-accident: see `approval`.
+A `RequestCard` shows a question of a server. It prevents accidental answers: see `approval`.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +41,7 @@ _SIDES = 22
 
 
 class CardField(ExactField):
-    """A field that is as high as its text, up to a limit, and read-only at first. The bar `fold` is placed below it."""
+    """A field as high as its text, up to a limit, and read-only at first. The bar `fold` is placed below it."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
         super().__init__(styles.theme, text, parent)
@@ -54,7 +53,7 @@ class CardField(ExactField):
         self.fold = FoldBar(self, parent)
 
     def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
-        """Place the field, leaving `reserved` pixels free on its right; return its height including the fold bar."""
+        """Place the field, leaving `reserved` pixels free on its right. Return its height with the fold bar."""
         self.setViewportMargins(0, 0, reserved, 0)
         lines = count_lines(self.toPlainText(), self.font(), width - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines
@@ -76,7 +75,7 @@ FLAT_PADDING = 9
 
 
 class ChangeField(CardField):
-    """What an edit would change, line by line. Long changes are folded, and the longest left to the dialog."""
+    """The changes of an edit, line by line. Long changes are folded, and the longest are shown only in the dialog."""
 
     shown = Signal()  # more of the change than before
 
@@ -164,7 +163,7 @@ class ChangeField(CardField):
         super().setExtraSelections([*self._marks(), *selections])
 
     def _marks(self) -> list[QTextEdit.ExtraSelection]:
-        """Return what is quiet, and the changed words, in lines without stand-ins."""
+        """Return the marks for secondary lines and for changed words, in lines without placeholders."""
         marks: list[QTextEdit.ExtraSelection] = []
         document = self.document()
         for at, line in enumerate(self._lines):
@@ -194,7 +193,7 @@ class ChangeField(CardField):
 
 
 async def _compared(changes: Sequence[FileChange], source: CardSource) -> tuple[list[DiffLine], int]:
-    """Return the lines to show, and how many changed lines there are beyond them."""
+    """Return the lines to show, and the number of changed lines beyond them."""
     lines: list[DiffLine] = []
     hidden = 0
     for change in changes:
@@ -217,7 +216,7 @@ def _heading(change: FileChange) -> DiffLine:
 
 
 def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
-    """Return how many of the lines are not too much to show."""
+    """Return how many of the lines fit the limits."""
     for at, line in enumerate(lines[:most]):
         most_chars -= len(line.text)
         if most_chars < 0:
@@ -226,7 +225,7 @@ def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
 
 
 class CardNotes(NamedTuple):
-    """The notes below a question, which their parent places."""
+    """The notes below a question. The parent places them."""
 
     risk: Paragraph | None
     """What matters most, in one line."""
@@ -266,12 +265,12 @@ def shown_lines(text: str) -> str:
 
 class CardPart(Protocol):
     def place(self, x: int, y: int, width: int) -> int:
-        """Move to this point with this width; return the height."""
+        """Move to this position with this width. Return the height."""
         ...
 
 
 class RequestCard(QuestionCard):
-    """A question that a server asks while its call runs: parts in a column, and buttons below them.
+    """A server's question during a call: parts in a column, and buttons below them.
 
     Subclasses make the parts, each with the gap below it, then call `set_answers`.
     """
@@ -287,7 +286,7 @@ class RequestCard(QuestionCard):
         self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
     def set_answers(self, yes_words: str, *others: QPushButton, no: QPushButton) -> None:
-        """Show the button for yes with these words, any `others` that also consent, and the button `no`."""
+        """Show the button for yes with this text, further buttons that also consent, and the button `no`."""
         self._yes_words = yes_words
         self._consents = (self.yes, *others)
         self._buttons = (*self._consents, no)
@@ -295,7 +294,7 @@ class RequestCard(QuestionCard):
         self._update_answers()
 
     def add_paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text", *, gap: int = 0) -> str:
-        """Add a paragraph below the parts there are; return what it says."""
+        """Add a paragraph below the existing parts. Return its text."""
         styles = self.styles
         font = {"title": styles.strong, "muted": styles.secondary, "text": styles.body}[role]
         paragraph = Paragraph(words, styles, self, role="muted" if role == "muted" else "text", font=font)
@@ -303,7 +302,7 @@ class RequestCard(QuestionCard):
         return paragraph.accessibleName()
 
     def add_whole_text(self, text: str, name: str) -> CardField:
-        """Add a text that must be seen whole before a yes is possible."""
+        """Add a text that the user must see in full before a yes is possible."""
         field = self._must_see = CardField(text, self.styles, self, name)
         field.fold.changed.connect(self._update_answers)
         field.fold.resize_wanted.connect(self.fit)

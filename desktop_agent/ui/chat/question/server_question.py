@@ -1,6 +1,4 @@
-"""Questions that a server asks while its call runs: to the user, who fills in a form or visits an address, or to the
-model, which takes the user's consent (`SamplingCard`).
-"""
+"""Questions of a server during a call: to the user (form or address), or to the session's model (`SamplingCard`)."""
 
 from functools import partial
 from typing import assert_never
@@ -34,7 +32,7 @@ _WIDEST = 420
 
 
 class FormRow(QObject):
-    """One field of the form. Its input is kept in `drafts`, which outlive the card."""
+    """A field of the form. Its input is stored in `drafts`, which outlive the card."""
 
     resized = Signal()
 
@@ -89,7 +87,7 @@ class FormRow(QObject):
 
     @property
     def answer(self) -> Answer | None:
-        """The value; None if it is empty."""
+        """The value; `None` if empty."""
         match self._controls[0]:
             case QLineEdit() as line:
                 written = line.text() if self.field.kind == "text" else line.text().strip()
@@ -109,7 +107,7 @@ class FormRow(QObject):
         return [control for control in self._controls if isinstance(control, QCheckBox)]
 
     def check(self) -> bool:
-        """Show what is wrong with the value; return whether it can be sent."""
+        """Show the error in the value, if any. Return whether the value is valid."""
         self._say(mistake_in(self.field, self.answer))
         return self._mistake.isHidden()
 
@@ -160,7 +158,7 @@ class FormRow(QObject):
 
 
 class ServerQuestionCard(RequestCard):
-    """A server asks the user to fill in a form, or to visit a page."""
+    """A server asks the user to fill in a form or to visit a page."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Blocks of text laid out and painted: what the transcript is drawn with."""
+"""Layout and painting of text blocks for the transcript."""

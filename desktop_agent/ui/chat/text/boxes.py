@@ -1,4 +1,4 @@
-"""Blocks laid out for a column: passages and tables with their list markers, quote bars and backgrounds."""
+"""Blocks laid out for a column: passages and tables with list markers, quote bars and backgrounds."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _FLAGS: dict[Alignment, Qt.AlignmentFlag] = {
 
 
 class _Cell:
-    """One cell of a table. Laid out once on a single line, and again only if its column is too narrow for that."""
+    """A table cell. Laid out on a single line, and again only if its column is too narrow for that."""
 
     def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: References) -> None:
         self.content = content
@@ -79,7 +79,7 @@ class _Cell:
 
 
 class TablePassage:
-    """One block of a table, which holds all of its rows or some of them. It has the interface of a `TextPassage`."""
+    """A block with all or some rows of a table. It has the interface of a `TextPassage`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class TablePassage:
     ) -> None:
         """Lay out `block`. `before` is its previous layout, if any.
 
-        `natural_widths` are the natural column widths of the table that it continues; None if it begins a table.
+        `natural_widths` are the natural column widths of the continued table; `None` if the block begins a table.
         """
         self._styles = styles
         self._alignments = block.alignments
@@ -234,7 +234,7 @@ def _in_bold(rich: RichText) -> RichText:
 
 
 def _share(naturals: Sequence[float], available: float) -> list[float]:
-    """Return the natural column widths if they fit; otherwise the wide columns share what the narrow ones leave."""
+    """Return the natural column widths if they fit. Otherwise wide columns share the space left by narrow ones."""
     widths = [max(_LEAST_WIDTH, width) for width in naturals]
     if sum(widths) <= available:
         return widths
@@ -265,7 +265,7 @@ class Box:
         is_continued: bool,
         before: Block | None,
     ) -> None:
-        """`is_framed` gives code its background; `is_continued` says that the next block continues this one."""
+        """`is_framed` gives code its background; `is_continued` says that the next block continues this block."""
         self.block = block
         self.passage = passage
         self.width = width
@@ -289,7 +289,7 @@ class Box:
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
-        """Paint the box at `y`. If `key` is the same as last time, the cached picture of the box is copied."""
+        """Paint the box at `y`. If `key` is unchanged, a cached picture of the box is copied."""
         scale = painter.device().devicePixelRatio()
         if scale != int(scale):  # a picture would fall between pixels and blur
             painter.save()
@@ -376,7 +376,7 @@ class Box:
                 x += LIST_INDENT
 
     def _side(self, x: float, width: float) -> float:
-        """Return the left edge of something `width` wide that is `x` away from the side on which reading begins."""
+        """Return the left edge of an item of this `width`, `x` away from the side on which reading begins."""
         return self.width - x - width if self._is_mirrored else x
 
     def _paint_marker(self, painter: QPainter, x: float) -> None:
@@ -409,7 +409,7 @@ class Box:
             painter.drawPolyline([at + QPointF(3.5, 6.5), at + QPointF(5.8, 9), at + QPointF(9.7, 4.2)])
 
     def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> list[tuple[int, int]]:
-        """Mark the lines that go on beyond the edge, and exclude the marks from the clip. Return where they are."""
+        """Mark the lines that continue beyond the edge, and exclude the marks from the clip. Return their areas."""
         width = self.width - self.origin.x()
         lines = passage.overflowing_lines(width)
         if not lines:
@@ -427,7 +427,7 @@ class Box:
 
 
 def fence_label(language: str) -> str:
-    """Return the words above a fence: its language, and of what is not drawn that this is its source."""
+    """Return the label above a fence: its language, or a note that the source is shown."""
     match language.lower():
         case "math" | "latex" | "tex" | "katex":
             return _tr("{0}: formula, shown as source").format(language)

@@ -1,6 +1,6 @@
-"""A column of blocks: those near the viewport are laid out, the rest have estimated heights.
+"""A column of blocks. Blocks near the viewport are laid out, the heights of others are estimates.
 
-Layout is cut into slices of the window's time, between which the window paints and responds.
+Layout runs in time slices, so that the window can paint and respond in between.
 """
 
 import time
@@ -41,7 +41,7 @@ class Slice:
 
 
 class Heights:
-    """Stacked heights in whole pixels. It is cheap to change one near the end, where conversations grow."""
+    """Stacked heights in whole pixels. Changes near the end are cheap, because conversations grow there."""
 
     def __init__(self) -> None:
         self._heights: list[int] = []
@@ -59,11 +59,11 @@ class Heights:
         return self._bottom(len(self._heights) - 1)
 
     def top(self, index: int) -> int:
-        """Where the thing at `index` begins; `len()` gives the end of the column."""
+        """Return the top of the item at `index`. With `len()`, return the end of the column."""
         return self._bottom(index - 1)
 
     def at(self, y: int) -> int:
-        """Return the index of the thing at `y`, or of the nearest one outside the column; -1 if the column is empty."""
+        """Return the index of the item at or nearest to `y`; -1 if the column is empty."""
         self._bottom(len(self._heights) - 1)
         return min(bisect_right(self._bottoms, y), len(self._heights) - 1)
 
@@ -97,11 +97,11 @@ _FEW = 24
 
 
 class Column:
-    """The layout of one entry's blocks, with their `text` and its `highlights`.
+    """The layout of one entry's blocks, with their `text` and `highlights`.
 
     Coordinates are relative to the column's top left corner. `ground` and `ink` are the colour roles of background and
-    text; without a ground, what is painted below shows through. `is_framed` gives code blocks a background and a
-    header. Without it, code has neither, and its lines are cut at the edge, as in the output of a command.
+    text; an empty ground is transparent. `is_framed` gives code blocks a background and a header. Otherwise code lines
+    are cut at the edge, as in the output of a command.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Column:
 
     @property
     def height(self) -> int:
-        """The height of all blocks, exact where they were laid out."""
+        """The height of all blocks: exact for laid-out blocks, estimated for others."""
         return self._heights.total
 
     @property
@@ -139,7 +139,7 @@ class Column:
     def set_blocks(
         self, blocks: Sequence[Block], references: References, changed: int, marks: Sequence[Sequence[TextMark]] = ()
     ) -> None:
-        """Show `blocks` with their `marks`; those from index `changed` on are new or different."""
+        """Show `blocks` with their `marks`. Blocks from index `changed` on are new or different."""
         text, boxes = self.text, self._boxes
         self.revision += 1
         # Whether a part of a fence has a lower edge depends on the block behind it.
@@ -169,9 +169,9 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges. This can change heights above and between them.
+        """Lay out the part between these edges. This can change heights above and between them.
 
-        If the time runs out, the rest stays blank: call it again.
+        If the time runs out, the rest stays blank until the next call.
         """
         if not self.text.blocks or bottom <= 0:
             return
@@ -194,14 +194,14 @@ class Column:
                 self.revision += 1
 
     def release_all(self) -> None:
-        """Forget the layout, and with it every painted picture. Heights stay as they are."""
+        """Drop the layout and its cached pictures. Heights stay."""
         self._boxes.clear()
         self._retired.clear()
         self._of_other_width.clear()
         self.revision += 1
 
     def anchor(self, y: int) -> tuple[int, int]:
-        """Return the block at `y` and how far `y` is below its top. Both stay valid while heights above change."""
+        """Return the block at `y`, and the distance of `y` from its top. Both stay valid while heights above change."""
         index = max(0, self._heights.at(y))
         return index, y - self._heights.top(index)
 
@@ -223,7 +223,7 @@ class Column:
         return box
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one piece of code between these edges whose lexer is loaded; return whether there was one."""
+        """Colour one piece of code between these edges if its lexer is loaded. Return whether a piece was coloured."""
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
                 break
@@ -235,7 +235,7 @@ class Column:
     # -- boxes --
 
     def _new_box(self, index: int, retired: Box | None = None) -> Box:
-        """Lay out a block. Unchanged cells of a table are taken from `retired`, its last layout."""
+        """Lay out a block. Unchanged table cells are taken from `retired`, the block's last layout."""
         return self._box_around(index, self._passage(index, retired))
 
     def _box_around(self, index: int, passage: Passage | None) -> Box:
@@ -347,7 +347,7 @@ class Column:
         return self._tables[first][1]
 
     def _colour(self, index: int, lexers: Lexers) -> bool:
-        """Colour a block if it is code whose lexer is loaded; return whether its colours changed."""
+        """Colour a block if it is code with a loaded lexer. Return whether its colours changed."""
         block = self.text.blocks[index]
         if block.kind != "code" or not block.language or is_diff(block.language):
             return False
@@ -371,7 +371,7 @@ class Column:
     # -- painting --
 
     def draw(self, painter: QPainter, top: int, bottom: int) -> None:
-        """Paint what lies between these edges, which must have been laid out."""
+        """Paint the part between these edges, which must have been laid out."""
         if not self.text.blocks:
             return
         index = max(0, self._heights.at(top))
@@ -433,7 +433,7 @@ class Column:
         return found
 
     def code_frames(self) -> list[tuple[int, QRect]]:
-        """Return index and header area of the fences whose beginning is laid out."""
+        """Return index and header area of the fences with a laid-out beginning."""
         return [
             (index, QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap))
             for index, box in sorted(self._boxes.items())

@@ -1,4 +1,4 @@
-"""The text of a column of blocks, laid out or not: what it says, what is copied, and what is selected or found."""
+"""The text of a column of blocks, laid out or not: for search, selection and copying."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class TextPosition(NamedTuple):
-    """A position in a column: a block, and an offset in its text. Places of one column compare in reading order."""
+    """A position in a column: a block, and an offset in its text. Positions compare in reading order."""
 
     block: int
     offset: int
@@ -25,7 +25,7 @@ END = TextPosition(1 << 60, 0)
 class ColumnText:
     """The blocks of a column with their references.
 
-    `marks` give, block by block, the look and the link target of parts of code and plain text.
+    `marks` give, block by block, the style and the link target of parts of code and plain text.
     """
 
     def __init__(self) -> None:
@@ -60,10 +60,10 @@ class ColumnText:
         return "".join(parts)
 
     def copied(self, start: TextPosition, end: TextPosition, source: str) -> str:
-        """Return what copying from `start` to `end` gives.
+        """Return the text to copy from `start` to `end`.
 
-        Within one block that is the text as it is shown. Across blocks, whole blocks give their part of `source`, and
-        the partial blocks at both ends give their text.
+        Within one block, this is the displayed text. Across blocks, whole blocks give their part of `source`, and
+        partial blocks at the ends give their displayed text.
         """
         end = min(end, self.end())
         if start >= end:
@@ -94,7 +94,7 @@ class ColumnText:
 
 
 def shown_text(block: Block, references: References) -> str:
-    """Return the text of a block as it is shown, with `LINE_BREAK` between lines."""
+    """Return the displayed text of a block, with `LINE_BREAK` between lines."""
     match block.kind:
         case "rule":
             return ""
@@ -121,7 +121,7 @@ class TextMatch(NamedTuple):
 
 
 class ColumnHighlights:
-    """Says which parts of each block are painted as selected or found."""
+    """Stores which parts of each block are painted as selected or found."""
 
     def __init__(self, styles: TextStyles) -> None:
         self._styles = styles
@@ -136,12 +136,12 @@ class ColumnHighlights:
         return True
 
     def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
-        """Mark these matches, in reading order, as found, and `current` as the current one."""
+        """Mark these matches (in reading order) as found, and `current` as the current match."""
         self._matches = matches
         self._current = current
 
     def of_block(self, index: int, length: int) -> tuple[list[Highlight], object]:
-        """Return the highlights in a block of this length, and a key that changes only when they change."""
+        """Return the highlights in a block of this length, and a key that changes only with the highlights."""
         selected = self._selected_range(index, length)
         first = bisect_left(self._matches, (index,))
         matches = self._near_current(self._matches[first : bisect_left(self._matches, (index + 1,), first)])
@@ -156,7 +156,7 @@ class ColumnHighlights:
         return highlights, (selected, tuple(matches), self._current)
 
     def _near_current(self, matches: Sequence[TextMatch]) -> Sequence[TextMatch]:
-        """Return the matches of a block to mark. Not all of many, because Qt paints the text once more for each."""
+        """Return the matches of a block to mark. Their number is limited, because Qt paints the text once for each."""
         at = bisect_left(matches, self._current) if self._current is not None else 0
         first = max(0, min(at - _MOST_MARKED // 2, len(matches) - _MOST_MARKED))
         return matches[first : first + _MOST_MARKED]

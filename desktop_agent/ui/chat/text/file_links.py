@@ -1,4 +1,4 @@
-"""Links from paths in messages and output to files of the open folder. Only files that exist are linked."""
+"""Links from paths in messages and output to existing files of the open folder."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class KnownFiles:
-    """The known files of the open folder; empty at first."""
+    """The files of the open folder that can be linked; empty at first."""
 
     def __init__(self) -> None:
         self._root = ""
@@ -20,9 +20,9 @@ class KnownFiles:
         return bool(self._paths or self._changed)
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
-        """Set the known files below `root`, and the `names` that identify a file without its path (see `names_alone`).
+        """Set the files below `root`, and the `names` that identify a file without its path (see `names_alone`).
 
-        Return whether the known files changed.
+        Return whether the files changed.
         """
         is_other = (self._root, self._paths) != (f"{root}/", paths)
         self._root, self._paths, self._names = f"{root}/", paths, names
@@ -30,11 +30,11 @@ class KnownFiles:
         return is_other
 
     def set_changed(self, paths: Iterable[str]) -> None:
-        """Add these files, which the conversation changed and some of which the listing does not have yet."""
+        """Add the files that the conversation changed, because the listing may lack new files."""
         self._changed = frozenset(paths)
 
     def find(self, written: str) -> str:
-        """Return the file that a path or name means, relative to the folder; empty if there is none."""
+        """Return the file for a written path or name, relative to the folder; empty if there is none."""
         path = written.removeprefix("./")
         if path.startswith("/"):
             if not path.startswith(self._root):
@@ -46,7 +46,7 @@ class KnownFiles:
 
 
 def names_alone(paths: Iterable[str]) -> dict[str, str]:
-    """Return each file name that only one of these paths has, with that path. Meant for a thread."""
+    """Map each file name that only one of these paths has to this path. Call this in a thread."""
     found: dict[str, str] = {}
     for path in paths:
         name = path.rpartition("/")[2]
@@ -63,7 +63,7 @@ _SCHEME = "file:"
 
 
 def file_links(text: str, known: KnownFiles) -> Iterator[InlineSpan]:
-    """Yield the links to files in `text`, in order: a path, with the line after it if there is one."""
+    """Yield the links to files in `text`, in order: a path, and the line number after it if any."""
     if not known or ("." not in text and "/" not in text):
         return
     is_ascii = text.isascii()
@@ -79,7 +79,7 @@ def file_links(text: str, known: KnownFiles) -> Iterator[InlineSpan]:
 
 
 def file_of(href: str) -> tuple[str, int] | None:
-    """Return the path and the line (0: none) that a link leads to; None if it does not lead to a file."""
+    """Return the path and the line (0: none) of a link to a file; `None` for other links."""
     if not href.startswith(_SCHEME):
         return None
     path, _, line = href.removeprefix(_SCHEME).rpartition(":")
@@ -87,7 +87,7 @@ def file_of(href: str) -> tuple[str, int] | None:
 
 
 def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
-    """Return a text in which paths link to files. Inline code becomes a link only if it is nothing but a path."""
+    """Return a text in which paths link to files. Inline code becomes a link only if all of it is a path."""
     links = list(file_links(rich.text, known))
     if not links:
         return rich
@@ -108,7 +108,7 @@ def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
 
 
 def _linked(start: int, end: int, style: int, links: list[InlineSpan]) -> Iterator[InlineSpan]:
-    """Yield the text between these positions, which has one style, split at the links in it."""
+    """Yield the text between these positions, which has one style, split at its links."""
     for link in links:
         if start <= link.start and link.start + link.length <= end:
             if style and link.start > start:

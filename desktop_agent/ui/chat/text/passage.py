@@ -1,4 +1,4 @@
-"""One block's text laid out at a width, to be painted, hit and highlighted; and a widget that shows one such text.
+"""A block's text laid out at a width, to be painted, hit and highlighted; and a widget for one such text.
 
 Positions are UTF-16 offsets.
 """
@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter of `text` belongs to a script that is written from right to left."""
+    """Whether the first letter of `text` belongs to a right-to-left script."""
     if text.isascii():
         return False
     kinds = (unicodedata.bidirectional(letter) for letter in text)
@@ -32,7 +32,7 @@ _ORIGIN = QPoint(0, 0)
 
 
 class Highlight(Struct, frozen=True):
-    """A range of text, from `start` to `end`, that is painted in another format because it is selected or found."""
+    """A range of text, from `start` to `end`, painted in another format because it is selected or found."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Highlight(Struct, frozen=True):
 
 
 class TextPassage:
-    """Prose or code in one font, with inline formats. `length` is that of its text, in UTF-16 units."""
+    """Prose or code in one font, with inline formats. `length` is the length of its text in UTF-16 units."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class TextPassage:
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
         is_code: bool = False,
     ) -> None:
-        """`room_before` is how far the background of code at the start of a line can extend out of the passage.
+        """`room_before` is how far the background of code at the start of a line may extend out of the passage.
 
-        The first letter of prose decides its direction and alignment; text that `is_code` always goes from left to
+        The first letter of prose decides its direction and alignment. Text that `is_code` always runs from left to
         right.
         """
         self.text = rich.text
@@ -104,7 +104,7 @@ class TextPassage:
         return self._layout.maximumWidth()
 
     def _set_lines(self, width: float) -> int:
-        """Break the text into lines, the first of them indented; return their height."""
+        """Break the text into lines, the first of them indented. Return their height."""
         layout, line_height, indent = self._layout, self._line_height, self._indent
         self._line_tops = []
         layout.beginLayout()
@@ -121,7 +121,7 @@ class TextPassage:
         return top
 
     def _find_pills(self) -> list[QRectF]:
-        """Return the backgrounds of inline code. None needs room on the right: the last letter includes it already."""
+        """Return the backgrounds of inline code. The last letter already includes the space on its right."""
         return [
             rect.adjusted(-min(PILL_PADDING, rect.x() or self._room), -0.5, 0, 0.5)
             for span in self._spans
@@ -194,7 +194,7 @@ class TextPassage:
         ]
 
     def overflowing_lines(self, width: float) -> list[tuple[int, int]]:
-        """Return top and height of each line that is wider than `width`; none if lines are wrapped."""
+        """Return top and height of each line wider than `width`; empty for wrapped text."""
         if self.natural_width <= width:
             return []
         areas = self.line_areas()
@@ -207,7 +207,7 @@ def x_in(line: QTextLine, offset: int) -> float:
 
 
 def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
-    """Return how many lines plain text takes at a width, at most `limit`. Lines beyond that cost no time."""
+    """Return how many lines plain text takes at a width, at most `limit`. Further lines cost no time."""
     if text.count("\n") >= limit:
         return limit
     # No font has letters so narrow that this much of it would fit into fewer lines.

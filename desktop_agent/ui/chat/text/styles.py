@@ -1,7 +1,4 @@
-"""How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once.
-
-A `TextMark` says how a part of a card's text looks and where it leads; its look may be a `Tint` in the theme's colours.
-"""
+"""The look of the transcript's text: fonts, colours, line heights and spaces, made from the theme once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +15,7 @@ from desktop_agent.ui.widgets.text_colours import foreground
 
 
 class Tint(NamedTuple):
-    """A look in colours of the theme, by role; an empty role leaves the usual one."""
+    """A style in colours of the theme, by role. An empty role keeps the default colour."""
 
     text: str = ""
     ground: str = ""
@@ -35,7 +32,7 @@ LINK_TINT = Tint("accent_text")
 
 
 class TextMark(NamedTuple):
-    """`length` units from `start` with one look. With `href` it leads to a web address or a place in a file."""
+    """A style for `length` units from `start`. `href` links to a web address or a place in a file."""
 
     start: int
     length: int

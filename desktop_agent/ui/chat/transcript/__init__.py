@@ -1,1 +1,1 @@
-"""The column of a conversation: rows to read, select and act on, which are widgets only near the viewport."""
+"""The column of a conversation: rows to read, select and act on, with widgets only near the viewport."""

@@ -1,4 +1,4 @@
-"""What is shown below the entries: the agent's activity, elapsed time, and the welcome in an empty conversation."""
+"""The line below the entries with the agent's activity and elapsed time, and the page of an empty conversation."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ _TEXT_AT = 20
 
 
 class ActivityLine(QWidget):
-    """Says what the agent does at the moment: `● Writing edit_file (3.2 kB)`."""
+    """Shows the agent's current activity: `● Writing edit_file (3.2 kB)`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -60,7 +60,7 @@ _MAX_WIDTH = 420
 
 
 class EmptyState(QWidget):
-    """Invites to a first prompt, with examples."""
+    """Invites the user to a first prompt, with examples."""
 
     def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -111,9 +111,7 @@ class EmptyState(QWidget):
 
 
 class ConversationStatus(QObject):
-    """Shows the agent's activity, or `empty` while there are no messages. Updates running durations while any is on
-    screen.
-    """
+    """Shows the agent's activity, or `empty` while there are no messages. Updates running durations on screen."""
 
     def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:
         super().__init__(view)

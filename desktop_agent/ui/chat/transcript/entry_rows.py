@@ -1,6 +1,6 @@
 """The entries of a transcript as rows with heights, and the reading position in them.
 
-Heights are exact for rows that were on screen, estimated for the others.
+Heights are exact for rows that were on screen, and estimated for others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ _LEAST_ENTRIES = 4
 
 
 class EntryRows:
-    """Rows and their heights, kept in step with the entries by patches. A height includes the gap below the row."""
+    """Rows and their heights, updated by patches. A height includes the gap below the row."""
 
     def __init__(self) -> None:
         self.heights = Heights()
@@ -68,9 +68,9 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Make rows for these entries, which end with the same entries as before; return the removed rows.
+        """Replace the rows by rows for these entries, which end with the same entries. Return the removed rows.
 
-        The rows of the entries that stay keep their widgets and heights.
+        Rows of remaining entries keep their widgets and heights.
         """
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
@@ -102,7 +102,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """Apply these patches, after which the entries are `entries`; return the removed rows."""
+        """Apply these patches; afterwards the entries are `entries`. Return the removed rows."""
         self.changed.clear()
         if not entries:
             removed, self._rows = self._rows, []
@@ -187,7 +187,7 @@ class EntryRows:
         self._plan = row
 
     def estimate(self, row: EntryRow) -> int:
-        """Return the approximate height of a row, from the length of its text only."""
+        """Return the approximate height of a row, from the length of its text."""
         entry = row.entry
         if isinstance(entry, PageEntry):  # of which a long session has thousands
             if not row.height_hint:
@@ -254,7 +254,7 @@ def _estimate_card(row: EntryRow, entry: ToolEntry) -> int:
 
 
 class Anchor(NamedTuple):
-    """A row, a block in it, and how far the view's top edge is below that block's."""
+    """A row, a block in it, and the distance from the block's top to the view's top edge."""
 
     row: EntryRow
     block: int
@@ -263,7 +263,7 @@ class Anchor(NamedTuple):
 
 
 class PagePlace(NamedTuple):
-    """Where the view begins in a page that is being expanded into its rows."""
+    """The position of the view's top edge in a page whose rows are being loaded."""
 
     row: int
     distance: int
@@ -272,7 +272,7 @@ class PagePlace(NamedTuple):
 
 
 class ReadingPlace:
-    """Keeps the reading position by an anchor. If there is none and the end is not followed, the scroll value stays."""
+    """Keeps the reading position by an anchor. Without one, the scroll value stays, unless the end is followed."""
 
     def __init__(self, rows: EntryRows) -> None:
         self._rows = rows
@@ -306,7 +306,7 @@ class ReadingPlace:
             self._anchor = None
 
     def value(self, shown: int, maximum: int) -> int:
-        """Return the scroll value that keeps the reading position, at most `maximum`. The current one is `shown`."""
+        """Return the scroll value that keeps the reading position, at most `maximum`. `shown` is the current value."""
         if self.is_following:
             return maximum
         if self._anchor is None:
@@ -318,7 +318,7 @@ class ReadingPlace:
         return max(0, min(y, maximum))
 
     def from_end(self) -> tuple[int, int, int] | None:
-        """Return the anchor's row counted from the end, its block and its distance; None while the end is followed."""
+        """Return the anchor's row counted from the end, its block and its distance; `None` while following the end."""
         if self.is_following or self._anchor is None:
             return None
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
@@ -328,14 +328,14 @@ class ReadingPlace:
         self._anchor = Anchor(row, block, distance)
 
     def hold(self, index: int) -> PagePlace | None:
-        """Return the position in the page at `index`, for `put_back` once the page is expanded into its rows."""
+        """Return the position in the page at `index`, for `put_back` once the page's rows are loaded."""
         row = self._rows[index]
         if self._anchor is None or self._anchor.row is not row:
             return None
         return PagePlace(index, self._anchor.distance, self._rows.heights[index])
 
     def put_back(self, place: PagePlace, count: int, view_height: int) -> None:
-        """Restore the reading position: at the row after the page if that was in view, else within the page."""
+        """Restore the reading position: at the row after the page if it was visible, otherwise within the page."""
         heights, end = self._rows.heights, place.row + count
         is_end_in_view = place.height - place.distance < view_height
         if is_end_in_view and end < len(self._rows):
@@ -347,9 +347,9 @@ class ReadingPlace:
 
 
 class KeptPlace(NamedTuple):
-    """A place that can be found again after the session was closed and reopened.
+    """A reading position that is valid after the session was closed and reopened.
 
-    An entry, and how far the view's top edge is below it or below a block in it.
+    `distance` is from the top of the entry, or of a block in it, to the view's top edge.
     """
 
     entry: int

@@ -1,7 +1,7 @@
-"""The mouse and the keyboard in a transcript.
+"""Mouse and keyboard in a transcript.
 
-The mouse selects by letters, words and lines, follows links, and scrolls while dragging. The keyboard goes through the
-rows from top to bottom, and first to the oldest question. A message's menu lists what can be done with it.
+The mouse selects by letters, words and lines, follows links, and scrolls while dragging. Tab goes to the oldest
+question first, then through the rows from top to bottom. Each message has a context menu.
 """
 
 from functools import partial
@@ -28,7 +28,7 @@ _SCROLL_SHARE = 4
 
 
 class Pointer(QObject):
-    """Follows the mouse over `area`, which passes its mouse events to this."""
+    """Handles the mouse over `area`, which passes its mouse events to this object."""
 
     def __init__(self, area: QAbstractScrollArea, layout: RowLayout, selected: SelectedText) -> None:
         super().__init__(area)
@@ -42,12 +42,12 @@ class Pointer(QObject):
         self._scroll_timer.timeout.connect(self._scroll)
 
     def cancel(self) -> None:
-        """Forget a press of the mouse whose release will not arrive here."""
+        """Cancel a mouse press whose release will not arrive."""
         self._layout.widgets.held_row = None
         self._scroll_timer.stop()
 
     def press(self, event: QMouseEvent) -> None:
-        """Begin a selection, or with Shift extend the current one. A double click takes the word, a third the line."""
+        """Begin a selection, or with Shift extend it. A double click selects the word, a triple click the line."""
         self._at = event.position().toPoint()
         spot = self.spot_at(self._at)
         if event.button() != Qt.MouseButton.LeftButton or spot is None:
@@ -90,7 +90,7 @@ class Pointer(QObject):
         self._pressed_link = ""
 
     def spot_at(self, at: QPoint) -> TranscriptPosition | None:
-        """Return the place in the text nearest to a point of the viewport."""
+        """Return the text position nearest to a point of the viewport."""
         reading = self._layout.reading
         y = at.y() + self._layout.top_edge
         row = reading.row_at(y)
@@ -175,7 +175,7 @@ class KeyboardOrder(QObject):
             self._order_tabs(rows)
 
     def mark(self) -> None:
-        """Show a bar beside the entry, or the transcript, that has the focus itself."""
+        """Show a bar beside the entry or the transcript if it has the focus itself."""
         entry = QApplication.focusWidget()
         self._bar.colour = self._layout.widgets.styles.colour("accent")
         if entry is self._start and self._is_by_keyboard:
@@ -202,10 +202,10 @@ class KeyboardOrder(QObject):
                     before = child
 
     def _offer_keys(self, rows: list[EntryRow]) -> None:
-        """Let only the oldest question listen to the keys that answer.
+        """Enable answer keys only for the oldest question.
 
-        When another question becomes the oldest, no question takes an answer for a moment: the keys, and what is under
-        the mouse, have just changed their meaning.
+        When another question becomes the oldest, all questions ignore answers for a moment, because the keys changed
+        their meaning.
         """
         before, self._asking = self._asking, None
         for row in rows:
@@ -226,7 +226,7 @@ class KeyboardOrder(QObject):
 
 
 class MessageMenu(QObject):
-    """Acts on the selection in `area`, or else on the message with the focus or under the pointer."""
+    """Acts on the selection in `area`, otherwise on the message with the focus or under the pointer."""
 
     def __init__(
         self,

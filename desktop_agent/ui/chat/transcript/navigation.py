@@ -1,4 +1,4 @@
-"""Goes to a call, a turn or the end of a conversation, and requests the pages that are in view or needed."""
+"""Goes to a call, a turn or the end of a conversation, and requests pages in or near the viewport."""
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
@@ -20,10 +20,9 @@ _NEAR_END = 4
 
 
 class Navigation(QObject):
-    """Scrolls to a requested call, turn or place as soon as it is loaded, and requests the pages in the viewport.
+    """Scrolls to a requested call, turn or position once it is loaded, and requests the pages in the viewport.
 
-    A button floats above the lower edge of the view while the end is far away and is not followed. It is hidden during
-    a search, which does its own scrolling.
+    A button floats above the lower edge while the end is far away and not followed. It is hidden during a search.
     """
 
     pages_wanted = Signal(object)  # numbers of pages in view or near it, loaded or not, the most urgent first
@@ -71,7 +70,7 @@ class Navigation(QObject):
 
     @property
     def place(self) -> KeptPlace | None:
-        """The reading position; None at the end."""
+        """The reading position; `None` at the end."""
         found = self._layout.reading.from_end()
         if found is None or self._transcript is None:
             return None
@@ -79,7 +78,7 @@ class Navigation(QObject):
         return KeptPlace(entry_number(self._transcript, len(self._layout.rows) - from_end), block, distance)
 
     def go_to(self, place: KeptPlace) -> None:
-        """Go to `place` as soon as its page is loaded and parsed; do nothing if there is no such entry."""
+        """Go to `place` once its page is loaded and parsed. Do nothing if the entry does not exist."""
         self._sought_place = self._reached = None
         transcript, layout = self._transcript, self._layout
         found = find_entry(transcript, place.entry) if transcript is not None else None
@@ -111,7 +110,7 @@ class Navigation(QObject):
         self._jump.setVisible(is_needed)
 
     def _continue(self) -> None:
-        """Move on to a place in a long text as more of it is parsed, unless the user has scrolled."""
+        """Continue to a position in a long text as more of it is parsed, unless the user has scrolled."""
         if self._reached is None or self._sought_place is None:
             return
         if self.place != self._reached:
@@ -126,7 +125,7 @@ class Navigation(QObject):
         return widget is not None and widget.is_behind
 
     def show_call(self, call_id: str) -> None:
-        """Bring the card of this call into view, as soon as its page is loaded."""
+        """Bring the card of this call into view once its page is loaded."""
         self._sought_call = ""
         transcript, layout = self._transcript, self._layout
         if transcript is None or transcript.paged.tool_of(call_id) is None:

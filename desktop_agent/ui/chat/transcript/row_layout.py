@@ -1,8 +1,8 @@
-"""Lays out a scrolling column of rows, which are widgets only near the viewport, and follows their changes.
+"""Lays out a scrolling column of rows, with widgets only near the viewport, and follows their changes.
 
-Heights of rows that were never seen are estimates. The reading position (`ReadingPlace`) stays in place while heights
-above it become exact, and the view follows the end only while it is at the end. Changes are shown with the next frame,
-a little of a long text in each.
+Heights of rows that were never visible are estimates. The reading position (`ReadingPlace`) stays while heights above
+it become exact. The view follows the end only while it is at the end. Changes are shown with the next frame; long texts
+take several frames.
 """
 
 from collections import OrderedDict
@@ -35,7 +35,7 @@ _NARROW = 480
 
 
 class RowWidgets(QObject):
-    """Makes widgets with `make`, keeps the heights of their rows exact, and puts them in their places."""
+    """Makes widgets with `make`, keeps the heights of their rows exact, and places them."""
 
     made = Signal(object)  # an `EntryRow`
     changed = Signal(object)  # an `EntryRow`
@@ -68,7 +68,7 @@ class RowWidgets(QObject):
         self.width = 0  # fonts may be different now
 
     def fit(self, available: int) -> None:
-        """Give the rows the width that suits a view `available` pixels wide, with its scroll bar."""
+        """Set the rows' width for a view `available` pixels wide, including its scroll bar."""
         padding = Space.XXL if available >= _NARROW else Space.L
         width = max(120, min(MAX_WIDTH, available - 2 * padding))
         if width == self.width:
@@ -103,8 +103,8 @@ class RowWidgets(QObject):
     def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
         """Make the widgets and exact heights of the rows between these edges, until the time is used up.
 
-        With `is_upwards`, begin with the last row. Return whether a height changed, and whether a widget left a part
-        of its layout for later.
+        With `is_upwards`, begin with the last row. Return whether a height changed, and whether a widget left a part of
+        its layout for later.
         """
         is_changed = has_made = is_put_off = False
         for index in self._indices(top, bottom, is_upwards=is_upwards):
@@ -124,7 +124,7 @@ class RowWidgets(QObject):
         return is_changed, is_put_off
 
     def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
-        """Return the indices of the rows that may lie between these edges, in the order in which to lay them out."""
+        """Return the indices of the rows that may lie between these edges, in layout order."""
         heights = self._rows.heights
         first = max(0, heights.at(top - Space.XL))
         if not is_upwards:
@@ -132,7 +132,7 @@ class RowWidgets(QObject):
         return range(heights.at(bottom - Space.XL), first - 1, -1)
 
     def place(self, x: int, value: int, view_height: int) -> None:
-        """Place the widgets for a view that begins at `value`; drop those that are far from it."""
+        """Place the widgets for a view that begins at `value`, and delete widgets far from it."""
         self._view_top, self._view_height = value, view_height
         gone: list[EntryRow] = []
         for row in self.live:
@@ -181,7 +181,7 @@ class RowWidgets(QObject):
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
-        """Report the new height. If it is of a question or was not caused by the user, the end stays in view."""
+        """Report the new height. The end stays in view after changes of questions and changes without the user."""
         if row.widget is not None:
             is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
             self.changed.emit(row)
@@ -189,7 +189,7 @@ class RowWidgets(QObject):
 
 
 def _discard(row: EntryRow) -> None:
-    """Take a row's widget from it and delete the widget later, because its own click may have led here."""
+    """Detach a row's widget, and delete it later, because its own click may have led here."""
     widget, row.widget = row.widget, None
     if widget is not None:
         widget.column.release_all()  # else a reference cycle would keep it until the garbage collector runs
@@ -214,7 +214,7 @@ _LEXER_POLL_MS = 15
 
 
 class RowLayout(QObject):
-    """Scrolls `area` and lays out what is in view. The area reports when it was scrolled."""
+    """Scrolls `area` and lays out its visible part. The area must report when it was scrolled."""
 
     laid_out = Signal()
 
@@ -250,7 +250,7 @@ class RowLayout(QObject):
         self.lay_out()
 
     def reveal(self, y: int) -> None:
-        """Scroll as little as it takes to bring what lies at `y` well into view."""
+        """Scroll as little as possible to bring `y` well into view."""
         height = self._area.viewport().height()
         line = self.widgets.styles.text_line
         is_in_view = self.top_edge + line <= y <= self.top_edge + height - 4 * line
@@ -258,7 +258,7 @@ class RowLayout(QObject):
             self.scroll_to(max(0, y - height // 3))
 
     def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
-        """Go to a place from `ReadingPlace.from_end`, even if there are more rows before it now."""
+        """Go to a position from `ReadingPlace.from_end`, even if more rows come before it now."""
         from_end, block, distance = place
         if from_end <= len(self.rows):
             row = self.rows[len(self.rows) - from_end]
@@ -282,7 +282,7 @@ class RowLayout(QObject):
     # -- changes --
 
     def replace_rows(self, *, is_gentle: bool) -> None:
-        """Show the current rows at their end. `is_gentle` puts the layout off to later turns of the event loop."""
+        """Show the current rows at their end. `is_gentle` delays the layout to later turns of the event loop."""
         self._dirty.clear()
         self.widgets.clear()
         self.reading.follow_end()
@@ -294,7 +294,7 @@ class RowLayout(QObject):
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
         """Update the layout after the height of a row's widget changed.
 
-        What was clicked stays in place, even if that moves the end out of view, unless `keeps_end`.
+        The clicked item stays in place, even if that moves the end out of view, unless `keeps_end`.
         """
         if row.widget is None:
             return
@@ -308,7 +308,7 @@ class RowLayout(QObject):
         self.laid_out.emit()
 
     def restyle(self) -> None:
-        """Lay out again with new styles, because the theme or the known files changed."""
+        """Lay out again with new styles, because the theme or the linked files changed."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()
@@ -321,18 +321,18 @@ class RowLayout(QObject):
         return self._gentle_timer.isActive()
 
     def lay_out(self) -> None:
-        """Lay out and place what is in view, but leave rows that are still being parsed for later."""
+        """Lay out the visible part, but leave rows that are still being parsed for later."""
         self._gentle_timer.stop()
         if not self._lay_out(Slice(is_open=True)):
             self._gentle_timer.start()
 
     def lay_out_gently(self) -> None:
-        """Lay out what is in view a few rows at a time, the first ones at once, so that no other work waits long."""
+        """Lay out the visible part a few rows at a time, the first rows at once, so that other work runs in between."""
         if not self._lay_out(Slice()):
             self._gentle_timer.start()
 
     def _lay_out(self, time: Slice) -> bool:
-        """Lay out until the time is over; return whether everything was laid out."""
+        """Lay out until the time is over. Return whether everything was laid out."""
         viewport = self._area.viewport()
         if not self._area.isVisible() or viewport.width() < 1:
             return True

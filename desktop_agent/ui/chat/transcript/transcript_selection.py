@@ -1,4 +1,4 @@
-"""The selection in a transcript, a range of text across entries, and what copying it or a whole row gives."""
+"""The selection in a transcript, across entries, and the text of copying."""
 
 import re
 from typing import Literal, NamedTuple
@@ -86,7 +86,7 @@ _MOST_ROWS = 8
 
 
 class SelectedText:
-    """The selected text, from where it began to where it was dragged, in whole letters, words or lines."""
+    """The selected text between the start and the end of a drag, in whole letters, words or lines."""
 
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
@@ -105,7 +105,7 @@ class SelectedText:
         self._show()
 
     def begin(self, spot: TranscriptPosition, unit: Unit = "letter") -> None:
-        """Begin at `spot`; a `unit` larger than a letter selects the one under it at once."""
+        """Begin at `spot`. A `unit` larger than a letter selects the word or line at once."""
         self._unit = unit
         self._first = self._last = self._unit_at(spot)
         self._show()
@@ -130,7 +130,7 @@ class SelectedText:
             self._first = self._last = None
 
     def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
-        """Return the selected part of `row`, if any. Its end is `END` if the selection goes on in the next row."""
+        """Return the selected part of `row`, if any. Its end is `END` if the selection continues in the next row."""
         ends = self._ends()
         if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
             return None
@@ -139,7 +139,7 @@ class SelectedText:
         return (start, end) if start < end else None
 
     def text(self) -> str:
-        """Return the text to copy: of a part of a paragraph the shown text, otherwise the markdown source."""
+        """Return the text to copy: displayed text for a part of a paragraph, otherwise the markdown source."""
         ends, layout = self._ends(), self._layout
         if ends is None or self.is_empty:
             return ""
@@ -174,7 +174,7 @@ class SelectedText:
         return spot._replace(place=TextPosition(block, start)), spot._replace(place=TextPosition(block, end))
 
     def _show(self) -> None:
-        """Draw the current selection; copy it where selecting copies, as on X11."""
+        """Draw the current selection, and copy it to the selection clipboard, as on X11."""
         for row in self._layout.widgets.live:
             if row.widget is not None and row.widget.column.highlights.select(self.range_in(row)):
                 row.widget.update()

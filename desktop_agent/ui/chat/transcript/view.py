@@ -35,19 +35,17 @@ _utc_now = partial(datetime.now, UTC)
 
 
 class TranscriptView(QAbstractScrollArea):
-    """Draws a `Transcript` and follows its patches. It is not a source of truth.
+    """Draws a `Transcript` and follows its patches.
 
-    Its parts: `row_layout` places, scrolls and shows what changed, `finder` searches, `selected` is the selected text,
-    `navigation` goes to a call or a turn and asks for pages, `status` shows what the agent is doing, `entry_actions`
-    reports what the user asks for.
+    `row_layout` places, scrolls and updates rows; `finder` searches; `selected` is the selected text; `navigation` goes
+    to a call or turn and requests pages; `status` shows the agent's activity; `entry_actions` reports the user's
+    requests.
     """
 
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
     ) -> None:
-        """`now` returns the time, from which the view shows how long a call has run. Without a `loader`, cards show no
-        diffs or pictures.
-        """
+        """`now` is used for durations of running calls. Without a `loader`, cards show no diffs or pictures."""
         super().__init__()
         give_viewport(self)
         set_names(self, "transcript", self.tr("Conversation"))
@@ -88,9 +86,9 @@ class TranscriptView(QAbstractScrollArea):
     # -- what is shown --
 
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
-        """Show another conversation, or the same one from scratch, at its end.
+        """Show another conversation, or the same conversation from scratch, at its end.
 
-        If `is_gentle`, the last message is shown at once and those above it in the next turns of the event loop.
+        If `is_gentle`, the last message is shown at once, and earlier messages in the next turns of the event loop.
         """
         self._begin(transcript)
         self.rows.reset(transcript.entries)
@@ -99,7 +97,7 @@ class TranscriptView(QAbstractScrollArea):
         self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
-        """Show this transcript, which has more entries before those shown, and keep the reading position."""
+        """Show this transcript, which has more entries before the shown ones, and keep the reading position."""
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
         for row in self.rows.exchange(transcript.entries):
@@ -119,7 +117,9 @@ class TranscriptView(QAbstractScrollArea):
         self.navigation.show_transcript(transcript)
 
     def apply(self, patches: Sequence[Patch]) -> None:
-        """Note what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
+        """Record the changes of `Transcript.apply`. Cheap: they are shown with the next frame, at most 30 times a
+        second.
+        """
         transcript = self._transcript
         if transcript is None:
             return
@@ -222,7 +222,7 @@ class TranscriptView(QAbstractScrollArea):
 
 
 class _QuietScrollBar(QScrollBar):
-    """Always takes its room, so that text does not move, but paints nothing if there is nothing to scroll."""
+    """Always takes its space, so that text does not move, but paints nothing if there is nothing to scroll."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.maximum() > self.minimum():
