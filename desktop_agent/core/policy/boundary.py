@@ -1,8 +1,7 @@
 """The workspace boundary: which paths a tool may touch, with symlinks resolved.
 
-Every path a model names goes through `Boundary` before anything is opened. It fails closed: an unresolvable path counts
-as outside. Other folders that the user allowed can be read. Edit tools write in the workspace only, because only there
-is every change recorded.
+Every path that a model names goes through `Boundary`. An unresolvable path counts as outside. Folders that the user
+allowed can be read, but not written.
 """
 
 import os
@@ -45,14 +44,14 @@ class Boundary:
     """Decides whether a path lies in a workspace folder."""
 
     def __init__(self, root: Path, allowed: Sequence[Path] = (), *, guarded: Sequence[Path] = ()) -> None:
-        """`allowed` folders can be read, too; `guarded` folders of the workspace cannot be written to. Blocks."""
+        """`allowed` folders can be read, too. `guarded` folders in the workspace cannot be written to. Blocks."""
         self.root = real_path(root)
         self.allowed = tuple(real_path(folder.expanduser()) for folder in allowed)
-        # A workspace that lies in a guarded folder itself, as the demo's does, is still one to work in.
+        # If the workspace itself is inside a guarded folder, as the demo's is, it is still writable.
         self._guarded = tuple(folder for path in guarded if _lies_in(folder := real_path(path), self.root))
 
     def for_reading(self, text: str) -> ResolvedPath:
-        """Resolve a path the model wants to read. Raises `ToolError` (permission) when it leads outside."""
+        """Resolve a path that the model wants to read. Raises `ToolError` (permission) when it leads outside."""
         absolute = self._locate(text)
         try:
             self._require_inside(absolute.resolve(), text)
@@ -65,7 +64,10 @@ class Boundary:
         return ResolvedPath(absolute, self._relative(absolute))
 
     def for_writing(self, text: str) -> ResolvedPath:
-        """Resolve a path the model wants to write. Raises `ToolError` if it is outside or in a protected folder."""
+        """Resolve a path that the model wants to write.
+
+        Raises `ToolError` if it is outside or in a protected folder.
+        """
         resolved = self.for_reading(text)
         if not _lies_in(resolved.target, self.root) or PurePosixPath(resolved.relative).is_absolute():
             raise ToolError(
@@ -90,7 +92,7 @@ class Boundary:
         return resolved
 
     def follow(self, resolved: ResolvedPath) -> ResolvedPath:
-        """Return the target of a symlink in the last place. Edits write to that, so that the link stays a link."""
+        """Return the target of a symlink in the last place. Edits write to the target, so the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
@@ -106,7 +108,7 @@ class Boundary:
             raise ToolError("The path contains a NUL character.", error_type="validation")
         if os.name != "nt" and not os.path.lexists(self.root / text.partition("/")[0]) and (why := self._misread(text)):
             raise ToolError(f"The path {text!r} cannot be used: {why}", error_type="validation")
-        # normpath only joins and squeezes here; `..` behind a symlink is settled by resolving the parent for real.
+        # normpath only joins and squeezes here. `..` behind a symlink is settled by resolving the parent.
         joined = self.root / text
         try:
             parent = joined.parent.resolve()
@@ -117,9 +119,9 @@ class Boundary:
         return parent / joined.name
 
     def _misread(self, text: str) -> str:
-        """Return what to write instead, if this is a path for a shell, for Windows or for a browser; otherwise empty.
+        """Return a hint if this path is for a shell, for Windows or for a browser; otherwise an empty text.
 
-        Taken literally, such a path would name a file that nobody meant, such as one in a folder `~`.
+        Taken literally, such a path would name a wrong file, such as one in a folder `~`.
         """
         if found := _HOME.match(text):
             meant = Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111  # `~nobody` stays as it is
@@ -145,12 +147,11 @@ class Boundary:
             )
 
     def _below_root(self, path: Path) -> tuple[str, ...]:
-        """Return the parts below the workspace, even if the path names the workspace in different letter case."""
         return path.parts[len(self.root.parts) :]
 
     def _relative(self, absolute: Path) -> str:
         if not _lies_in(absolute, self.root):
-            # Reached through a symlink whose own place is outside while its target is inside: name the target.
+            # A symlink outside leads to a target inside: use the target's path.
             absolute = absolute.resolve()
         if _lies_in(absolute, self.root):
             return PurePosixPath(*self._below_root(absolute)).as_posix()

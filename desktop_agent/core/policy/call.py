@@ -1,4 +1,4 @@
-"""The facts that a policy decision is based on: one call and its context."""
+"""The facts for a policy decision: one call and its context."""
 
 from datetime import datetime
 from typing import Literal

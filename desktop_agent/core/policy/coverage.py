@@ -1,16 +1,12 @@
 """Which commands the words of a rule apply to: few if it frees commands from the sandbox, many if it asks or forbids.
 
-`covers` tells whether a rule for commands outside the sandbox covers words beyond its own. For programs that are not
-listed here, it covers none. For the others, it covers the listed options, and words that can only name what the program
-works on in the folder. Options that name a program, a file to send or another host are in no list, so they need a rule
-for the exact line.
+`covers` tells whether a rule for commands outside the sandbox covers further words. For listed programs, it covers the
+listed options, and words that name files or branches of the project. Options that name a program, a file to send or
+another host need a rule for the exact line.
 
-`mention` tells whether a later word of a line names a program, because many programs start what their words say:
-`prlimit rm x`, `git -c alias.z='!rm x' z`, `tar --to-command=rm`, `ld.so /bin/rm`. No table has all of these. So a
-program counts as named wherever its name is found: as a word, behind `=`, `!` or another sign, at the end of a path,
-attached to a short option, in a text that another program could read as a script, or written with quotes, escapes,
-wildcards, braces or variables that could expand to it. Only comments of the line itself do not count. Everything here
-is pure, and linear in the length of the line.
+`mention` tells whether a later word of a line names a program, because many programs start other programs: `prlimit rm
+x`, `tar --to-command=rm`, `ld.so /bin/rm`. A program counts as named wherever its name is found in the line, even
+quoted or behind `=`, except in comments. Everything here is pure, and takes linear time.
 """
 
 import re
@@ -120,7 +116,7 @@ def _names_a_remote(words: list[str], cover: Cover) -> bool:
 
 
 def _listed_under(words: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the key in `COVERED` for a command, and how many words its beginning is longer than the key."""
+    """Return a command's key in `COVERED`, and how many words the key leaves out."""
     if re.fullmatch(r"python[\d.]*", words[0]) and tuple(words[1:3]) == ("-m", "pytest"):
         return ("pytest",), 2
     first = tuple(words[:1])
@@ -169,8 +165,6 @@ _LONGEST = 64
 
 
 class _Spoken(Struct, frozen=True):
-    """One word of a line, and all programs that it can name."""
-
     word: str
     names: frozenset[str] = frozenset()
     globs: tuple[str, ...] = ()
@@ -186,7 +180,7 @@ class _Spoken(Struct, frozen=True):
 
 
 def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
-    """Return a later word of a line that names the command `wanted`, without its options; empty if none does."""
+    """Return a later word of a line that names the command `wanted`, without its options; empty if there is none."""
     if not wanted:
         return ""
     program = bare_name(wanted[0])
@@ -200,7 +194,6 @@ def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
 
 @lru_cache(maxsize=128)
 def _later_words(command: str) -> tuple[tuple[_Spoken, ...], ...]:
-    """Return, for each command of a line, the words behind its program, in order."""
     parsed = parse(command)
     known: dict[Word, _Spoken] = {}
     found: dict[tuple[Word, ...], None] = {}
@@ -239,7 +232,7 @@ def _spoken(word: Word) -> _Spoken:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield a text as it is, and in the forms in which a shell could read it later."""
+    """Yield a text unchanged, and in the forms in which a shell could read it later."""
     if "$'" in text:
         text = _ANSI.sub(_unescaped, text)
     opened = _DEFAULT.sub(" ", text)

@@ -1,11 +1,8 @@
 """Judges by its words what a command line can destroy: files, uncommitted work, branches, stash entries, objects.
 
-The result decides what is copied before the command runs, so it rather names too much: an unknown word (a variable, the
-input of `xargs`) stands for everything in the folder. Nothing here looks at the disk, so a place need not exist, and
-paths are judged by their text alone.
-
-Losses that git prevents unless it is forced are not counted. An unknown command of git counts as one that moves refs.
-Commands have the forms in git's manual pages, git 2.39 to 2.51.
+The result decides what is copied before the command runs, so it includes uncertain losses. An unknown word (a variable,
+the input of `xargs`) stands for everything in the folder. Nothing here reads the disk. Losses that git prevents unless
+it is forced are left out. Unknown git commands count as moving refs. Commands have the forms of git 2.39 to 2.51.
 """
 
 import posixpath
@@ -32,8 +29,6 @@ Certainty = Literal["exact", "pattern", "guess"]
 
 
 class Loss(Struct, frozen=True):
-    """One possible loss, and whether it is the purpose of the command."""
-
     kind: LossKind
     place: str
     """An absolute path with `/`, or one that begins with `~` for the home folder. It has no `.` and no `..`."""
@@ -53,7 +48,7 @@ def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
                 found[loss.kind, loss.place] = loss if known is None else _stronger(known, loss)
         folders.follow(segment)
     if parsed.problems and _HINTS.search(parsed.text):
-        # Somewhere in what was not understood is a word of destruction: it may mean anything.
+        # The part that was not understood contains a destructive word, so it may destroy anything.
         place = _squeezed(folder)
         found |= {(kind, place): Loss(kind, place, certainty="guess") for kind in _EVERYTHING}
     return tuple(found.values())
@@ -69,7 +64,7 @@ _HINTS = re.compile(
 
 
 class _Folders:
-    """The folders in which a line's commands can run: that of the last `cd`, or, if uncertain, any of those so far."""
+    """The folders in which a line's commands can run: the last `cd`'s, or, if uncertain, any folder so far."""
 
     def __init__(self, folder: str, *, is_chain: bool) -> None:
         self._seen = [folder]
@@ -97,7 +92,7 @@ _MOST_FOLDERS = 8
 
 
 def _is_chain(text: str) -> bool:
-    """Whether the line stops at the first command that fails, because its commands are joined by `&&` only."""
+    """Whether the line stops at the first command that fails, because only `&&` joins its commands."""
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
 
 
@@ -114,7 +109,7 @@ def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
     if program == "git":
         yield from _git(segment.parts, folder)
     elif (reader := _PROGRAMS.get(program)) is not None:
-        # What `find` puts in for `{}` lies where it starts, and that is a loss of its own.
+        # `find` puts paths below its start folder in for `{}`. Those count as a separate loss.
         is_found = segment.wrappers[-1:] in (("find",), ("gfind",))
         yield from reader([word for word in segment.parts[1:] if not (is_found and word.text == "{}")], folder)
 
@@ -246,7 +241,7 @@ class _GitCall:
 
 
 def _git(parts: Sequence[Word], folder: str) -> Iterator[Loss]:
-    """Yield what a git command can destroy; `parts` begins with the word `git`."""
+    """Yield what a git command can destroy. `parts` begins with the word `git`."""
     index = 1
     while index < len(parts) and parts[index].text.startswith("-"):
         text = parts[index].text
@@ -380,7 +375,6 @@ def _operands(words: Sequence[Word], values: Sequence[str] = ()) -> list[Word]:
 
 
 def _target_option(words: Sequence[Word]) -> Word | None:
-    """Return the folder of `mv -t folder`."""
     for at, word in enumerate(words):
         if word.text in ("-t", "--target-directory") and at + 1 < len(words):
             return words[at + 1]
@@ -390,7 +384,6 @@ def _target_option(words: Sequence[Word]) -> Word | None:
 
 
 def _loss(kind: LossKind, word: Word | None, folder: str, *, is_destructive: bool = True) -> Loss:
-    """Return the loss of what a word names in a folder; without a word, of the whole folder or its repository."""
     place, certainty = _place(word or Word("."), folder)
     return Loss(kind, place, is_destructive, certainty)
 

@@ -3,13 +3,12 @@
 ```
 forbid rules, blocked commands, .git, nothing writable   → Forbid
 ask rules, request_approval, secrets in commands         → Ask
-what the user's allow rules name                       → Allow, but for a server's tool that is another one by now
+the user's allow rules                                   → Allow, except for a server's tool that has changed since
 what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
 ```
 
-Under the policy `never` the user is not asked, so what would be asked is forbidden. Nothing here looks at the disk or
-the clock.
+Under the policy `never`, calls that would be asked are forbidden. Nothing here reads the disk or the clock.
 """
 
 import posixpath
@@ -47,14 +46,17 @@ FORMER_UNCONFINED = "Not confined: may do whatever your account may"
 
 
 class Allow(Struct, frozen=True):
-    """The call can run, a command under `confinement`. `rule` is the user's rule that allowed the call, if one did."""
+    """The call can run; a command runs under `confinement`. `rule` is the user's rule that allowed the call, if any."""
 
     confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
 class Ask(Struct, frozen=True):
-    """The user decides. `reason` says in a sentence why they are asked, and `cause` which part of the policy asks."""
+    """The user decides.
+
+    `reason` is a sentence for the user; `cause` is the part of the call that raised the question.
+    """
 
     reason: str
     cause: str = ""
@@ -75,7 +77,7 @@ class Ask(Struct, frozen=True):
 
 
 class Forbid(Struct, frozen=True):
-    """The call will not run, and the user cannot override that. `reason` is for the model and the user."""
+    """The call will not run, and the user cannot override the decision. `reason` is for the model and the user."""
 
     reason: str
 
@@ -262,7 +264,7 @@ def _decide_command(command: _Command) -> Verdict:
     rule = matching_rule(call, context)
     named = _named_later(command, forbidden)
     if named is not None and (rule is None or rule.effect != "allow" or not rule.is_exact):
-        # A pattern does not say what the words behind it start; only allowing the exact line does.
+        # A pattern does not say what the words behind it start. Only allowing the exact line does.
         return replace(_asked(command, question, named.note), cause=named.cause, rule_patterns=())
     if rule is not None and rule.effect == "ask":
         return _asked(command, question, _asked_by(rule))
@@ -334,7 +336,6 @@ def _question(command: _Command) -> Ask | None:
 
 
 def _may_leave(command: _Command) -> bool:
-    """Whether a rule can let the command run outside the sandbox."""
     context = command.context
     return (
         not context.is_confined
@@ -380,7 +381,7 @@ def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Ris
 
 
 def _is_writable(path: str, context: PolicyContext) -> bool:
-    """Whether the sandbox lets commands write to the path. `/tmp` counts, because the sandbox has one of its own."""
+    """Whether the sandbox lets commands write to the path. `/tmp` counts: the sandbox has its own."""
     return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
 
 

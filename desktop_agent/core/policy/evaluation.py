@@ -1,8 +1,8 @@
-"""Finds what bash evaluates. In an arithmetic context, a name stands for its value, which is evaluated in turn.
+"""Finds expressions that bash evaluates. In arithmetic, a name stands for its value, which is evaluated in turn.
 
-The value of `n` could be `a[$(rm x)]`, and then `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run `rm x`. So this is
-an allow-list: an expression is plain if it has only numbers, operators, and names that the line has set to literal
-numbers before, and to nothing else. Any other expression is a *problem* of the line.
+The value of `n` could be `a[$(rm x)]`; then `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run `rm x`. So an
+expression is plain only if it has numbers, operators, and names that the line has set to literal numbers before. Any
+other expression is a *problem* of the line.
 """
 
 import re
@@ -87,7 +87,6 @@ def is_of_shell(name: str) -> bool:
 
 
 def _may_be_option(word: Word, letter: str) -> bool:
-    """Whether a word could be an option with `letter`: a cluster with that letter, or a word that begins unknown."""
     text = word.text.lstrip("\"'")
     if word.is_known:
         return word.text.startswith("-") and letter in word.text
@@ -125,7 +124,6 @@ def may_be_list(program: str, words: Sequence[Word], assignments: Sequence[tuple
 
 
 def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the variables that a builtin can set or unset, as in `read PATH` and `printf -v PATH`."""
     if program == "printf":
         words = words[1:2] if words and words[0].text == "-v" else [word for word in words[:1] if word.text[:2] == "-v"]
         return tuple(word.text.removeprefix("-v") for word in words)
@@ -149,13 +147,11 @@ class Evaluations:
         self._is_plain = False
 
     def expressions(self, text: str, start: int) -> None:
-        """Note the expressions of `for ((…; …; …))`."""
         for part in text.split(";"):
             self.expression(part, start)
             start += len(part) + 1
 
     def expression(self, text: str, start: int) -> None:
-        """Note an arithmetic expression. If its brackets do not match, `((` opens two subshells, which run programs."""
         depth = 0
         for match in re.finditer(r"[()]", text):
             depth += 1 if match[0] == "(" else -1
@@ -164,7 +160,7 @@ class Evaluations:
         self._tokens(text, start)
 
     def expansion(self, text: str, start: int) -> None:
-        """Note what `${…}` evaluates, or that its form is unknown."""
+        """Record what `${…}` evaluates, or that its form is unknown."""
         match = _EXPANSION.fullmatch(text)
         if match is None:
             self.doubt()
@@ -177,14 +173,16 @@ class Evaluations:
                 self.expression(inner, start + match.start(group))
 
     def test(self, words: Sequence[tuple[int, Word]]) -> None:
-        """Note what the words of `[[ … ]]` evaluate."""
         for at, (_, operator) in enumerate(words):
             if operator.is_known and operator.text in COMPARISONS:
                 for place, word in (*words[max(0, at - 1) : at], *words[at + 1 : at + 2]):
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Yield the reasons why the line could run the value of a name. `programs` are all that the line runs."""
+        """Yield the reasons why the line could run the value of a name.
+
+        `programs` are all programs that the line runs.
+        """
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)
@@ -214,7 +212,7 @@ class Evaluations:
             read = token["value"] or token["braced"]
             if name := token["name"]:
                 if re.match(r"\s*=(?!=)", text[position:]):
-                    # An assignment always yields a number, but only after its expression has been evaluated.
+                    # An assignment always yields a number, but only after its expression was evaluated.
                     self.assign(name, start + len(text), is_number=_PLAIN_NAME.fullmatch(name) is not None)
                 else:
                     read = name

@@ -1,6 +1,6 @@
-"""The scopes of an approval: the offers that the user is shown, and the rules that the answer creates.
+"""The scopes of an approval: the offers that the user sees, and the rules that the answer creates.
 
-Offers and rules come from the same patterns, so that a label says exactly what its rule does.
+Both come from the same patterns, so that a label says exactly what its rule does.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
 def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
-    """Return the scopes in which the user can approve this call, each with its consequence in words."""
+    """Return the scopes in which the user can approve this call, each with a label."""
     once = ScopeOffer(scope="once", label="Allow once")
     if (standing := question.standing) is not None:
         return once, ScopeOffer(scope=standing.scope, label=f"Allow `{call.tool}` as it is now", is_quick=True)
@@ -39,8 +39,8 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
         "project": f"Allow {what}{outside} in this folder",
         "always": f"Always allow {what}{outside}",
     }
-    # Edits of every file in every folder, for ever, are not offered as a choice. A rule for outside the sandbox counts
-    # in one repository only, so it cannot hold everywhere.
+    # A rule for edits of every file in every folder, for ever, is not offered. A rule for outside the sandbox applies
+    # in one repository only, so it cannot apply everywhere.
     is_outside = call.command is not None and question.confinement == "none"
     scopes = _WIDER[:2] if what == "edits" or is_outside else _WIDER
     quick = {"session"} if _is_quick(call, question) else set[str]()
@@ -50,8 +50,8 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
     """Return the rules that an approval creates beyond this call: the user's own, or else those of the scope.
 
-    An edited command is allowed as edited. Answers in journals older than rules mean what they did: the exact command
-    with its folder and details, or all edits.
+    An edited command is allowed as edited. Answers in older journals keep their meaning: the exact command with its
+    folder and details, or all edits.
     """
     if answer.rules:
         return tuple(_placed(rule, request) for rule in answer.rules)
@@ -84,7 +84,7 @@ def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
 
 
 def _is_quick(call: CallFacts, question: Ask) -> bool:
-    """Whether a single key press can create the session rule: it can be read in full and allows nothing grave."""
+    """Whether a single key press can create the session rule: it is short, and allows nothing grave."""
     if question.is_escalation:
         return False
     match question.rule_kind:

@@ -1,7 +1,7 @@
 """Tells which paths are special: git's own files, and files that often hold secrets.
 
-Names are compared as the most lenient file system would: case, trailing dots and blanks, and characters that some
-systems ignore do not make a different file.
+Names are compared as the most lenient file system would: without regard to case, trailing dots and blanks, and ignored
+characters.
 """
 
 import posixpath
@@ -141,9 +141,9 @@ _REMARKABLE = re.compile(
 def holds_secrets(name: str) -> bool:
     """Whether a file with this plain name (see `plain_name`) usually holds secrets, in any folder.
 
-    A list of names is never complete, so this looks at the parts of names: the kind of file (an environment, a key, a
-    program's own password file), suffixes for another version (`-prod`, `.local`, `.bak`), and words for the contents
-    of a data file. Templates, source code and texts about secrets are ordinary.
+    A list of names is never complete, so this checks the parts of names: the kind of file, suffixes of other versions
+    (`-prod`, `.local`, `.bak`), and words for the contents of a data file. Templates, source code and texts about
+    secrets are ordinary.
     """
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
@@ -236,7 +236,6 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
 
 
 def _is_in_its_folder(parts: list[str], name: str) -> bool:
-    """Whether the folder confirms an ambiguous name. Among translations, `auth.json` has texts about signing in."""
     if name == "auth.json":
         return not _FOLDERS_OF_TEXTS.intersection(parts[:-1])
     return (parts[-2] if len(parts) > 1 else "", name) in _IN_FOLDER

@@ -1,7 +1,7 @@
-"""Tells which commands only read, by a table of programs with the options and words that make them do more.
+"""Tells which commands only read, by a table of programs with the options and words that do more.
 
-This fails closed: a program, option or variable that is not listed here does not count as reading. A reading command
-runs in a sandbox without any writable folder, so the table only saves questions. It confines nothing.
+Programs, options and variables that are not listed here do not count as reading. A reading command runs in a sandbox
+without any writable folder, so the table only saves questions.
 """
 
 import re
@@ -24,8 +24,6 @@ _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prom
 
 
 class Reader(Struct, frozen=True):
-    """The options and words that make a reading program do more than read."""
-
     letters: str = ""
     longs: tuple[str, ...] = ()
     """Long options that do so, without `--`. Their abbreviations count, too, because programs accept them."""
@@ -113,7 +111,7 @@ _SED_FLAGS = re.compile(r"[gpiI0-9]*")
 
 
 def only_reads(parsed: ParsedCommand) -> bool:
-    """Whether every command in the line only reads and prints. A line that was not understood never counts."""
+    """Whether every command in the line only reads and prints. False if the line was not understood."""
     return not parsed.problems and bool(parsed.segments) and all(map(is_reading, parsed.segments))
 
 
@@ -255,10 +253,10 @@ def _is_plain_sed(command: str) -> bool:
 
 
 def _is_test(segment: Segment) -> bool:
-    """Whether a test only compares, or looks at files. It does more with `-v` and `-R`, which evaluate a name.
+    """Whether a test only compares values or checks files. With `-v` and `-R`, it evaluates a name.
 
-    In `[[` every operator is written in the line. `[` takes its operators from its arguments, so an unknown word could
-    be `-v`. Unknown words are therefore allowed only if they are quoted operands.
+    `[` takes its operators from its arguments, so an unknown word could be `-v`. Unknown words are therefore allowed
+    only as quoted operands. In `[[`, the line shows every operator.
     """
     parts = segment.parts[1:]
     if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):

@@ -1,4 +1,4 @@
-"""Says what makes a command dangerous, in plain words for the user who decides. Judged from the parsed line alone."""
+"""Says in plain words what makes a command dangerous. Judged from the parsed line alone."""
 
 import re
 from collections.abc import Iterator
@@ -85,7 +85,6 @@ class Risk(Struct, frozen=True):
 
 
 def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, ...]:
-    """Return the risks of a line that would run in `folder`, the worst first, without duplicate notes."""
     found: dict[str, Risk] = {}
     for problem in parsed.problems:
         risk = Risk(f"This command could not be fully understood: {problem}.", "")
@@ -119,7 +118,7 @@ def acts_outward(segment: Segment) -> bool:
 
 
 def needs_network(segment: Segment) -> bool:
-    """Whether the command obviously can do nothing useful without a network."""
+    """Whether the command obviously needs a network."""
     program = segment.program.rpartition("/")[2]
     if program in NETWORK or "ssh" in segment.wrappers:
         return True
@@ -167,7 +166,6 @@ def secret_in(parsed: ParsedCommand) -> Risk | None:
 
 
 def _said(segment: Segment) -> Iterator[str]:
-    """Yield all texts of a command that can name a file. Words with unknown values are as written, without quotes."""
     words = [*segment.parts[1:], *(redirection.target for redirection in segment.redirections)]
     words += [word for outer in segment.outer for word in outer[1:]]
     yield from (word.text if word.is_known else re.sub("[\"'\\\\]", "", word.text) for word in words)

@@ -1,9 +1,8 @@
-"""Finds the rule of the user's that decides a call. Pure.
+"""Finds the user's rule that decides a call. Pure.
 
-An allow rule is read narrowly and a forbidding one widely. A line is allowed only if *every* command in it that does
-more than read is fully known and named by an allow rule. It may leave the sandbox only if *every* command in it,
-including reading ones, is named by a rule that allows leaving (`freeing_rule`). It is forbidden if even *one* command
-in it is named by a forbidding rule. Forbid beats ask, ask beats allow.
+A line is allowed only if allow rules name *every* command in it that does more than read. It may leave the sandbox only
+if rules that allow leaving name *every* command in it (`freeing_rule`). It is forbidden if a forbidding rule names
+*one* command in it. Forbid beats ask, ask beats allow.
 """
 
 import re
@@ -90,8 +89,7 @@ def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
 def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
     """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are considered.
 
-    An allow rule lets the call run inside the sandbox, even if the rule allows leaving it: `freeing_rule` decides about
-    that.
+    An allow rule lets the call run inside the sandbox only. `freeing_rule` decides about leaving the sandbox.
     """
     wanted = (effect,) if effect is not None else ("forbid", "ask", "allow")
     valid = [rule for rule in context.rules if rule.effect in wanted and in_force(rule, context.now, context.workspace)]
@@ -105,7 +103,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """Return the first rule that matches a part of the call; with `is_doubt_enough`, also one that only might match."""
+    """Return the first rule that matches a part of the call; with `is_doubt_enough`, also one that may match."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
@@ -150,7 +148,6 @@ def _allowing(call: CallFacts, rules: Sequence[Rule], context: PolicyContext) ->
 
 
 def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
-    """Return a rule if each path matches one. A special path needs a rule for special paths of the same kind."""
     edits = [rule for rule in rules if rule.kind == "edit"]
     if not call.paths:
         return next((rule for rule in edits if rule.pattern == "**" and "write_fs" in call.capabilities), None)
@@ -201,10 +198,10 @@ def _is_exactly(rule: Rule, call: CallFacts) -> bool:
 
 
 def needs_no_rule(segment: Segment) -> bool:
-    """Whether a command needs no rule beside commands that have one, because it only reads what its words name.
+    """Whether a command needs no rule next to commands with rules, because it only reads files that its words name.
 
-    The line then runs where secrets can be read, so files found by a wildcard, a variable or a recursive search are not
-    known to be harmless.
+    The line then runs where secrets can be read. So files that a wildcard, a variable or a recursive search finds may
+    be secrets.
     """
     if "ssh" in segment.wrappers:
         return True  # a remote command is part of the `ssh` that a rule must name
@@ -225,20 +222,19 @@ def _reads_what_it_finds(segment: Segment) -> bool:
 def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
     """Return the rule that lets a command line run outside the sandbox. Such rules must name *every* command in it.
 
-    Nothing else may leave the sandbox together with these commands: no reading command, no `cd`, no redirection to or
-    from a file, no variable that is not plain, and no wrapper except those that only time or end a command. The rule
-    applies in the repository in which it was made, until something that git runs changes there.
+    The line must not contain reading commands, `cd`, redirections to files, unusual variables, or wrappers except those
+    that time or end a command. The rule applies in the repository in which it was made, until something that git runs
+    changes there.
     """
     return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
 
 
 def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that would let a command line out of the sandbox if the rule had been made here and now."""
+    """Return the rule that would let a command line out of the sandbox if it were made here and now."""
     return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
 
 
 def counts_here(rule: Rule, call: CallFacts) -> bool:
-    """Whether a rule for outside the sandbox was made in this repository, in its current state."""
     made = rule.repository, rule.repository_mark
     return all(made) and made == (call.repository, call.repository_mark)
 
@@ -287,7 +283,7 @@ def split_pattern(pattern: str) -> tuple[str, ...]:
 
 
 def names_all_of(pattern: str, segment: Segment) -> bool:
-    """Whether a command begins with exactly the pattern's words, and nothing about it is unknown."""
+    """Whether a command begins with exactly the pattern's words, and nothing in it is unknown."""
     wanted = split_pattern(pattern)
     if not wanted or not segment.is_static or not _TRANSPARENT_WRAPPERS.issuperset(segment.wrappers):
         return False
@@ -295,7 +291,7 @@ def names_all_of(pattern: str, segment: Segment) -> bool:
 
 
 def names_any(pattern: str, parsed: ParsedCommand) -> Match:
-    """Whether `pattern` names any command in a line, however it is wrapped or written."""
+    """Whether `pattern` names any command in a line, however the command is wrapped or written."""
     answer: Match = "maybe" if parsed.problems else "no"
     looked_at = 0
     for words in chain.from_iterable(map(_word_lists, parsed.segments)):
@@ -313,7 +309,7 @@ def names_any(pattern: str, parsed: ParsedCommand) -> Match:
 
 
 def mentioned(pattern: str, parsed: ParsedCommand) -> str:
-    """Return the later word of a line that names the command of `pattern`; empty when none does."""
+    """Return the later word of a line that names the command of `pattern`; empty if there is none."""
     return mention(split_pattern(pattern), parsed)
 
 
@@ -353,7 +349,6 @@ def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
 
 
 def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command has all flags of a pattern, in any form, and the pattern's other words in the same places."""
     letters, longs = _flags(words)
     wanted_letters, wanted_longs = _flags(wanted)
     if not wanted_letters <= letters or not wanted_longs <= longs:
@@ -400,7 +395,7 @@ def _without_global_options(program: str, words: list[str]) -> list[str]:
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
-    """Whether no `cd` or redirection can, by its text, lead outside or to a special file, in any possible folder."""
+    """Whether no `cd` or redirection can, by its text, lead outside or to a special file, from any possible folder."""
     folders = [folder]
     for segment in parsed.segments:
         if segment.program in CHANGES_FOLDER:
@@ -447,8 +442,8 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
     """Return, for each command that needs a rule, the patterns from the narrowest to the widest sensible one.
 
-    Empty if no pattern could ever allow the line, because it was not understood, has an unknown word, or uses `sudo`.
-    Then only an exact rule can allow it.
+    Empty if no pattern can allow the line: it was not understood, has an unknown word, or uses `sudo`. Then only an
+    exact rule can allow it.
     """
     if parsed.problems or not all(is_harmless_variable(name) for s in parsed.segments for name, _ in s.assignments):
         return ()
@@ -463,7 +458,7 @@ def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return patterns for rules that let a line out of the sandbox, the narrowest first. The first is the whole line.
+    """Return patterns for rules that let a line out of the sandbox, narrowest first. The first is the whole line.
 
     If the line has one command, wider patterns follow, which cover that command and little else. Empty if the line is
     too long to read.

@@ -1,6 +1,6 @@
-"""Tells, by its words alone, which files a command line runs as programs. Nothing here looks at the disk.
+"""Tells, by its words alone, which files a command line runs as programs. Does not read the disk.
 
-An approval covers the command *and* what it runs, and a script can change while the approval is pending.
+An approval covers the command *and* its scripts, and a script can change while the approval is pending.
 """
 
 import posixpath
@@ -65,13 +65,12 @@ _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
 
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
-    """Return the paths that a line runs, as written and without duplicates: programs, scripts and recipes."""
     found = dict.fromkeys(path for segment in parsed.segments for path in _of_segment(segment))
     return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
 
 
 def works_on_files(segment: Segment) -> bool:
-    """Whether the words of a command name only what it works on, not scripts or folders to work in."""
+    """Whether the words of a command only select what it works on, and name no script or folder."""
     is_module = segment.words[1:2] == ("-m",) and segment.words[2:3] == ("pytest",)
     return segment.program in _WORK_ON_FILES or is_module
 
@@ -89,7 +88,6 @@ def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
 
 
 def folders_of_programs(line: str) -> tuple[str, ...]:
-    """Return the absolute folders that a line, judging by its text, adds to its `PATH`."""
     values = [match[0].removeprefix("PATH=").strip("'\"") for match in _OWN_PATH.finditer(line)]
     return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder.startswith("/")))
 
@@ -114,7 +112,7 @@ def _runs_files(name: str) -> bool:
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield every word that could name a file, because which of them is the script depends on the interpreter."""
+    """Yield every word that could name a file. Which word is the script depends on the interpreter."""
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
             yield from _RECIPES.get(word, ())

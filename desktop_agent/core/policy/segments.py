@@ -1,8 +1,7 @@
 """The simple commands of a command line, including those that other commands run.
 
-Programs that run other programs are listed with the form of their own words. `unwrap` takes one layer off (`sudo -u x
-env A=1 rm y` → `env A=1 rm y`). Whatever is not understood is reported, never guessed: with an option that is not
-listed here, a command counts as not fully understood.
+`unwrap` removes one layer (`sudo -u x env A=1 rm y` → `env A=1 rm y`). A command with an option that is not listed here
+counts as not fully understood.
 """
 
 import re
@@ -49,14 +48,14 @@ OPAQUE = frozenset(
         "start-stop-daemon", "at", "batch", "crontab", "emacs", "vi", "vim", "nvim", "ex", "ed", "m4", "run-parts",
         "perf", "valgrind", "chpst", "setpriv", "capsh", "newgrp", "sg", "hyperfine", "socat", "screen", "tmux",
         "foreach", "repeat",
-        # Others' rights, limits and namespaces.
+        # Programs that change rights, limits or namespaces.
         "run0", "please", "machinectl", "systemd-inhibit", "systemd-cat", "aa-exec", "runcon", "cgexec", "fakechroot",
         "cpulimit", "trickle", "faketime", "datefudge", "softlimit", "envdir", "setlock", "setuidgid", "pgrphack",
         "s6-setuidgid", "s6-envdir", "execlineb", "daemonize", "daemon", "nq", "tsp", "dtach", "abduco", "sem",
         "dbus-launch", "ssh-agent", "gpg-agent", "qemu-x86_64", "qemu-i386", "qemu-aarch64", "qemu-arm", "wine",
         "wine64", "box64", "box86", "schedtool", "uclampset", "cset", "jexec", "lxc-attach", "lxc", "vagrant", "mosh",
         "rsh", "pssh", "pdsh", "clush", "ansible", "salt", "logsave", "mispipe", "pee", "heaptrack", "rr", "autoexpect",
-        # Terminals, and what runs something again and again.
+        # Terminals, and programs that run a command repeatedly.
         "xterm", "konsole", "gnome-terminal", "alacritty", "kitty", "foot", "x-terminal-emulator", "watchexec",
         "reflex", "nodemon", "cargo-watch", "cmdloop", "aws-vault", "op", "doppler", "dotenv", "foreman", "honcho",
         "envchain",
@@ -75,8 +74,6 @@ All other wrappers change something about it: its user, its machine, its network
 
 
 class WrapperForm(Struct, frozen=True):
-    """The words of a wrapper's own: options with a value, options without one, and the number of other words."""
-
     values: str = ""
     flags: str = ""
     long_values: tuple[str, ...] = ()
@@ -178,7 +175,7 @@ def bare_name(word: str) -> str:
 
 
 def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
-    """Return what the command runs in turn; empty if it runs nothing else."""
+    """Return the commands that the command runs in turn; empty if it runs none."""
     if not words or not words[0].is_known:
         return ()
     name = program_name(words[0].text)
@@ -186,7 +183,7 @@ def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
     layers = _layers(base, tuple(words[1:]))
     if name == base:
         return layers
-    # `./env` and `ENV` may be any program. What they seem to run is found, so that it can be forbidden; not allowed.
+    # `./env` and `ENV` may be any program. The commands that they seem to run can be forbidden, but not allowed.
     problem = f"`{name}` is not the system's `{base}`"
     return tuple(replace(layer, problem=layer.problem or problem) for layer in layers)
 
@@ -206,7 +203,7 @@ def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
-    """Return why it cannot be known what a program runs; None if that can be known."""
+    """Return why it cannot be known what a program runs; None if it can be known."""
     if base in (".", "source"):
         return f"`{base}` runs a file's commands in this shell"
     if base in _CHANGES_MEANING:
@@ -281,7 +278,7 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
 
 
 def _replaced_by_xargs(options: Sequence[Word]) -> str:
-    """Return the text that `xargs` replaces with its input (even in the program's name); empty if it replaces none."""
+    """Return the text that `xargs` replaces with its input (even in the program's name); empty if there is none."""
     for index, option in enumerate(options):
         if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
             is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
@@ -305,7 +302,6 @@ def _option_length(text: str, form: WrapperForm) -> int | None:
 
 
 def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Guess where the wrapped command begins. For display only."""
     for index, word in enumerate(rest):
         if not word.text.startswith("-"):
             return rest[index:]
@@ -416,7 +412,7 @@ UNKNOWN_VALUE = "…"
 
 
 class Redirection(Struct, frozen=True):
-    """`> target`: the operator, its target, and whether the target is literal."""
+    """A redirection such as `> target`."""
 
     operator: str
     target: Word
@@ -427,14 +423,14 @@ class Redirection(Struct, frozen=True):
 
     @property
     def has_file(self) -> bool:
-        """Whether it opens a file to read or write. `2>&1`, `>&-`, `/dev/null` and text in the line itself do not."""
+        """Whether it reads or writes a file. `2>&1`, `>&-`, `/dev/null` and text in the line itself do not."""
         if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """One simple command as it would run, with its wrappers removed and its redirections and assignments kept."""
+    """One simple command as it would run: without wrappers, but with redirections and assignments."""
 
     parts: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()

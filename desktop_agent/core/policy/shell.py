@@ -1,10 +1,8 @@
-"""Parses command lines into what they run: every simple command, at any depth, with its words and redirections.
+"""Parses command lines into simple commands, at any depth, with their words and redirections.
 
-The grammar is tree-sitter's, which accepts some things that a shell rejects and the other way round. So its tree is
-checked. A node of an unknown kind, text outside all nodes, words that our own reader splits differently, and a here
-document that ends elsewhere all become *problems*, and a line with a problem counts as not understood.
-
-`parse` is pure. The limits below bound its work, so that no line can keep it busy.
+The grammar is tree-sitter's, which differs from a shell's in places, so its tree is checked. Unknown nodes, text
+outside all nodes, words that our own reader splits differently, and here documents with another end become *problems*.
+A line with a problem counts as not understood. `parse` is pure, and the limits below bound its work.
 """
 
 import re
@@ -69,7 +67,7 @@ NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 @lru_cache(maxsize=128)
 def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
-    """Parse a command line for bash; with `is_for_sh`, bash's own syntax is a problem. Never raises."""
+    """Parse a command line for bash. With `is_for_sh`, bash's own syntax is a problem. Never raises."""
     parsed = _parse(command, 0)
     if is_for_sh and not parsed.is_posix:
         return replace(parsed, problems=(*parsed.problems, NOT_POSIX))
@@ -111,19 +109,17 @@ def _parser() -> Parser:
 
 
 class _TooMuchError(Exception):
-    """The line has more commands than any realistic line."""
+    pass
 
 
 class _Command(Struct):
-    """A simple command under construction."""
-
     words: list[tuple[int, Word]] = field(default_factory=list[tuple[int, Word]])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
     assignments: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
 class _Walker:
-    """Walks the tree of one line. Offsets are bytes; text is decoded as latin-1 so that both counts agree."""
+    """Walks the tree of one line. Offsets are bytes. Text is decoded as latin-1, so that both counts agree."""
 
     def __init__(self, data: bytes, depth: int) -> None:
         self._data = data
@@ -208,7 +204,7 @@ class _Walker:
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
     def _arithmetic(self, node: Node, redirects: Sequence[Node]) -> None:
-        """Note the expressions of `((…))` or `for ((…))`, and visit the commands in and around them."""
+        """Record the expressions of `((…))` or `for ((…))`, and visit the commands in and around them."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
         self._evaluates = True
@@ -229,7 +225,6 @@ class _Walker:
         self._evaluations.expression(self._source[start:end], start)
 
     def _for(self, node: Node) -> None:
-        """Note that a loop assigns each of its words to its variable."""
         name, *rest = [child for child in node.named_children if child.type != "comment"]
         words = [child for child in rest if child.type in WORDS]
         values = [self._decoded(word.start_byte, word.end_byte, holes_of(word)) for word in words]
@@ -257,7 +252,7 @@ class _Walker:
         for redirect in redirects:
             self._redirect(redirect, found)
         words = tuple(word for _, word in sorted(found.words, key=lambda pair: pair[0]))
-        # `ls &> f rm x` is one command to bash; to a plain sh it is `ls &` and `> f rm x`.
+        # `ls &> f rm x` is one command to bash. To a plain sh it is `ls &` and `> f rm x`.
         both = [
             child.start_byte for redirect in redirects for child in redirect.children if child.type in ("&>", "&>>")
         ]
@@ -281,7 +276,6 @@ class _Walker:
             self._expansions(redirect)
 
     def _one_line(self, node: Node) -> None:
-        """Check that no line break separates the parts of a simple command: a shell takes the rest for another one."""
         for before, after in pairwise(node.children):
             if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
                 self.problems.append("a command that goes on behind its line")
@@ -396,7 +390,7 @@ class _Walker:
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
     def _heredoc(self, node: Node, found: _Command) -> None:
-        """Check that a here document ends where a shell ends it. Its text is data; its expansions are visited later."""
+        """Check that a here document ends where a shell ends it. Its expansions are visited later."""
         self._heredocs += 1
         parts = {child.type: child for child in node.children}
         start, finish, body = parts.get("heredoc_start"), parts.get("heredoc_end"), parts.get("heredoc_body")
@@ -430,7 +424,7 @@ class _Walker:
     # --- what stands inside words -------------------------------------------------------------------------------
 
     def _expansions(self, node: Node) -> None:
-        """Visit the commands inside the words of `node`, but no statements, which are visited elsewhere."""
+        """Visit the commands inside the words of `node`. Statements are visited elsewhere."""
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
             return
@@ -460,7 +454,7 @@ class _Walker:
     # --- taking further apart -----------------------------------------------------------------------------------
 
     def _builtin(self, segment: Segment) -> Segment:
-        """Note what a builtin evaluates. Return its segment, with the variables that it can set as assignments."""
+        """Record what a builtin evaluates. Return its segment, with the variables that it can set as assignments."""
         own = segment.parts[1:]
         is_list = may_be_list(segment.program, own, segment.assignments)
         if given := names_given(segment.program, own):
@@ -478,7 +472,7 @@ class _Walker:
     def _emit(self, segment: Segment) -> None:
         if len(self.segments) >= MOST_SEGMENTS or len(segment.wrappers) > DEEPEST:
             raise _TooMuchError
-        # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
+        # Behind `time`, these are the shell's own words. A name with `=` is an assignment to some shells' wrappers.
         if segment.program in RESERVED or "=" in segment.program:
             self.problems.append(f"`{segment.words[0]}` where a command was expected")
         segment = self._builtin(segment)
@@ -526,7 +520,7 @@ class _Walker:
             )
 
     def _look_back(self) -> None:
-        """Find the problems that only the whole line shows: names it redefines, and quoted text that is evaluated."""
+        """Find the problems that only the whole line shows: redefined names, and quoted text that is evaluated."""
         names = {segment.program for segment in self.segments}
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):

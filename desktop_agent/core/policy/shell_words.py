@@ -1,11 +1,8 @@
-"""Words as a shell sees them, and whether the parser's tree accounts for the whole line.
+"""Splits text into words as a shell does, and checks that the parser's tree accounts for the whole line.
 
-The raw text is read here, instead of trusting the parser's nodes, so that a word counts only if both agree on where it
-begins and ends. Quotes are removed, and unknown values are marked. The parser says where expansions are ("holes");
-everything else is decided here.
-
-The grammar is tree-sitter's and accepts what a shell would reject. `unaccounted` compares its tree with the text, byte
-by byte.
+A word counts only if this reader and the parser agree on its beginning and end. The parser says where expansions are
+("holes"). `unaccounted` compares the tree with the text, byte by byte, because tree-sitter's grammar accepts text that
+a shell would reject.
 """
 
 import re
@@ -28,8 +25,6 @@ _SIMPLE_HOLES = frozenset({"simple_expansion", "plain_expansion", "command_subst
 
 
 class Word(Struct, frozen=True):
-    """One word. Its text is the argument if `kind` is `known`; otherwise it is the text as written."""
-
     text: str
     kind: WordKind = "known"
 
@@ -39,18 +34,18 @@ class Word(Struct, frozen=True):
 
 
 class Hole(Struct, frozen=True):
-    """Where an expansion ends, and its kind according to the parser."""
+    """The end of an expansion, and its kind according to the parser."""
 
     end: int
     kind: str
 
 
 class NotAWordError(Exception):
-    """The text is not what the parser took it for. The message says in which way."""
+    """The parser took the text for something else. The message says how."""
 
 
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
-    """Return the one word at `source[start:end]`. Raises `NotAWordError` unless a shell would see exactly one."""
+    """Return the one word at `source[start:end]`. Raises `NotAWordError` unless a shell would see exactly one word."""
     if source[start:end][:1] in (" ", "\t", "\n"):
         raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for a word
     words = split_words(source, start, end, holes)
@@ -158,7 +153,7 @@ class _Reader:
         return True
 
     def _lone_sign(self, char: str) -> None:
-        """Take a literal `$`. Any other `$`, or a backtick, should have been reported by the parser as an expansion."""
+        """Take a literal `$`. The parser should have reported any other `$` or backtick as an expansion."""
         following = self._source[self.position + 1 : min(self.position + 2, self._end)]
         if char == "`" or following.isalnum() or (following and following in "_{([!#@*?$-'\""):
             raise NotAWordError("an expansion that was not recognised")
@@ -263,7 +258,7 @@ IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
 
 
 def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:
-    """Whether each place in `text` (at offset `start`) where a substitution can begin is in an expansion of `nodes`."""
+    """Whether all possible substitutions in `text` (at offset `start`) are in expansions of `nodes`."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
@@ -286,7 +281,7 @@ _POSIX = frozenset(
         "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause", "else_clause",
         "while_statement", "for_statement", "case_statement", "case_item", "do_group", "function_definition",
         "comment", "test_command", "binary_expression", "unary_expression", "test_operator",
-        # What stands between them.
+        # The tokens between them.
         "&&", "||", "|", "&", ";", ";;", "(", ")", "{", "}", "\n", "<", ">", ">>", ">&", "<&", ">|", "<<", "<<-", "=",
         "!=",
         "!", "[", "]", "$", "${", "$(", "`", '"', "#", "-", ":-", "+", ":+",
@@ -312,7 +307,7 @@ def node_text(node: Node) -> str:
 
 
 def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
-    """Return, as problems, text between `start` and `end` that a shell would see but the tree of `node` lacks."""
+    """Return text between `start` and `end` that a shell would see but the tree of `node` lacks, as problems."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False
     for atom in atoms:

@@ -1,1 +1,1 @@
-"""Index-based search: in the files of a workspace, and through all sessions."""
+"""Index-based search: in the files of a workspace, and in all sessions."""

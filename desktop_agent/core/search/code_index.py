@@ -1,10 +1,8 @@
-"""The search index of a workspace: for a question in words, the passages of its text files that fit best.
+"""The search index of a workspace: for a question in words, it finds the best passages of text files.
 
-`CodeIndex` is the entry point. It is updated file by file: a file is read again only if its size, time or inode
-changed. It is cut into windows of lines, which are stored in one SQLite file with FTS5. That file can be deleted,
-damaged or used by others at any time. Several sessions and processes can use one index: one of them writes at a time,
-while the others wait and then find the work done. A damaged index is rebuilt. Memory is bounded by one file and
-SQLite's cache, and every step yields to other threads.
+`CodeIndex` is the entry point. A file is read again only if its size, time or inode changed. Windows of lines are
+stored in one SQLite file with FTS5. Several processes can share the file: one of them writes, while the others wait. A
+damaged index is rebuilt. Memory is bounded by one file and SQLite's cache.
 """
 
 import os
@@ -43,7 +41,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 def humps(text: str) -> str:
     """Return the words of all camelCase identifiers in `text`, each identifier once: `readFile` gives `read File`."""
-    # Methods of bytes: an expression that finds identifiers takes four times as long, one that finds humps far longer.
+    # Methods of bytes are used for speed: a regular expression for identifiers takes four times as long.
     found = set(text.encode("ascii", "replace").translate(_ONLY_IDENTIFIERS).split())
     mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
     return " ".join(_split(word.decode("ascii")) for word in sorted(mixed))
@@ -61,10 +59,10 @@ class CodeQuestion(Struct, frozen=True):
 
 
 def parse_question(text: str) -> CodeQuestion | None:
-    """Return what to search for, or `None` if `text` has no word.
+    """Return the parsed question; None if `text` has no word.
 
-    A passage need match only one term, but ranks higher if it matches more. Longer terms also match words that begin
-    with them. Stop words are dropped, unless the question has nothing else.
+    A passage need match only one term, but ranks higher if it matches more. Longer terms also match as prefixes. Stop
+    words are dropped, unless there are no other words.
     """
     found = _TERM.findall(text)[: 4 * MOST_TERMS]
     wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
@@ -88,8 +86,6 @@ LONGEST_LINE = 500
 
 
 class CodePassage(Struct, frozen=True):
-    """A window of lines of a file."""
-
     first: int
     """The number of the first line in the file, from 1."""
     symbols: tuple[str, ...]
@@ -146,8 +142,6 @@ def index_file(path: Path) -> CacheFile:
 
 
 class IndexDatabase(Struct, eq=False):
-    """An open index. All methods block."""
-
     sql: sqlite3.Connection
 
     def signatures(self) -> dict[str, str]:
@@ -214,8 +208,6 @@ _BATCH_FILES = 64
 
 
 class IndexProgress(Struct):
-    """How many files of an update are done. One thread writes it, any thread reads it."""
-
     total: int = 0
     done: int = 0
     is_waiting: bool = False
@@ -234,10 +226,10 @@ class CodeSearchResult(Struct, frozen=True):
 
 
 class CodeIndex:
-    """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
+    """The index of `root`, stored in `folder`. All methods block and may be called from any thread."""
 
     def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
-        """Does not access the disk. Files for whose path relative to `root` `is_secret` is true are never read."""
+        """Does not access the disk. A file is never read if `is_secret` is true for its path relative to `root`."""
         self._root = root
         self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret
@@ -246,7 +238,7 @@ class CodeIndex:
         """Update the index for `paths`, which are all files unless `is_partial`. Stop early when `stop` is set.
 
         If the index cannot be written, one is created in a spare place. Raises `OSError` or `sqlite3.Error` if that
-        fails too.
+        fails, too.
         """
         progress.total = len(paths)
 
@@ -258,7 +250,7 @@ class CodeIndex:
         self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
-        """Use a spare place from now on; `False` if there is none, or the index is already in it."""
+        """Use a spare place from now on. False if there is none, or the index is already in it."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None
@@ -314,7 +306,7 @@ class CodeIndex:
     def _take_in(
         self, database: IndexDatabase, found: dict[str, os.stat_result | None], progress: IndexProgress
     ) -> None:
-        """Index the files that are new or changed, and remove those that are gone, which have no status."""
+        """Index new and changed files, and remove missing files, which have no status."""
         if not found:
             return
         with transaction(database.sql):
@@ -328,7 +320,7 @@ class CodeIndex:
                 progress.done += 1
 
     def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
-        """Return the reason why the file is left out, or `None`, and its text."""
+        """Return the reason why the file is left out (or None), and its text."""
         if self._is_secret(path):
             return "secret", ""
         if status.st_size > LARGEST_BYTES:
@@ -354,7 +346,7 @@ _MOST_PER_FILE = 3
 
 
 def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
-    """Return the first `count` hits, leaving out overlapping windows, and hits of a file that already has many."""
+    """Return the first `count` hits without overlapping windows, and without further hits of a file that has many."""
     chosen: list[Hit] = []
     places: dict[str, list[int]] = {}
     for hit in hits:
@@ -378,10 +370,9 @@ _ENDING = 3
 
 
 def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the lines of `content` where most `terms` (lower case) occur together, and the index of the first of them.
+    """Return the lines of `content` with the most `terms` (lower case), and the index of the first line.
 
-    Different words close together count for more than one repeated word, and long words for more than short ones. The
-    line with the most words is near the top, because what it begins comes after it.
+    Different words close together count for more than one repeated word. The line with the most words is near the top.
     """
     lines = content.removesuffix("\n").split("\n")
     last_start = len(lines) - SNIPPET_LINES

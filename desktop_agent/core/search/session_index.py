@@ -1,13 +1,11 @@
 """The index of all conversations: one SQLite database in the cache, which does not contain their text.
 
-`PieceReader` cuts the lines of a journal into searchable pieces, each with its kind and the file it is about. Lines are
-not validated against the event types, because a search must not refuse anything. Of very long text, only the beginning
-and the end are indexed.
+`PieceReader` cuts the lines of a journal into searchable pieces. Lines are not validated against the event types, so
+that a search accepts all of them. Only the beginning and the end of very long text are indexed.
 
-A piece's number is its time in milliseconds. FTS5 returns matches by number, so the newest come first without sorting,
-and a time range is a range of numbers. The other filters (kind, tool, folder) are words in columns of their own, so
-that FTS5 applies them. Pieces of a deleted session stay in the index without a session. When there are too many of
-them, the index is rebuilt.
+A piece's number is its time in milliseconds. FTS5 returns matches by number, so the newest come first without sorting.
+The other filters (kind, tool, folder) are words in separate columns. Pieces of deleted sessions stay in the index; when
+there are too many, the index is rebuilt.
 """
 
 import json
@@ -56,7 +54,7 @@ SHORTEST_BEGINNING = 4
 
 
 class SessionQuestion(NamedTuple):
-    """All of these phrases must match; a phrase is adjacent words in lower case."""
+    """A parsed question: all phrases must match. A phrase is adjacent words in lower case."""
 
     phrases: tuple[tuple[str, ...], ...]
     is_open: bool = False
@@ -64,7 +62,7 @@ class SessionQuestion(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """The expression for `MATCH`. Every word is quoted, so that none acts as an operator."""
+        """The expression for `MATCH`. Every word is quoted, so that no word acts as an operator."""
         parts = list(map(phrase_expression, self.phrases))
         if parts and self.is_open:
             parts[-1] += " *"
@@ -123,23 +121,21 @@ class SessionPiece(NamedTuple):
 
 
 class UnansweredCall(NamedTuple):
-    """A tool call whose result has not come yet."""
-
     tool: str
     title: str
     file: str
 
 
 class PieceReader:
-    """Reads one journal from front to back, and keeps track of the calls that have no result yet."""
+    """Reads one journal from front to back, and tracks the calls that have no result yet."""
 
     def __init__(self, blobs: Blobs, calls: dict[str, UnansweredCall]) -> None:
-        """`calls` are those that had no result before the first line, by their id."""
+        """`calls` are the calls without a result before the first line, by id."""
         self._blobs = blobs
         self.calls = calls
 
     def fields(self, line: bytes) -> JsonObject:
-        """Return a line with its texts put back from blobs; empty for a line without searchable pieces."""
+        """Return a line with its texts restored from blobs; empty for a line without searchable pieces."""
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:
@@ -250,7 +246,7 @@ _LATEST = 2**50
 
 
 class IndexedJournal(NamedTuple):
-    """How far a journal is indexed, and what must be known to continue."""
+    """How far a journal is indexed, and the state for continuing."""
 
     id: int
     mark: JournalMark
@@ -259,7 +255,7 @@ class IndexedJournal(NamedTuple):
 
 
 class FoundPiece(NamedTuple):
-    """A matching piece: its position, and the call it belongs to."""
+    """A matching piece: its position, and its call."""
 
     session: SessionId
     place: int
@@ -277,8 +273,6 @@ def number_of(moment: datetime) -> int:
 
 
 class SearchDatabase(Struct, eq=False):
-    """An open index. All methods block and raise `sqlite3.Error`."""
-
     _sql: sqlite3.Connection
 
     # -- what is known --
@@ -329,9 +323,9 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
-        """Add a piece under the first free number from `wanted` on, and return that number.
+        """Add a piece under the first free number from `wanted` on. Return the number.
 
-        `at` says which place in the journal the piece comes from, and which piece of that line it is.
+        `at` is the piece's position in the journal, and its index in that line.
         """
         number = wanted
         row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
@@ -347,12 +341,12 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def tidy(self) -> None:
-        """Merge a few of the index's parts, so that a search has fewer of them to read."""
+        """Merge a few of the index's parts, to speed up searches."""
         self._sql.execute("INSERT INTO text (text, rank) VALUES ('merge', 2000)")
         self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def settle(self) -> None:
-        """Merge all parts of the index: slow, but worth it after a rebuild."""
+        """Merge all parts of the index. Slow; use it after a rebuild."""
         self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
         self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -405,7 +399,7 @@ _CUT = (-1, 0)
 
 
 def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
-    """Index the next part of a journal; return whether it was the last one. Must be called in a transaction."""
+    """Index the next part of a journal. Return whether it was the last part. Call it in a transaction."""
     try:
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)

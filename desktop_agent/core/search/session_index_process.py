@@ -1,8 +1,8 @@
-"""The process that keeps the index up to date: `python -m desktop_agent.core.search.session_index_process`.
+"""The process that updates the index: `python -m desktop_agent.core.search.session_index_process`.
 
-Indexing splits text into words, after an import for minutes. In a thread of the window's process, it would delay every
-frame. This process runs at low priority, does the outstanding work, and ends. It also ends when its standard input
-does, so it never outlives the process that started it.
+Splitting text into words would delay the window's process, after an import for minutes. This process runs at low
+priority, does the outstanding work, and ends. It also ends when its standard input does, so it never outlives its
+parent.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
-"""The search through all conversations: what was asked, answered, run, printed and changed, in every session.
+"""The search through all conversations: prompts, answers, commands, output and changes of every session.
 
-`SessionSearch` is the entry point: it adds new journal lines to the index, and queries it. Several processes can use
-the index: one of them writes at a time, while the others wait and then find the work done. Reading never waits. A
-damaged index is rebuilt. One that cannot be written finds nothing, and says so. The index holds no text: the text of a
-hit is read from its journal.
+`SessionSearch` adds new journal lines to the index, and queries it. Several processes can share the index: one of them
+writes, while the others wait. Reading never waits. A damaged index is rebuilt. An index that cannot be written finds
+nothing, and says so. The text of a hit is read from its journal.
 """
 
 import re
@@ -77,7 +76,7 @@ class SessionSearch:
                 ) from error
 
     def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
-        """Index new lines; return whether too many pieces of the index belong to deleted sessions."""
+        """Index new lines. Return whether too many pieces of the index belong to deleted sessions."""
         states = journal_states(self._sessions)
         with closing(file.connect(is_stopped)) as connection:
             database = SearchDatabase(connection)
@@ -105,7 +104,7 @@ class SessionSearch:
     # -- answering --
 
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
-        """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is rebuilt."""
+        """Return the newest hits, at most `limit`; none if there is no index, or a damaged one is being rebuilt."""
         try:
             with self._file.newest().opened_to_read(is_stopped) as connection:
                 return self.answer(SearchDatabase(connection), query, limit) if connection else []
@@ -123,7 +122,7 @@ class SessionSearch:
         return [hit for item in _spread(found, limit) if (hit := self._hit(item, question)) is not None]
 
     def _hit(self, found: FoundPiece, question: SessionQuestion) -> SearchHit | None:
-        """Return the hit, with its text read from the journal now; `None` if the journal was replaced."""
+        """Return the hit, with its text read from the journal; None if the journal was replaced."""
         reader = PieceReader(self._blobs, {})
         try:
             with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
@@ -153,7 +152,10 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions: the newest group first, but each from its oldest, so the index grows at its end."""
+    """Yield groups of sessions, the newest group first.
+
+    Each group begins with its oldest, so the index grows at its end.
+    """
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -238,7 +240,7 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return a pattern for any phrase, matching as the index does: words of letters and digits, anything between."""
+    """Return a pattern for any phrase. It matches as the index does: words of letters and digits, anything between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

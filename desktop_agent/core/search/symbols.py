@@ -1,12 +1,11 @@
-"""A file's definitions, found line by line: functions, classes, types, constants, headings. No parser, in any language.
+"""Finds a file's definitions line by line: functions, classes, types, constants, headings. No parser, any language.
 
-There is one regular expression per family of languages. It must be right for usual code, fast (some megabytes a
-second), and harmless on anything else. Adjacent quantifiers never share a character, so that no line takes long.
+There is one regular expression per family of languages. It must be right for usual code, fast, and harmless on anything
+else. Adjacent quantifiers never share a character, so that no line takes long.
 
-`definitions` serves the search index. A search for a symbol by name has two steps: ripgrep finds the lines that could
-define the name in any language (`likely_lines`), and `symbol_in` says what each of them defines in its own language.
-The first step may find too many lines, but never misses one that the second recognises. `extent_of` returns which lines
-a definition takes.
+`definitions` serves the search index. A search for a symbol has two steps: ripgrep finds lines that could define the
+name in any language (`likely_lines`), and `symbol_in` checks each in its own language. `extent_of` returns the lines of
+a definition.
 """
 
 import re
@@ -104,7 +103,7 @@ _LINES_AT_ONCE = 200
 
 
 def pattern_for(path: str) -> re.Pattern[str] | None:
-    """Return the pattern of definitions in a file's lines. Its last group is the name. `None` for data."""
+    """Return the pattern of definitions in a file's lines; None for data. Its last group is the name."""
     ending = PurePosixPath(path).suffix.lower()
     return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
 
@@ -159,7 +158,7 @@ _WORD = re.compile(r"\w+")
 
 
 def symbol_in(path: str, line: str) -> LineSymbol | None:
-    """Return what a line (without its newline) defines in the language of the file; `None` if nothing."""
+    """Return what a line (without its newline) defines in the language of the file; None if nothing."""
     ending = PurePosixPath(path).suffix.lower()
     if ending not in _CODE or len(line) > LONGEST_LINE:
         return None
@@ -182,7 +181,7 @@ def _own_name(match: re.Match[str]) -> str:
 
 
 def _kind(before: str, behind: str) -> SymbolKind | None:
-    """Return the kind of a symbol, from the matched text before and behind its name; `None` if it is not a symbol."""
+    """Return the kind of a symbol, from the matched text before and behind its name; None if it is not a symbol."""
     words = _WORD.findall(before.lower())
     if not _NO_SYMBOLS.isdisjoint(words):
         return None
@@ -205,7 +204,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return ripgrep expressions for lines that may define a name with `typed`, for which `can_be_a_name` must hold."""
+    """Return ripgrep expressions for lines that may define a name with `typed`. `can_be_a_name(typed)` must hold."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (
@@ -230,9 +229,9 @@ _LONG_TEXT = re.compile(r'"""|\'\'\'')
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:
     """Return the first and last line (from 0) of the definition that begins in line `at`.
 
-    This is decided by layout. More deeply indented lines belong to the definition, and so do closing brackets at its
-    own depth. After an opening brace, everything up to its closing one belongs to it. The decorators and comments
-    directly above are included.
+    The layout decides. Deeper indented lines belong to the definition, and so do closing brackets at its own depth.
+    After an opening brace, everything up to its closing brace belongs to it. The decorators and comments directly above
+    are included.
     """
     return _first(lines, at), _last(lines, at)
 
@@ -265,7 +264,7 @@ def _last(lines: Sequence[str], at: int) -> int:
 
 
 def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
-    """Return the last line of a definition: one that is indented deeper than `depth`, or closes a bracket."""
+    """Return the last line of a definition: deeper indented than `depth`, or closing a bracket."""
     last = at
     is_in_text = _ends_in_text(lines[at], is_in_text=False)
     for line in range(at + 1, len(lines)):

@@ -1,6 +1,5 @@
-"""A terminal emulator for the user's own terminal and for everything that programs print.
+"""A terminal emulator for the user's own terminal and for all program output.
 
-`emulator` works on a `screen` of `rows`. `printout` reads outputs: of a command for the model, on the command's card,
-in its own window, and in exports. It keeps tabs and trailing spaces as printed, and passes on rows that no longer
-change.
+`emulator` works on a `screen` of `rows`. `printout` reads output for the model, cards, windows and exports. It
+preserves tabs and trailing spaces, and passes on rows that no longer change.
 """

@@ -1,16 +1,14 @@
 """A terminal without a window: it takes the bytes of a program, and provides a screen with its history.
 
-Queries are answered with a few fixed facts, never with text that a program has printed, because an answer arrives as if
-it were typed. If an answer had the program's own text (a title, a setting by its name), a file that is only displayed
-could type into the shell.
+Queries are answered with a few fixed facts. An answer arrives as if it were typed, so it never contains text of the
+program: a displayed file could otherwise type into the shell.
 
-Output is split into text and control sequences (ECMA-48), wherever the pieces are cut. Strings for the terminal
-(titles, links, device control) end at their terminator or with their line, so that an unterminated one cannot hide what
-is printed after it. Of a string that is too long, only the beginning is kept. A sequence that has malformed parameters
-or is interrupted by another one does nothing. C1 controls are dropped: in UTF-8 no program needs them.
+Output is split into text and control sequences (ECMA-48). Strings for the terminal (titles, links) end at their
+terminator or with their line, so that an unterminated one cannot hide later text. Malformed and interrupted sequences
+do nothing. C1 controls are dropped, because UTF-8 programs do not need them.
 
-Two shortcuts handle floods in the user's terminal: a `Backlog` leaves out rows that nobody could scroll back to, and
-many plain lines at the end of the screen go into the history at once.
+Floods are handled quickly: a `Backlog` leaves out rows that nobody could scroll back to, and plain lines at the end of
+the screen go into the history at once.
 """
 
 import re
@@ -40,8 +38,6 @@ _END = re.compile(r"[\x07\n\x18\x1a\x1b]")
 
 
 class Token(NamedTuple):
-    """One token of an output: text as it is, a control character, or a control sequence in its parts."""
-
     kind: Kind
     text: str
     """By kind: the text, the control character, the parameters of a sequence, or the whole of a `command` (OSC)."""
@@ -51,8 +47,6 @@ class Token(NamedTuple):
 
 
 class Tokenizer:
-    """Splits output into tokens, piece by piece. An unfinished token is completed by the next piece."""
-
     def __init__(self) -> None:
         self._unfinished = ""
         self._string: str | None = None
@@ -89,7 +83,7 @@ class Tokenizer:
                 self._unfinished = match[0]
 
     def _read_string(self, text: str, at: int) -> tuple[int, Token | None]:
-        """Continue a string; return where reading stopped, and the token if it is a complete command."""
+        """Continue a string. Return where reading stopped, and the token of a complete command."""
         assert self._string is not None
         end = _END.search(text, at)
         stop = end.start() if end is not None else len(text)
@@ -133,7 +127,7 @@ class Emulator:
         history_rows: int = HISTORY_ROWS,
         screen: Screen | None = None,
     ) -> None:
-        """`answered` receives what is sent back to the program; `screen` is used instead of the usual screen."""
+        """`answered` receives answers to the program. `screen` replaces the usual screen."""
         self.screen = screen or Screen(height, columns, history_rows)
         self.title = ""
         """The title that the program set. It is untrusted text and must be shown as such."""
@@ -161,7 +155,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Process output in steps of a fraction of a millisecond, between which other work can be done."""
+        """Process output in steps of a fraction of a millisecond. Other work can be done in between."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
@@ -174,7 +168,6 @@ class Emulator:
             self._take(token)
 
     def _flow(self, text: str) -> Iterator[None]:
-        """Process plain lines all at once, and everything between them token by token."""
         *lines, rest = text.split(LINE_END)
         at = 0
         while at < len(lines):
@@ -225,7 +218,7 @@ class Emulator:
             carry_out(self.screen, token.text, token.between, token.final)
 
     def _take_command(self, command: str) -> None:
-        """Carry out a command for the title or a colour query. All others (clipboard, links, palettes) do nothing."""
+        """Carry out a title or colour query command. All others (clipboard, links, palettes) do nothing."""
         number, _, text = command.partition(";")
         if number in ("0", "2"):
             self.title = text[:_LONGEST_TITLE]
@@ -257,7 +250,7 @@ def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
 
 
 def _answer_colour(command: str, text: str, ground: str) -> str:
-    """`text` and `ground` are colours as `#RRGGBB`."""
+    """Return the answer to a colour query. `text` and `ground` are colours as `#RRGGBB`."""
     colour = {"10;?": text, "11;?": ground}.get(command)
     if colour is None:
         return ""
@@ -286,7 +279,6 @@ def plain_lines(lines: Iterator[str], columns: int) -> list[str]:
 
 
 def scroll_in(screen: Screen, lines: list[str]) -> None:
-    """Write these lines, each with its line end, on a screen that `is_ready`."""
     rows = [*screen.rows[:-1], *lines]
     left = len(rows) - (screen.height - 1)
     screen.keep_all(row.kept() if isinstance(row, Row) else KeptRow(row.rstrip(BLANK)) for row in rows[:left])
@@ -308,7 +300,7 @@ _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 
 
 class Backlog:
-    """Output that waits. The thread that reads it adds to it, and the window's thread takes it."""
+    """Output that waits to be processed. The reading thread adds to it, and the window's thread takes it."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -317,7 +309,7 @@ class Backlog:
         self._room = threading.Condition()
 
     def put(self, output: bytes) -> bool:
-        """Add output, and return whether none was waiting before. Blocks while too much is waiting."""
+        """Add output. Return whether none was waiting before. Blocks while too much is waiting."""
         with self._room:
             self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
             if self._is_closed:
@@ -341,10 +333,10 @@ class Backlog:
 
 
 def without_unseen(output: bytes, rows: int) -> bytes:
-    """Return shorter output with the same result: plain lines that scroll out of the last `rows` are left out.
+    """Return shorter output with the same result, without plain lines that scroll out of the last `rows`.
 
-    Only for a screen that scrolls as a whole and whose cursor is at the bottom. The effect of the lines on colours is
-    kept.
+    Use it only for a screen that scrolls as a whole, with the cursor at the bottom. Colours of the removed lines stay
+    in effect.
     """
     if len(output) < FLOOD_BYTES:
         return output

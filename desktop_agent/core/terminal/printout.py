@@ -1,11 +1,7 @@
-"""What a program printed, as a terminal shows it: the one reader of output, for the model, cards, exports and search.
+"""Reads program output as a terminal shows it, for the model, cards, exports and search.
 
-The terminal has 40 rows and 1,000 columns in which programs can move, and keeps every row that scrolls out of it. A
-longer line continues in the next row and is still one line of the text. Tabs, blanks at the end of a line and
-characters without a width are kept, so text without control sequences is read as it is.
-
-Rows are passed on once they have left the screen, so an output of any length takes little memory. Lines that are only
-text and colours, as most are, do not go through the screen.
+The terminal has 40 rows and 1,000 columns, and passes on every row that scrolls out. A longer line continues in the
+next row and is still one line of the text. Tabs, trailing blanks and characters without a width are preserved.
 """
 
 import re
@@ -46,8 +42,6 @@ _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 
 
 
 class _PrintedScreen(Screen):
-    """A screen that passes on every row that scrolls out of it."""
-
     is_printout: ClassVar[bool] = True
     makes_row: ClassVar[type[Row]] = WrittenRow
 
@@ -79,8 +73,8 @@ class Printout:
     ) -> None:
         """`settled` receives the rows that no longer change, in order.
 
-        With `unseen`, a flood is handled quickly: of many lines of text and colours, only the last `seen_rows` become
-        rows, and `unseen` receives the text before them as it was written.
+        `unseen` speeds up floods: of many plain lines, only the last `seen_rows` become rows, and `unseen` receives the
+        text before them.
         """
         self.effort = 0
         """How much work was done so far, in characters. Each finished row counts as a fixed number of them."""
@@ -104,7 +98,7 @@ class Printout:
                 at = end
 
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
-        """Process bytes, which `text_of` decodes. Most of a flood of text is not: `unseen` receives it as bytes."""
+        """Process bytes, which `text_of` decodes. Most of a flood goes to `unseen` without decoding."""
         output = output.translate(None, _IGNORED)
         if len(output) >= _LEAST_BULK and not self.is_fresh:  # first, what was cut off in the last piece
             end = output.find(b"\n") + 1
@@ -167,7 +161,7 @@ class Printout:
         self._add(rows)
 
     def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
-        """Pass those lines of `text` to `unseen` that nobody will look at; return the rest."""
+        """Pass the lines of `text` that nobody will see to `unseen`. Return the rest."""
         start = len(text) - 1
         for _ in range(ROWS + self._seen_rows):
             start = text.rfind("\n", 0, start)
@@ -178,9 +172,7 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Settle the rows above the cursor, call `give` to handle the text that follows them, and clear the screen,
-        which this text would have filled.
-        """
+        """Settle the rows above the cursor, call `give` for the text that follows them, and clear the screen."""
         screen = self._screen
         self._settled(_printed(screen.rows[: screen.cursor.row]))
         give()
@@ -220,7 +212,7 @@ def _fits(line: str) -> bool:
 
 
 def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
-    """Parse a line of text and colours. Return its row, and the look after it; `look` is the one before it."""
+    """Parse a line of text and colours. `look` is the style before it. Return its row, and the style after it."""
     text, *rest = SGR.split(line)
     runs = [Run(0, len(text), look)] if text and look != PLAIN else []
     for parameters, part in zip(rest[::2], rest[1::2], strict=True):

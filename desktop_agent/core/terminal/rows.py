@@ -1,4 +1,4 @@
-"""One row of a screen, as programs change it and as it is kept: how wide characters are, and how each run looks.
+"""One row of a screen: while programs change it, and when it is kept. Widths of characters, and styled runs.
 
 A look is the colours and styles that SGR escape sequences set.
 """
@@ -57,10 +57,10 @@ _CHANGES: dict[int, dict[str, Any]] = {
 
 @lru_cache(maxsize=4_096)
 def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
-    """Return `look` after an SGR sequence with these parameters; unknown ones change nothing."""
+    """Return `look` after an SGR sequence with these parameters. Unknown parameters change nothing."""
     if parameters in ("", "0"):
         return PLAIN
-    # `4:0` is "no underline" and `4:3` a curly one; elsewhere a colon only separates.
+    # `4:0` is "no underline" and `4:3` a curly one. Elsewhere a colon only separates.
     parameters = parameters.replace("4:0", "24") if "4:" in parameters else parameters
     codes = [int(code) if code.isdecimal() else 0 for code in _SEPARATORS.split(parameters[:200])]
     at = 0
@@ -78,7 +78,6 @@ def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
 
 
 def _extended(codes: list[int]) -> tuple[str, int]:
-    """Parse a 256-colour (`5;n`) or RGB colour (`2;r;g;b`); return it and how many of the codes it took."""
     match codes:
         case [5, number, *_]:
             return _of_256(number), 2
@@ -104,7 +103,7 @@ def _of_256(number: int) -> str:
 
 
 def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
-    """Return the look of the text that follows `text`. What is before the last reset is not read."""
+    """Return the look of the text that follows `text`. Only text after the last reset is read."""
     reset = max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"))
     for sequence in SGR.finditer(text, max(reset, 0)):
         look = changed(look, sequence[1])
@@ -119,15 +118,13 @@ _MOST_MARKS = 8
 
 
 class Run(NamedTuple):
-    """Neighbouring cells of a row, or characters of a text, that look the same."""
-
     start: int
     length: int
     look: PrintedStyle
 
 
 class KeptRow(NamedTuple):
-    """A row that no longer changes, without the blanks at its end. Cells with the default look are in no run."""
+    """A row that no longer changes, without trailing blanks. Cells with the default look are in no run."""
 
     cells: Sequence[str] = ""
     """The characters of each cell; `""` is the second half of a wide character."""
@@ -140,8 +137,6 @@ class KeptRow(NamedTuple):
 
 
 class Row:
-    """The cells of one row, each with its look."""
-
     __slots__ = ("cells", "columns", "is_continued", "looks")
 
     def __init__(self, columns: int, look: PrintedStyle = PLAIN) -> None:
@@ -151,7 +146,6 @@ class Row:
         self.is_continued = False
 
     def put(self, at: int, text: str, look: PrintedStyle) -> None:
-        """Write characters of one cell each; there must be room for them."""
         end = at + len(text)
         if at > len(self.cells):
             self._reach(at)
@@ -169,7 +163,7 @@ class Row:
         self.looks[at : at + 2] = (look, look)
 
     def add_mark(self, at: int, mark: str) -> bool:
-        """Add a combining mark to the character that covers the cell; return whether that character can carry it."""
+        """Add a combining mark to the character that covers the cell. Return whether the character can carry it."""
         if not self.cells[at] and at:
             at -= 1
         if len(self.cells[at]) <= _MOST_MARKS:
@@ -237,7 +231,7 @@ class Row:
 
 
 def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
-    """Yield the runs of cells with these looks. `starts` says where each cell begins, and where the last one ends."""
+    """Yield the runs of cells with these looks. `starts` are the beginnings of all cells, and the end of the last."""
     begin, look = 0, PLAIN
     for at, following in enumerate((*looks, PLAIN)):  # for rows full of colours, this is faster than `groupby`
         if following is not look and following != look:
@@ -260,7 +254,7 @@ _CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
 
 
 class WrittenRow(Row):
-    """A row that is as long as what was written to it, so that spaces at its end were printed by the program."""
+    """A row that is as long as the text written to it. Spaces at its end were printed by the program."""
 
     __slots__ = ()
 
@@ -269,7 +263,6 @@ class WrittenRow(Row):
         self.columns = columns
 
     def put_tab(self, at: int, width: int, look: PrintedStyle) -> None:
-        """Write a tab at the end of the row or beyond it."""
         if at > len(self.cells):
             self._reach(at)
         self.cells[at:] = ["\t", *[""] * (width - 1)]

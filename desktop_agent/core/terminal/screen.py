@@ -1,9 +1,8 @@
-"""The screen of a terminal: where the cursor is, what is written there, and what has scrolled out of it.
+"""The screen of a terminal: cursor, rows, and the history that has scrolled out.
 
-Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). A narrower screen cuts its rows.
-
-Tables say what each control sequence does, by its last character. Unlisted sequences do nothing; above all, nothing
-that a program prints reaches the clipboard, a file or a link.
+Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). A narrower screen cuts its rows. Tables list
+each control sequence by its last character. Unlisted sequences do nothing; no output reaches the clipboard, a file or a
+link.
 """
 
 from collections import deque
@@ -44,7 +43,7 @@ class Modes(Struct):
 
 
 class Screen:
-    """A screen with its history. Rows that leave the history are counted, so that every row keeps its number."""
+    """A screen with its history. Rows that leave the history are counted, so row numbers never change."""
 
     is_printout: ClassVar[bool] = False
     """Whether the screen keeps printed output as text. Then tabs are characters, and test patterns are not drawn."""
@@ -69,7 +68,7 @@ class Screen:
         return [self.makes_row(self.columns, look) for _ in range(count)]
 
     def row(self, number: int) -> KeptRow:
-        """Return a row by its number, counted from the first row ever; an empty one if it does not exist."""
+        """Return a row by its number, counted from the first row ever. Missing rows are empty."""
         at = number - self.forgotten_rows
         if 0 <= at < len(self.history):
             return self.history[at]
@@ -129,7 +128,7 @@ class Screen:
     def shift_rows(self, top: int, count: int) -> list[Row]:
         """Move the rows from `top` to the bottom margin up by `count`, or down if that is negative.
 
-        Returns the rows that leave at the top. Those that leave at the bottom are lost.
+        Return the rows that leave at the top. Rows that leave at the bottom are lost.
         """
         rows, end = self.rows, self.bottom + 1
         blank = self.blank_rows(min(abs(count), end - top), self.blank_look)
@@ -172,7 +171,6 @@ class Screen:
             self.rows = self.blank_rows(self.height) if is_on else self._main
 
     def resize(self, height: int, columns: int) -> None:
-        """Resize the screen. Rows that no longer fit above the cursor go into the history."""
         self.height, self.columns = height, columns
         left = self._fit(self.rows, self.cursor)
         if self.modes.is_alternate:
@@ -183,7 +181,7 @@ class Screen:
         self.move_to(None, self.cursor.column)
 
     def _fit(self, rows: list[Row], cursor: Cursor) -> list[Row]:
-        """Resize one of the two screens so that its cursor stays on it; return the rows that leave at the top."""
+        """Resize one of the two screens so that its cursor stays on it. Return the rows that leave at the top."""
         cursor.row = min(cursor.row, len(rows) - 1)
         for row in rows:
             row.fit(self.columns)
@@ -250,7 +248,7 @@ class Writer:
         self._advance(2)
 
     def _room(self) -> int:
-        """Return how many cells are left in the row. If there are none, a new row is begun first."""
+        """Return how many cells are left in the row. If there are none, begin a new row first."""
         cursor = self._screen.cursor
         if cursor.is_past_end and self._screen.modes.wraps:
             self._screen.current_row.is_continued = True
