@@ -1,7 +1,7 @@
-"""The window as an application: `build` puts it together, `main` runs it.
+"""The window as an application: `build` assembles it, `main` runs it.
 
-The only part that knows every concrete class. The window is painted before the core is imported; see
-`docs/architecture.md` for what that buys.
+Only this package depends on every concrete class. The window is painted before the core is imported; see
+`docs/architecture.md`.
 """
 
 import builtins

@@ -1,4 +1,4 @@
-"""What the composer shows beside its text: previews of contents, what was pasted, and misspelled words."""
+"""Previews, pasted contents and spell checking for the composer."""
 
 import asyncio
 import os
@@ -64,7 +64,7 @@ class ContentPreviews(Controller):
         return ContentPreview(size, picture, is_too_large=is_too_large)
 
     def _read(self, content: MentionedContent, workspace: Path | None) -> tuple[bytes, int] | None:
-        """Return the bytes of a content (empty if there are too many) and its size; None if unreadable. Blocks."""
+        """Return the bytes of a content (empty if too large) and its size; `None` if unreadable. Blocks."""
         try:
             if content.is_pasted:
                 data = PastedContents.of(self._bench.paths).read(content.name)
@@ -90,7 +90,7 @@ _QUALITY = 85
 
 
 class Pasting(Controller):
-    """Keeps pasted pictures and long texts as files, and mentions them in the message."""
+    """Stores pasted pictures and long texts as files, and mentions the files in the message."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
@@ -105,11 +105,11 @@ class Pasting(Controller):
         self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
-        """Keep a text as a file whose name begins with `kind`, and mention the file."""
+        """Store a text as a file with a name that begins with `kind`, and mention the file."""
         self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
-        """Keep a content as a file and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
+        """Store a content as a file and mention it at the cursor. Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
             kind, data, suffix = content()
@@ -120,7 +120,7 @@ class Pasting(Controller):
 
 
 def _encoded(picture: QImage) -> tuple[bytes, str]:
-    """Return a picture in a format that models take, and its suffix. Call this in a thread. Raises `UsageError`."""
+    """Return a picture in a format that models accept, and its suffix. Call this in a thread. Raises `UsageError`."""
     if picture.isNull():
         raise UsageError("What was pasted is not a readable picture.", hint="Save it as a file, and drop that here.")
     if max(picture.width(), picture.height()) > LONGEST_SIDE:
@@ -145,7 +145,7 @@ T = TypeVar("T")
 
 
 class SpellChecking(Controller):
-    """Checks the spelling in the composer while that is switched on. Dictionaries are opened for the first word."""
+    """Checks the spelling in the composer while this is switched on. Loads dictionaries for the first word."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)

@@ -1,4 +1,4 @@
-"""Ways to an account's models: sign-ins in the browser, lists of models, which test accounts, and local servers."""
+"""Access to an account's models: sign-ins in the browser, lists of models, and local servers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,11 +38,10 @@ class WindowBrowser:
 
 
 async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[KnownModel]:
-    """Return the models that an account can use, with the typed key or, if it is empty, its credential.
+    """Return the models that an account can use, with the typed key or, if it is empty, the account's credential.
 
-    The list is kept, so that the model menu offers the same ones.
-
-    The usual account is asked at the address that settings and environment give its provider. Raises `AgentError`.
+    The list is stored for the model menu. The default account uses the address from settings and environment. Raises
+    `AgentError`.
     """
     asked = account
     if account.is_usual and not account.address:
@@ -70,9 +69,9 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
 
 
 def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
-    """Return the vendor's usual model if the account has it, else the first listed one; may be empty.
+    """Return the vendor's default model if it is listed, otherwise the first listed model, if any.
 
-    A listed name may carry a date after the usual one.
+    A listed name may have a date after the default name.
     """
     names = [model.name for model in listed]
     for usual in vendor_of(account.provider).models:
@@ -83,7 +82,7 @@ def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """Let the user sign in, store the account and return it; an empty `name` means the usual one.
+    """Let the user sign in, store the account and return it. An empty `name` means the default name.
 
     Raises `AgentError`. Cancelling changes nothing.
     """
@@ -109,7 +108,7 @@ def _active_profile(bench: Workbench) -> str:
 
 
 async def keep_key(bench: Workbench, account: Account, key: str) -> str:
-    """Store a key in the keyring. If that fails, keep it for this run only, and return why; otherwise return empty."""
+    """Store a key in the keyring. If that fails, keep the key for this run and return why; otherwise return empty."""
     try:
         await in_daemon_thread(lambda: bench.keys.set(entry_of(account), key))
     except CredentialsError as error:
@@ -120,7 +119,7 @@ async def keep_key(bench: Workbench, account: Account, key: str) -> str:
 
 
 async def has_key(bench: Workbench) -> bool:
-    """Whether new conversations could ask their model right now."""
+    """Whether new conversations could send requests to their model now."""
     model = bench.default_model()
     if model.provider == DEMO:
         return True
@@ -136,7 +135,7 @@ async def key_of(bench: Workbench, account: Account) -> ResolvedKey:
 
 
 async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
-    """Return the state of every place on this machine where a local server may run."""
+    """Return the state of every address on this machine where a local server may run."""
     chosen = bench.settings.model
     loaded = await asyncio.to_thread(bench.accounts.load)
     places = local_places(loaded.added, bench.environ, {chosen.provider: chosen.base_url})
@@ -144,7 +143,7 @@ async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
 
 
 async def local_server(bench: Workbench, account: Account) -> LocalServer | None:
-    """Return the local model server at an account's address; None if the address is on another machine."""
+    """Return the local model server at an account's address; `None` if the address is on another machine."""
     meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
     address = meant.base_url or account.where
     return await look_at(Place(provider=account.provider, address=address)) if is_here(address) else None

@@ -1,4 +1,4 @@
-"""Windows for what is too large for the conversation: what calls and background commands printed, pictures."""
+"""Windows for contents too large for the conversation: output of calls and background commands, pictures."""
 
 import asyncio
 import os
@@ -78,7 +78,7 @@ def _read_printed(text: str, *, is_printed: bool) -> PrintedDocument:
 
 
 def _read_log(path: Path) -> str:
-    """Return the end of the output of a background command. Raises `StorageError` when it cannot be read."""
+    """Return the end of the output of a background command. Raises `StorageError` if the file cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

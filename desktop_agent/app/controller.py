@@ -1,7 +1,4 @@
-"""What the controllers of a window have in common, and how they work in the background.
-
-Errors of background work are shown. Where a question is asked with every keystroke, only the latest is answered.
-"""
+"""The base class of the window's controllers, and their background work. Errors of background work are shown."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -31,7 +28,7 @@ def in_background(
 
 
 class WindowContext:
-    """The objects that every controller of one window works with."""
+    """The objects that all controllers of a window share."""
 
     def __init__(self, panels: WindowPanels, theme: Theme, bench: Workbench) -> None:
         self.panels = panels
@@ -41,7 +38,7 @@ class WindowContext:
 
 
 class Controller(QObject):
-    """Carries out what one part of the window asks for. Lives as long as the window."""
+    """Carries out the requests of one part of the window. Lives as long as the window."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context.panels.window)
@@ -50,7 +47,7 @@ class Controller(QObject):
 
 
 class OneAtATime:
-    """Runs at most one piece of work at a time. The next one cancels the one that runs, and so can the user."""
+    """Runs one task at a time. A new task cancels the running task; the user can cancel it, too."""
 
     def __init__(self, launch: Launch, fail: Callable[[AgentError], None]) -> None:
         self._launch = launch
@@ -66,7 +63,7 @@ class OneAtATime:
             self._task.cancel()
 
     def let_end(self) -> None:
-        """Let the running work finish. From now on it cannot be cancelled."""
+        """Let the running task finish. It can no longer be cancelled."""
         self._task = None
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
@@ -88,7 +85,7 @@ Q = TypeVar("Q")
 
 
 class LatestQuestion(Generic[Q]):
-    """Answers questions in the background, one at a time. Of those asked meanwhile, it answers only the latest."""
+    """Answers questions in the background, one at a time. Skips questions that a later question has replaced."""
 
     def __init__(self, answer: Callable[[Q], Awaitable[None]], launch: Launch) -> None:
         self._answer = answer
@@ -101,7 +98,7 @@ class LatestQuestion(Generic[Q]):
         return self._waiting is not None
 
     def ask(self, question: Q) -> None:
-        """Answer this question next, in place of the one that waits."""
+        """Answer this question next, instead of the waiting question."""
         self._waiting = question
         if not self._is_answering:
             self._is_answering = True

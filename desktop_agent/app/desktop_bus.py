@@ -1,9 +1,8 @@
-"""Talks to the desktop over the session bus: follows its accessibility settings, and shows notifications.
+"""Uses the desktop's session bus: follows accessibility settings, and shows notifications.
 
-Less movement and more contrast are wishes that every program should follow. The settings portal of freedesktop.org
-reports them on GNOME, KDE and others, also when they change:
+The settings portal of freedesktop.org reports reduced motion and high contrast on GNOME, KDE and others:
 https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html. Qt asks the portal for the
-contrast only on some desktops, and never for movement.
+contrast only on some desktops, and never for motion.
 """
 
 # jeepney has no complete types; what it hands over is checked here.
@@ -42,7 +41,7 @@ _log = logging.getLogger(__name__)
 async def _connect(
     stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
 ) -> DBusRouter:
-    """Connect to the session bus until `stack` closes. Ask for `wanted` signals; those like `heard` go to `signals`."""
+    """Connect to the session bus until `stack` closes. Subscribe to `wanted`; `signals` gets those like `heard`."""
     connection = await open_dbus_connection()
     stack.push_async_callback(connection.close)
     router = await stack.enter_async_context(DBusRouter(connection))
@@ -62,7 +61,7 @@ async def _call(
 
 
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
-    """Pass the desktop's wishes to `wished`, now and at each change, until cancelled; return if there is no portal."""
+    """Pass the desktop's accessibility settings to `wished`, now and at each change. Return if there is no portal."""
     heard = MatchRule(type="signal", interface=_SETTINGS, path=_PORTAL_PATH)
     wanted = MatchRule(type="signal", sender=_PORTAL, interface=_SETTINGS, path=_PORTAL_PATH, member="SettingChanged")
     told: asyncio.Queue[Message] = asyncio.Queue()
@@ -111,10 +110,10 @@ class Notification(Struct, frozen=True, kw_only=True):
 
 
 class DesktopNotifications:
-    """Shows notifications, and says what the user does with them.
+    """Shows notifications, and reports the user's reaction.
 
-    It connects when the first one is shown; waiting takes no time of the processor. `acted` is called with the key of
-    a notification and `show` or `deny`.
+    Connects when the first notification is shown. `acted` is called with the key of a notification and `show` or
+    `deny`.
     """
 
     def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
@@ -129,7 +128,7 @@ class DesktopNotifications:
         self._can: frozenset[str] = frozenset()
 
     async def show(self, notification: Notification) -> bool:
-        """Show a notification in place of the one with the same key. Returns False when the desktop cannot show any."""
+        """Show a notification, replacing one with the same key. Return False if the desktop cannot show any."""
         async with self._lock:
             try:
                 async with asyncio.timeout(self._patience_s):
@@ -161,7 +160,7 @@ class DesktopNotifications:
             await stack.aclose()
 
     async def _connect(self) -> None:
-        """Connect to the notification server. Raises an `OSError`, a `KeyError` or the like where there is none."""
+        """Connect to the notification server. Raises an `OSError`, a `KeyError` or the like if there is none."""
         heard = MatchRule(type="signal", interface=NAME, path=PATH)
         wanted = MatchRule(type="signal", sender=NAME, path=PATH)
         signals: asyncio.Queue[Message] = asyncio.Queue(64)

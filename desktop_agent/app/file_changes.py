@@ -1,4 +1,4 @@
-"""Files of the open folder: shows them in the viewer, and changes them there, in the tree, and with code of answers."""
+"""Shows files of the open folder in the viewer, and changes files: in the viewer, in the tree, with code of answers."""
 
 import asyncio
 import stat
@@ -40,7 +40,7 @@ class Written(NamedTuple):
 
 
 class FileWriting(Controller):
-    """A `FileStore` that writes through the session, which starts with the first write if necessary."""
+    """A `FileStore` that writes through the session. The first write starts a session if necessary."""
 
     def __init__(self, context: WindowContext, navigator: Navigator) -> None:
         super().__init__(context)
@@ -90,7 +90,7 @@ class FileWriting(Controller):
 
 
 class FileChanging(Controller):
-    """Carries out the actions of the tree on files, and shows the outcome below it."""
+    """Carries out the tree's actions on files, and shows their outcome below the tree."""
 
     def __init__(self, context: WindowContext, navigator: Navigator, saving: FileWriting) -> None:
         super().__init__(context)
@@ -122,7 +122,7 @@ class FileChanging(Controller):
 
 
 def _state(root: Path, path: str) -> FileState:
-    """Return the state of a file. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
+    """Return the state of a file. Raises `WorkspaceError` if the file is missing or unreadable. Blocks."""
     try:
         state = read_state(root / path, with_special=True)
     except OSError as error:
@@ -183,7 +183,7 @@ class CodeApplying(Controller):
 
 
 def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
-    """Return the paths that may be meant by `named`, known files first. A name may be the last parts of a path."""
+    """Return the paths that `named` may mean, existing files first. A name may be the last parts of a path."""
     known: list[str] = []
     for path in named:
         if path in files:
@@ -196,7 +196,7 @@ def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
 
 
 def read_target(root: Path, path: str) -> ApplyTarget:
-    """Read the file at `path` below `root`. Raises `WorkspaceError` when code cannot be written there. Blocks."""
+    """Read the file at `path` below `root`. Raises `WorkspaceError` if code cannot be written there. Blocks."""
     parts = Path(path).parts
     file = root / path
     if not parts or Path(path).is_absolute() or ".." in parts or not file.resolve().is_relative_to(root.resolve()):
@@ -218,7 +218,7 @@ def read_target(root: Path, path: str) -> ApplyTarget:
 
 
 class FileViewing(Controller):
-    """Shows the files that the user chooses in the tree, the review or the palette, and those that a search found."""
+    """Shows files that the user chooses in the tree, the review, the palette or a search."""
 
     def __init__(self, context: WindowContext, navigator: Navigator, files: FolderFiles, saving: FileWriting) -> None:
         super().__init__(context)
@@ -238,7 +238,7 @@ class FileViewing(Controller):
         panels.review.file_open_requested.connect(self.open_file)
 
     def open_file(self, path: str, line: int = 0) -> None:
-        """Show a file, given by its absolute path or its path in the open folder, at `line` (from 1; 0: none)."""
+        """Show a file at `line` (from 1; 0: none). `path` is absolute or relative to the open folder."""
         root = self._navigator.workspace
         if root is None:
             return

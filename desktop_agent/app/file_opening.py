@@ -1,4 +1,4 @@
-"""Opens files with the desktop's applications: only kinds that are shown or played, never one that could run."""
+"""Opens files with the desktop's applications, but never a file that could run as a program."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ of documents contain macros, and archives anything."""
 
 
 def open_with_application(path: str) -> None:
-    """Open a file if its application only shows it. Otherwise open its folder, as nothing the agent wrote may run."""
+    """Open a file if its application only shows it, otherwise open its folder. Files of the agent must not run."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(_opened(Path(path)))))
 
 
@@ -34,7 +34,7 @@ async def open_in_editor(path: Path) -> None:
 
 
 def _is_settings_file(path: Path) -> bool:
-    """Whether an editor can open it safely. The agent can turn a project's file into a link to something executable."""
+    """Whether an editor can open the file safely. The agent can turn a project's file into a link to a program."""
     real = Path(os.path.realpath(path))
     return path.is_file() and real.suffix.lower() == path.suffix.lower() and not _is_executable(real)
 
@@ -56,9 +56,9 @@ def _is_executable(file: Path) -> bool:
 
 
 def _plain_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest one above that is not an application.
+    """Return the folder, or the nearest parent that is not an application.
 
-    macOS runs a folder as an application because of its name, and some because of what is in them.
+    macOS runs some folders as applications because of their names or contents.
     """
     if sys.platform in ("darwin", "win32"):
         while (folder.suffix or (folder / "Contents").exists()) and folder != folder.parent:

@@ -1,4 +1,4 @@
-"""Keeps the inbox up to date: follows every open session, announces news, and carries out what the user asks for."""
+"""Keeps the inbox up to date: follows every open session, announces new items, and carries out the user's requests."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -25,11 +25,11 @@ _TELLING = LISTED_EVENTS | {"tool_call_started"}
 
 
 class Inbox(Controller):
-    """Everything that waits for the user, in the sessions that are open and in those of the list.
+    """All items that wait for the user, in open and in listed sessions.
 
     Signals:
-        came: something new waits, or a turn ended, even if the user is looking at it; carries an `InboxItem`.
-        changed: what waits was looked through again; carries the list of all `InboxItem`s.
+        came: a new item waits, or a turn ended, even if the user is looking at it; carries an `InboxItem`.
+        changed: the items were computed again; carries the list of all `InboxItem`s.
     """
 
     came = Signal(object)

@@ -1,4 +1,4 @@
-"""Finds what can be mentioned while an `@` is typed: files, sessions, resources and symbols, in the background."""
+"""Finds completions for a typed `@` in the background: files, sessions, resources and symbols."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ class _Found(Struct, frozen=True):
 
 
 class SymbolFinding(QObject):
-    """Finds symbols for the composer, one search at a time. The next question, or leaving the mention, cancels it."""
+    """Finds symbols for the composer, one search at a time. A new question or leaving the mention cancels it."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class SymbolFinding(QObject):
         clock: Clock,
         launch: Launch,
     ) -> None:
-        """`folder` returns the open folder, if any; `environ` is the environment of the application."""
+        """`folder` returns the open folder, if any. `environ` is the environment of the application."""
         super().__init__(mentions)
         self._mentions = mentions
         self._folder = folder
@@ -75,7 +75,7 @@ class SymbolFinding(QObject):
         mentions.left.connect(self._stop)
 
     def look_again(self) -> None:
-        """Forget the symbols found, because another folder is open."""
+        """Drop the found symbols, because another folder is open, and search again."""
         self._stop()
         self._known = None
         if (typed := self._mentions.typed) is not None:
@@ -112,7 +112,7 @@ class SymbolFinding(QObject):
         return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
 
     async def _search(self, typed: TypedMention, name: str, workspace: Path, earlier: Sequence[FoundSymbol]) -> None:
-        """Show symbols as they are found. Until the search is complete, also show the `earlier` ones."""
+        """Show symbols while they are found. Until the search is complete, also show the `earlier` symbols."""
         found: list[FoundSymbol] = []
         begun = self._clock.monotonic()
         shown_at = begun - _SHOWN_EVERY_S
@@ -147,13 +147,13 @@ async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator
 
 
 def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymbol], tuple[MentionOffer, ...]]:
-    """Return the symbols whose names contain `name`, each once, and the best of them. Call it in a thread."""
+    """Return the distinct symbols with `name` in their names, and offers for the best. Call this in a thread."""
     fitting = with_name(tuple(dict.fromkeys(symbols)), name)
     return fitting, symbol_offers(fitting, name)
 
 
 class MentionFinding(Controller):
-    """Finds completions for the composer. Only its latest question is answered."""
+    """Finds completions for the composer. Only the composer's latest question is answered."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class MentionFinding(Controller):
         dialog.open()
 
     async def _mention(self, files: Sequence[str]) -> None:
-        """Mention files that were dropped or pasted. Raises `WorkspaceError` for those outside of the folder."""
+        """Mention files that were dropped or pasted. Raises `WorkspaceError` for files outside the folder."""
         if (workspace := self._navigator.workspace) is None:
             return
         async with self._mentioning:  # files that are dropped one after another come in this order
@@ -240,7 +240,7 @@ class MentionFinding(Controller):
         )
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
-        """Return a server's completions, if what is typed is a part of one of its resource templates."""
+        """Return a server's completions, if the typed text is a part of one of its resource templates."""
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)
         if server is None or server.status.facts is None or not server.status.facts.has_completions:
@@ -256,7 +256,7 @@ class MentionFinding(Controller):
 
 
 def _below(workspace: Path, files: Sequence[str]) -> list[str]:
-    """Return the files' relative paths, folders with a slash. Blocks. Raises `WorkspaceError` if one is outside."""
+    """Return the files' relative paths, folders with a slash. Blocks. Raises `WorkspaceError` for a file outside."""
     root = workspace.resolve()
     found: list[str] = []
     for file in files:

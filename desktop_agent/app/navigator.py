@@ -1,4 +1,4 @@
-"""Which folder and which session the window shows, and how the user starts one or switches to another."""
+"""Chooses the folder and the session that the window shows, and starts sessions."""
 
 import asyncio
 import shutil
@@ -92,7 +92,7 @@ _example = partial(QCoreApplication.translate, "Examples")
 
 
 def model_after_change(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
-    """Return what `model` becomes when the settings change from `before` to `now`. One that the user chose stays."""
+    """Return `model` after the settings changed from `before` to `now`. A model chosen by the user stays."""
     if model == before:
         return now
     if model.provider == now.provider and (model.base_url, model.account) == (before.base_url, before.account):
@@ -109,9 +109,9 @@ _PROJECT = "pagination"
 
 
 def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
-    """Copy the bundled project to a new folder and return that folder. Blocks, so call this in a thread.
+    """Copy the demo project to a new folder and return this folder. Blocks: call this in a thread.
 
-    Every demo gets a new folder, so that earlier demo sessions keep the files they talk about.
+    Every demo gets a new folder, so that earlier demo sessions keep their files.
     """
     root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
     shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
@@ -132,15 +132,14 @@ def _commit_everything(root: Path) -> None:
 
 
 class Navigator(Controller):
-    """Shows the folder, the demo or the session that the user chooses anywhere in the window, one at a time.
+    """Shows the folder, the demo or the session that the user chooses, one at a time.
 
-    What the user asks for begins in the background, and its errors are shown in the banner. Methods that are awaited
-    raise them instead.
+    Requests run in the background, and the banner shows their errors. Awaited methods raise errors instead.
 
     Signals:
         workspace_changed: another folder is open (a `Path`).
-        session_opened: a session (its `SessionHandle`) is about to be shown. It may have been shown before.
-        shown: something else is shown than before.
+        session_opened: a session (its `SessionHandle`) is about to be shown, for the first time or again.
+        shown: another folder, demo or session is shown.
     """
 
     workspace_changed = Signal(object)
@@ -250,7 +249,7 @@ class Navigator(Controller):
     # -- showing it --
 
     async def show_folder(self, folder: Path) -> None:
-        """Show an empty conversation in `folder`. Raises `WorkspaceError` when it cannot be used."""
+        """Show an empty conversation in `folder`. Raises `WorkspaceError` if the folder cannot be used."""
         choice = self._choose()
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)
@@ -271,9 +270,9 @@ class Navigator(Controller):
             self._panels.composer.set_text(prompt)
 
     async def show_session(self, session_id: str) -> bool:
-        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
+        """Show a session, opening it if necessary. A session that is open elsewhere is read-only.
 
-        Return whether it is shown: False when something else was chosen meanwhile.
+        Return whether it is shown: False if the user chose something else meanwhile.
         """
         choice = self._choose(session_id)
         async with self._choosing:  # nothing is opened twice, by two clicks say
@@ -344,15 +343,15 @@ class Navigator(Controller):
     # -- the model of the settings --
 
     def _on_settings_changed(self) -> None:
-        """Apply changed settings to a conversation that has not begun. One that has begun keeps its model until *Try
-        again*, because a change could send the conversation to another provider.
+        """Apply changed settings to a conversation that has not begun. A conversation that has begun keeps its model
+        until *Try again*, because a change could send it to another provider.
         """
         handle = self._panels.session.handle
         if handle is not None and not has_begun(handle.transcript):
             self._follow_settings()
 
     def _follow_settings(self) -> None:
-        """Apply a changed model or address in the settings to the conversation that is shown."""
+        """Apply a changed model or address in the settings to the shown conversation."""
         if (handle := self._panels.session.handle) is None:
             return
         model, now = handle.transcript.session.model, self._default_model()

@@ -1,4 +1,4 @@
-"""Tells the user that something waits while they are not looking: by a desktop notification, else at the tray."""
+"""Notifies users who are not looking at the window, by a desktop notification or at the tray."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -53,10 +53,10 @@ class TrayMessages(QObject):
 
 
 class InboxNotifier(Controller):
-    """Shows notifications on the desktop or else at the tray. If neither works, only the window's top shows the number.
+    """Shows notifications on the desktop or else at the tray. If neither works, only the window shows the items.
 
-    A notification says only what kind of thing waits and in which session, because others may see the screen. Calls
-    cannot be allowed from there, because the user cannot see what they would allow; they can be denied.
+    A notification names only the kind of item and the session, because others may see the screen. It can deny calls but
+    not allow them, because the user cannot see the whole call.
     """
 
     def __init__(self, context: WindowContext, inbox: Inbox) -> None:
@@ -107,7 +107,7 @@ class InboxNotifier(Controller):
         self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
 
     def _on_state(self, _state: Qt.ApplicationState) -> None:
-        """Withdraw the notifications of ended turns if the window is in front, because the user is there now."""
+        """Withdraw the notifications of ended turns if the window is in front."""
         if self.is_in_front:
             self._tray.hide()
             self._take_back(key for key, item in self._told.items() if not item.waits)

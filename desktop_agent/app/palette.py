@@ -1,4 +1,4 @@
-"""The command palette in the application: what it finds, off the window's thread, and what its choices do."""
+"""The command palette of the application: finds entries off the window's thread, and carries out choices."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ _MOST_REMEMBERED = 40
 
 
 class PaletteOpening(Controller):
-    """Opens the palette, answers only its latest question, and carries out what was chosen."""
+    """Opens the palette, answers its latest question, and carries out the choice."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class PaletteOpening(Controller):
         files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:
-        """Build, in small steps, what would otherwise be built when the palette is first opened."""
+        """Build, in small steps, the parts needed when the palette is first opened."""
         palette = self._palette or self._build()
         yield
         self._sources_now()  # the names of keys are kept
@@ -98,7 +98,7 @@ class PaletteOpening(Controller):
     # -- what there is to be found --
 
     def _sources_now(self) -> PaletteSources:
-        """Return the entries that are known without reading anything, and the others as they were last time."""
+        """Return the entries available without reading files, and the remaining entries of the last opening."""
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
         with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)
@@ -190,7 +190,7 @@ def _action_entry(action: QAction) -> PaletteEntry:
 
 @cache
 def _setting_entries() -> tuple[PaletteEntry, ...]:
-    """Return the sections and all settings; only on the window's thread, as some texts come from widgets."""
+    """Return the sections and all settings. Only on the window's thread, because some texts come from widgets."""
     group = QCoreApplication.translate("Palette", "Settings")
     sections = (
         PaletteEntry(kind="setting", key=section, title=section_title(section), group=group)

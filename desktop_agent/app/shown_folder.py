@@ -1,4 +1,4 @@
-"""The open folder: the list of its files, which all searches share, and what the panels show of the folder."""
+"""The open folder: the list of its files, shared by all searches, and its display in the panels."""
 
 import asyncio
 from collections.abc import Mapping
@@ -27,7 +27,8 @@ class FolderFiles(Controller):
     """Lists the files that git does not ignore on first use, and again once the list is stale.
 
     Signals:
-        listed: the files were listed; carries the `FolderPaths`, and whether they differ from those known before.
+        listed: the files were listed; carries the `FolderPaths`, and whether they differ from the previous
+            list.
     """
 
     listed = Signal(object, bool)
@@ -41,7 +42,7 @@ class FolderFiles(Controller):
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     async def latest(self) -> FolderPaths | None:
-        """Return the files, at once if they are known. None if no folder is open or another was opened meanwhile."""
+        """Return the files, at once if they were listed before. Return `None` if the folder was closed or changed."""
         workspace = self._navigator.workspace
         if workspace is None:
             return None
@@ -55,7 +56,7 @@ class FolderFiles(Controller):
         self.known = None
 
     async def _list(self, workspace: Path, *, is_first: bool = False) -> None:
-        """List the files; a folder that cannot be listed has none. With `is_first`, only if there is no list yet."""
+        """List the files; an unreadable folder has none. With `is_first`, only if there is no list yet."""
         async with self._listing:
             if is_first and self.known is not None:
                 return
@@ -79,7 +80,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
 
 
 class ShownFolder(Controller):
-    """Shows in the panels which folder is open, whether a sandbox works there, and its commands."""
+    """Shows in the panels which folder is open, whether a sandbox works there, and the folder's commands."""
 
     def __init__(self, context: WindowContext, navigator: Navigator) -> None:
         super().__init__(context)

@@ -1,7 +1,6 @@
-"""The *Usage* page: reads the usage of all sessions off the window's thread, and shows it in its own window.
+"""Reads the usage of all sessions off the window's thread, and shows it in its own window.
 
-What the page needs is imported when it is first opened: the core's part in a thread, the widgets one module per turn of
-the loop.
+Modules for the window are imported when it is first opened.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ _WIDGETS = ("ui.usage.usage_figures", "ui.usage.usage_report", "ui.usage.usage_p
 
 
 class UsageDisplay(Controller):
-    """Opens the window, of which there is at most one. Each time, the figures are read again."""
+    """Opens the usage window, at most one. Each opening reads the figures again."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
@@ -43,7 +42,7 @@ class UsageDisplay(Controller):
         self._launch(self._open())
 
     def stop(self) -> None:
-        """Stop reading; the figures read so far are shown."""
+        """Stop reading. The figures read so far are shown."""
         self._stopped.set()
 
     async def _open(self) -> None:

@@ -1,4 +1,4 @@
-"""The user's terminal: one shell for each folder, which is opened from the window and ends with the window."""
+"""The user's terminal: one shell for each folder, which ends with the window."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ class UserShell:
     def __init__(
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
     ) -> None:
-        """`changed` is called when the screen shows something else or the shell has ended."""
+        """`changed` is called when the screen changes or the shell ends."""
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
@@ -53,7 +53,7 @@ class UserShell:
         self._is_taking_in = False
 
     async def start(self, runner: ProcessRunner, environ: Mapping[str, str]) -> None:
-        """Start the user's shell. Raises `OSError` where there are no terminals, or no shell can be started."""
+        """Start the user's shell. Raises `OSError` if the system has no terminals or no shell can be started."""
         screen = self.emulator.screen
         terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
         self._keyboard = Keyboard(terminal)
@@ -144,7 +144,7 @@ def shell_command(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `environ`, which must hold no secrets, for programs in this terminal."""
+    """Return `environ`, which must hold no secrets, with the variables of this terminal."""
     own = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TERM_PROGRAM": "desktop-agent"}
     return {**{name: value for name, value in environ.items() if name not in _OF_OTHER_TERMINALS}, **own}
 

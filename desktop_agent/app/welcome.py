@@ -1,4 +1,4 @@
-"""Shows the welcome and carries out what it asks for. A connection is tested before it is kept."""
+"""Shows the welcome dialog and carries out its requests. A connection is tested before it is stored."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 async def choose(live: LiveSettings, account: Account, model: str) -> None:
     """Use this account and model for new conversations, without the settings of another provider.
 
-    Raises what `LiveSettings.change` raises.
+    Raises the errors of `LiveSettings.change`.
     """
     for key in left_behind(live.loaded, account.provider):
         await live.reset(key)
@@ -54,9 +54,9 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
-    """Test an account with the typed key or, if that is empty, with its credential. Keep account and key if they work.
+    """Test an account with the typed key or, if it is empty, with its credential. Store account and key if they work.
 
-    Raises `AgentError` if they do not work; then neither is kept.
+    Raises `AgentError` if they do not work. Then nothing is stored.
     """
     await _require_free(bench, account)
     models = await _models(bench, account, typed)
@@ -81,7 +81,7 @@ async def _require_free(bench: Workbench, account: Account) -> None:
 
 
 async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[KnownModel]:
-    """Return the models of an account. If the key is refused, the hint is about the field where it was typed."""
+    """Return the models of an account. If the key is refused, the error's hint refers to the key field."""
     try:
         return await models_at(bench, account, typed)
     except ProviderError as error:

@@ -1,4 +1,4 @@
-"""Drives one window from start to end: assembles the controllers that do what its panels ask for."""
+"""Runs one window from start to end: assembles the controllers that serve its panels."""
 
 import asyncio
 from collections.abc import Iterator
@@ -51,9 +51,9 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop the `working` turns that are running, and the programs in `busy` of the user's shells.
+    """Ask whether to stop `working` running turns, and programs in `busy` of the user's shells.
 
-    Closing the question means no. So does calling this while the question is open.
+    Closing the question means no, and so does a second call while the question is open.
     """
     open_box = window.findChild(QMessageBox, "quitDialog")
     if isinstance(open_box, QMessageBox) and open_box.isVisible():
@@ -86,7 +86,7 @@ def _tr(text: str) -> str:
 
 
 class WindowController(Controller):
-    """Owns the controllers of one window, from its start to its end, and follows the sessions that are opened."""
+    """Owns the controllers of one window, and follows the opened sessions."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class WindowController(Controller):
         bench: Workbench,
         begun: OwnSession | None,
     ) -> None:
-        """`begun` is the session that is shown already, if any."""
+        """`begun` is the session that is already shown, if any."""
         context = WindowContext(panels, theme, bench)
         super().__init__(context)
         self._arguments = arguments
@@ -146,7 +146,7 @@ class WindowController(Controller):
         self._connect()
 
     async def start(self) -> None:
-        """Show what the command line asks for, else what was open last, else the welcome. Then show what is wrong."""
+        """Show the session from the command line, else the last session, else the welcome. Then report problems."""
         try:
             self._searching.note_news()
             await self._listed.refresh()
@@ -159,7 +159,7 @@ class WindowController(Controller):
         self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
-        """Show what was asked for at the start. Raises `AgentError` when it cannot be opened."""
+        """Show the content requested at the start. Raises `AgentError` if it cannot be opened."""
         navigator, arguments = self._navigator, self._arguments
         if self._begun is not None:
             session_id: SessionId | None = self._begun.session_id
@@ -265,7 +265,7 @@ class WindowController(Controller):
 
 
 def _plausible_folder() -> Path | None:
-    """Return the folder the application was started in, if it looks like a project and not like a desktop's default."""
+    """Return the current folder if it looks like a project and not like a desktop's default."""
     try:
         folder = current_folder()
     except WorkspaceError:

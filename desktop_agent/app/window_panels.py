@@ -1,4 +1,4 @@
-"""Every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
+"""All panels of the window, built and arranged. This module starts no session and reads no session files."""
 
 import os
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def apply_keys(actions: Actions, settings: Settings) -> None:
 
 
 class RuleJudges:
-    """Makes a judge of rules for each session that needs one. The policy is imported when the first is made."""
+    """Makes an evaluator of rules for each session that needs one. The policy is imported for the first."""
 
     def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
         self.is_sandbox_available = False
@@ -91,7 +91,7 @@ class WindowPanels(Struct, frozen=True):
 def build_panels(
     window: MainWindow, theme: Theme, paths: AppPaths, on_error: Callable[[BaseException], None]
 ) -> WindowPanels:
-    """Build all panels, empty, put them into the window and connect what needs no session.
+    """Build all panels, empty, put them into the window, and make the connections that need no session.
 
     `on_error` gets the exceptions of background work.
     """

@@ -1,1 +1,1 @@
-"""The sources of the review and the rule editor: diffs, git's differences, and the policy's judgement of rules."""
+"""The sources of the review and of the rule editor: diffs, git's differences, and the evaluation of rules."""

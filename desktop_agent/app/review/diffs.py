@@ -1,4 +1,4 @@
-"""Diffs and payloads for the window, read and computed off its thread. Big diffs are computed in another process."""
+"""Diffs and payloads for the window, computed off its thread. Big diffs are computed in another process."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +51,6 @@ class BlobDiffs:
         return GitReview(self._comparer)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return the combined diff of these changes of one file, and which of its hunks are still in place."""
         changes = [record.change for record in records]
         net = net_change(changes)
         diff = await self.change_diff(net)
@@ -74,7 +73,6 @@ class BlobDiffs:
         return await asyncio.to_thread(self._contents, images)
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return, by path, the digests of the contents that agents in the folder's other sessions left there."""
         if self._catalog is None:
             return {}
         return await asyncio.to_thread(self._catalog.left_by_agents, folder, without=session_id)
@@ -88,7 +86,6 @@ class BlobDiffs:
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return each owner's share of the difference between the file and the commit, or of these hunks of it."""
         return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks, by_others)
 
     def _shares(
@@ -112,7 +109,7 @@ class BlobDiffs:
         return await self._comparer.diff(change, before, after)
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """Return how a write by the user would change a file. Neither version needs to be stored."""
+        """Return the change that a write by the user would make. Neither version needs to be stored."""
         kind = "created" if before is None else "modified"
         change = FileChange(id="written", path=path, kind=kind, author="person", before=None, after=None)
         return await self._comparer.diff(change, before, after)

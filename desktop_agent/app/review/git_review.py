@@ -1,7 +1,7 @@
 """The differences that git finds in a folder, for the review. Child processes find them; threads read the files.
 
-Files on disk are compared with the last commit, or with the commit where a branch diverged from what is checked out.
-Contents that git has are read as a checkout would write them: with the line endings of this folder.
+Files on disk are compared with the last commit, or with the commit where a branch diverged from the checkout. Git's
+contents are read as a checkout would write them, with the line endings of this folder.
 """
 
 import asyncio
@@ -55,7 +55,6 @@ class GitReview:
         return GitState("", current, tuple(name[1:] for name in names if not name.startswith("*")))
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
-        """Return the files that differ from the last commit, or from where `branch` and the checkout diverged."""
         root = Path(folder)
         repository = await asyncio.to_thread(find_repository, root)
         if repository is None:
@@ -73,7 +72,6 @@ class GitReview:
         return await asyncio.to_thread(_contents, Path(folder), change)
 
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
-        """Return git's version of the file, together with the version on disk that it was compared with."""
         return await asyncio.to_thread(_committed, Path(folder), change)
 
     async def _base(self, repository: Repository, branch: str) -> str:
@@ -91,7 +89,7 @@ class GitReview:
 
 
 class _Raw(NamedTuple):
-    """One entry of `git diff --raw`."""
+    """An entry of `git diff --raw`."""
 
     old_mode: int
     new_mode: int
@@ -116,7 +114,7 @@ def _changes(root: Path, differing: bytes, new: bytes) -> tuple[FileChange, ...]
 
 
 def _parse(output: bytes) -> tuple[list[_Raw], dict[str, tuple[int, int] | None]]:
-    """Return the entries and, by path, lines added and removed; `None` for binary files."""
+    """Return the entries, and added and removed lines by path; `None` for binary files."""
     entries: list[_Raw] = []
     counts: dict[str, tuple[int, int] | None] = {}
     fields: Iterator[str] = iter(os.fsdecode(output).split("\0"))
@@ -154,7 +152,7 @@ def _found(path: str, kind: ChangeKind, before: FileImage | None, after: FileIma
 
 
 def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
-    """Return how a file that is committed but not in the index differs on disk; None if it does not."""
+    """Return the change of a file that is committed but not in the index; `None` if it has not changed."""
     change = _found(entry.origin, "modified", _image_in_git(entry), _image_on_disk(root, entry.origin))
     try:
         before, after = _contents(root, change)

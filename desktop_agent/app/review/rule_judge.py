@@ -1,4 +1,4 @@
-"""Judges draft rules by the policy itself, so that the editor's preview is what will happen."""
+"""Evaluates draft rules with the policy itself, so that the rule editor's preview is exact."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ _HERE = "here"
 
 
 class RuleJudge(Struct, frozen=True):
-    """Judges draft rules under the mode and the present rules of one session."""
+    """Evaluates draft rules under the mode and the current rules of one session."""
 
     transcript: Transcript
     is_sandbox_available: bool
@@ -29,7 +29,7 @@ class RuleJudge(Struct, frozen=True):
     execution_in: Callable[[str], ExecutionSettings]
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether `subject` would need no approval if `rules` were in force besides the present ones."""
+        """Whether `subject` would need no approval if `rules` were in force in addition to the current rules."""
         transcript = self.transcript
         rules = tuple(replace(rule, repository=_HERE, repository_mark=_HERE) for rule in rules)
         execution = self.execution_in(transcript.session.workspace)

@@ -1,1 +1,1 @@
-"""The sessions of the window: started, open, listed, searched, followed and resent, and their drafts."""
+"""The sessions of the window: opening, listing, searching and following them, and their drafts."""

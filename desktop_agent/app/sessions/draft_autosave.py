@@ -1,6 +1,6 @@
-"""Saves drafts: each conversation has its own, and a crash costs at most half a second of typing.
+"""Saves a draft for each conversation. A crash costs at most half a second of typing.
 
-Sent prompts are kept in the same way until they are in the journal, because the session may be busy or still opening.
+Sent prompts are saved, too, until they are in the journal.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class DraftAutosave(Controller):
-    """Follows the composer and the edits of earlier prompts, for the conversation that is shown."""
+    """Saves the text of the composer and the edits of earlier prompts, for the shown conversation."""
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
@@ -51,7 +51,7 @@ class DraftAutosave(Controller):
     def enter(self, key: DraftKey) -> None:
         """Show the draft of this conversation.
 
-        A text that was written before any conversation was shown moves into it, and so does the text of `bring_along`.
+        Text written before any conversation was shown becomes part of its draft, and so does the text of `bring_along`.
         """
         along, self._along = self._along, ""
         if key == self._key:
@@ -69,7 +69,7 @@ class DraftAutosave(Controller):
         self._save_soon()
 
     def bring_along(self, text: str) -> None:
-        """Move this text to the conversation that is shown next, if the field still ends with the text then."""
+        """Move this text to the next shown conversation, if the field still ends with it then."""
         self._along = text
 
     def _taken_out(self, text: str) -> str:
@@ -88,7 +88,7 @@ class DraftAutosave(Controller):
             self._save_soon()
 
     def move(self, key: DraftKey) -> None:
-        """Move the draft to another key, because the conversation that was begun has become a session."""
+        """Move the draft to another key, because the conversation has become a session."""
         draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
@@ -96,7 +96,7 @@ class DraftAutosave(Controller):
         self._save_soon()
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
-        """Keep these sent prompts, which are not in the journal yet, in place of those kept before."""
+        """Save these sent prompts, which are not in the journal yet, instead of the earlier ones."""
         draft = self._written.get(key, SavedDraft())
         if draft.sent == tuple(prompts):
             return
@@ -108,7 +108,7 @@ class DraftAutosave(Controller):
             self._save_soon()  # the journal has it: kept, it would be in the conversation and in the field after a kill
 
     def give_back(self, key: DraftKey) -> None:
-        """Put the kept prompts, which the session did not accept, back into the draft."""
+        """Put the saved prompts that the session did not accept back into the draft."""
         draft = self._written.get(key, SavedDraft())
         if not draft.sent:
             return
@@ -119,7 +119,7 @@ class DraftAutosave(Controller):
         self._save_soon()
 
     async def aclose(self) -> None:
-        """Save everything. Text put into the field from now on is ignored, because the user did not type it."""
+        """Save everything. Later text in the field is ignored, because the user did not type it."""
         self._key = ""
         self._pause.stop()
         await self._save()

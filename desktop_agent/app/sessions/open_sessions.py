@@ -1,4 +1,4 @@
-"""The sessions that are open in this process, the pages of long ones, and the one that another process writes."""
+"""The open sessions of this process, the pages of long sessions, and the session that is only viewed."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class PageLoader:
-    """Loads pages for one handle, one at a time. The most wanted page is always loaded next."""
+    """Loads pages for one handle, one at a time, the most urgent page first."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PageLoader:
         read: Callable[[JournalPage], Awaitable[Transcript]],
         find: Callable[[Sequence[JournalPage], str], Awaitable[list[int]]],
     ) -> None:
-        """`read` returns the transcript of a page; `find` returns the numbers of the pages that may contain a text."""
+        """`read` returns the transcript of a page. `find` returns the numbers of the pages that may contain a text."""
         self._handle = handle
         self._read = read
         self._find = find
@@ -55,7 +55,7 @@ class PageLoader:
         handle.pages_sought.connect(self.search)
 
     def want(self, numbers: Sequence[int]) -> None:
-        """Load these pages in this order, instead of those wanted before."""
+        """Load these pages in this order, instead of earlier requests."""
         self._wanted = tuple(numbers)
         for number in self._handle.transcript.paged.loaded_pages:
             self._used.setdefault(number)
@@ -66,7 +66,7 @@ class PageLoader:
             self._task = asyncio.create_task(self._serve(), name="load pages")
 
     def search(self, text: str) -> None:
-        """Find out which pages may contain this text. An earlier search is cancelled."""
+        """Find the pages that may contain this text. This cancels an earlier search."""
         if self._search is not None:
             self._search.cancel()
         pages = self._handle.transcript.pages
@@ -127,7 +127,7 @@ FILING_WAIT_S = 10.0
 
 
 class LiveSession(Struct, frozen=True):
-    """An open session: the session itself, the task that runs it, and what the window has of it."""
+    """An open session: the session itself, its task, and its handle and pages in the window."""
 
     session: Session
     task: asyncio.Task[None]
@@ -136,22 +136,22 @@ class LiveSession(Struct, frozen=True):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the session can be closed without interrupting anything, even what is not in the transcript yet."""
+        """Whether closing the session would interrupt nothing, including ops that are not in the transcript yet."""
         return self.session.is_at_rest and not self.handle.has_sent
 
 
 class OpeningSession(Struct, frozen=True):
-    """A session of which only the end has been read so far, and the task that reads the rest."""
+    """A session with only its end read so far, and the task that reads the rest."""
 
     handle: OwnSession
     task: asyncio.Task[None]
 
 
 class LiveSessions:
-    """Opens, keeps and closes sessions. All methods run on the window's loop."""
+    """Opens, holds and closes sessions. All methods run on the window's loop."""
 
     def __init__(self, bench: Workbench, drafts: DraftAutosave, begun: OwnSession | None = None) -> None:
-        """`drafts` keeps prompts that a session cannot accept yet. `begun` is a session shown already but not open."""
+        """`drafts` saves prompts that a session cannot accept yet. `begun` is a session that is shown but not open."""
         self._bench = bench
         self._drafts = drafts
         self._live: dict[SessionId, LiveSession] = {}
@@ -169,7 +169,7 @@ class LiveSessions:
         return sum(live.session.is_at_work for live in self._live.values())
 
     async def begin(self, draft: DraftSession) -> None:
-        """Start the session of a draft. Raises `AgentError` when the folder or the disk does not allow it."""
+        """Start the session of a draft. Raises `AgentError` if the folder or the disk does not allow it."""
         mode = draft.mode
         session = await self._bench.create_session(
             draft.workspace, sink=draft.receive, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
@@ -180,17 +180,17 @@ class LiveSessions:
             draft.submit(ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox))
 
     async def open(self, session_id: SessionId) -> OwnSession:
-        """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
+        """Return the session, opening it if necessary. Raises `AgentError` if it cannot be opened.
 
-        The end of a long session is there at once; the handle signals when the rest is loaded.
+        The end of a long session is available at once; the handle signals when the rest is loaded.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             return await self._open(session_id)
 
     async def file(self, session_id: SessionId, filing: Filing) -> bool:
-        """Rename, pin or archive a session, even while it is opened. False if it does so itself because it is open.
+        """Rename, pin or archive a session, even during its opening. Return False if an open session does this itself.
 
-        Raises `AgentError` when that is not possible.
+        Raises `AgentError` if the change is not possible.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             known = self._known(session_id)
@@ -224,7 +224,7 @@ class LiveSessions:
         return live is not None and live.session.transcript.turns.is_running
 
     async def close(self, session_id: SessionId) -> None:
-        """Close a session if it is open or being opened. The ops that wait for it are dropped."""
+        """Close a session that is open or being opened. Drop its waiting ops."""
         opening = self._opening.get(session_id)
         if opening is not None:
             opening.handle.drop_waiting()
@@ -277,7 +277,7 @@ class LiveSessions:
             del self._opening[handle.session_id]
 
     async def _open_rest(self, handle: OwnSession) -> None:
-        """Open the rest of a session. If that fails, give its prompts back and raise `AgentError`."""
+        """Open the rest of a session. If that fails, return its prompts to the user and raise `AgentError`."""
         session_id = handle.session_id
         try:
             opened = await self._bench.open_session(session_id, sink=handle.receive)
@@ -313,7 +313,7 @@ def _op_of(filing: Filing) -> ops.Op:
 
 
 def _filings(asked: Iterable[ops.Op]) -> list[Filing]:
-    """Return the ops that rename, pin or archive, as events. They take effect even if the session cannot be opened."""
+    """Return the ops that rename, pin or archive, as events. They apply even if the session cannot be opened."""
     events = [event_of(op) for op in asked if isinstance(op, FilingOp)]
     return [event for event in events if isinstance(event, Filing)]
 
@@ -322,14 +322,14 @@ class Viewing(Controller):
     """Follows a session that is only read, at most one at a time."""
 
     def __init__(self, context: WindowContext, lost: Callable[[SessionId], None]) -> None:
-        """`lost` is called when the journal was replaced, so that the session should be reopened."""
+        """`lost` is called if the journal was replaced, so that the session should be reopened."""
         super().__init__(context)
         self._lost = lost
         self._handle: SessionHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, session_id: SessionId) -> SessionHandle:
-        """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
+        """View this session instead of the previous one. Raises `AgentError` if it cannot be read."""
         handle = SessionHandle(Transcript(), self._refuse, read_only=_reason())
         viewed = await self._bench.view_session(session_id, sink=handle.deliver)
         handle.transcript = await asyncio.to_thread(replay, viewed.events)
@@ -345,7 +345,7 @@ class Viewing(Controller):
         return handle is self._handle
 
     def leave(self) -> None:
-        """Stop following the session. No event of it is delivered from now on."""
+        """Stop following the session. No more of its events are delivered."""
         for task in self._tasks:
             task.cancel()
         self._handle = None

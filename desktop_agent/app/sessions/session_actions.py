@@ -1,4 +1,4 @@
-"""What the window does with whole sessions: pin, archive, copy, export, import and delete."""
+"""Actions on whole sessions: pin, archive, copy, export, import and delete."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ _MOST_NAME_CHARS = 60
 
 
 class _CancelledError(Exception):
-    """The user cancelled the export."""
+    pass
 
 
 class _ExportProgress(QObject):
@@ -53,7 +53,7 @@ class _ExportProgress(QObject):
         self._written.connect(self._show, Qt.ConnectionType.QueuedConnection)
 
     def tell(self, written: int) -> None:
-        """Show how much is written; raise `_CancelledError` if the user cancelled. Called in the thread that writes."""
+        """Show how much was written. Raise `_CancelledError` if the user cancelled. Called in the writing thread."""
         if self._is_cancelled.is_set():
             raise _CancelledError
         self._written.emit(written)
@@ -78,14 +78,14 @@ def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) 
 
 
 def open_window(*arguments: str) -> None:
-    """Start another process of the application with these arguments. Raises `AgentError` when that fails."""
+    """Start another process of the application with these arguments. Raises `AgentError` if it cannot be started."""
     started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", *arguments], "")
     if not started:
         raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
 
 
 class SessionActions(Controller):
-    """Carries out actions on sessions: on those chosen in the list, and from the menu on the one that is shown."""
+    """Carries out actions on the sessions chosen in the list, or from the menu on the shown session."""
 
     def __init__(
         self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator
@@ -131,7 +131,7 @@ class SessionActions(Controller):
                 raise AssertionError(action)
 
     async def _move_to_new_window(self, session_id: SessionId) -> None:
-        """Close the session here, because one window at a time can write it, and open it in another one."""
+        """Close the session here and open it in another window, because only one window at a time can write it."""
         summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
         if summary is None:
             return

@@ -1,4 +1,4 @@
-"""The list of sessions: all of them from the journals, what the open ones are doing, and which one is shown."""
+"""Updates the list of sessions from the journals, with the activity of open sessions."""
 
 import asyncio
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _MOST_RECENT = 8
 
 
 class SessionListUpdater(Controller):
-    """Keeps the panel up to date. An event makes it read only the event's session, because there may be thousands.
+    """Keeps the panel up to date. An event reads only the event's session, because there may be thousands.
 
     Signals:
         listed: the list was shown again (all `SessionSummary`s).
@@ -67,7 +67,7 @@ class SessionListUpdater(Controller):
         self._show()
 
     def _is_shown(self, summary: SessionSummary) -> bool:
-        """Whether the list shows a session: if it is a conversation or open. Sessions of manual calls would fill it."""
+        """Whether the list shows a session: conversations and open sessions. Sessions of manual calls would fill it."""
         is_open = any(handle.transcript.session.session_id == summary.id for handle in self._live.handles)
         return summary.is_listed or summary.is_archived or is_open
 
@@ -84,7 +84,7 @@ class SessionListUpdater(Controller):
         self.listed.emit(self._summaries.values())
 
     def _recent_folders(self) -> list[str]:
-        """Return the folders last used, without those of archived sessions and of the demo."""
+        """Return recently used folders, without those of archived sessions and of the demo."""
         used = sorted(self._summaries.values(), key=attrgetter("active_at"), reverse=True)
         folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
         own = self._bench.paths.data

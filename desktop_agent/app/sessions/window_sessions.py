@@ -1,4 +1,4 @@
-"""What the window does with sessions besides showing them: it searches them, and closes those that were left."""
+"""Searches sessions, and closes sessions that the user has left."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -19,10 +19,10 @@ MOST_LEFT: Final = 2
 
 
 class IdleSessionCloser(Controller):
-    """Closes sessions that the user has left, all but `MOST_LEFT`, whenever something else is shown.
+    """Closes sessions that the user has left, except `MOST_LEFT`, whenever something else is shown.
 
-    A session with a turn, a question, a queued prompt or a background command stays open, and so does one with unseen
-    news in the inbox. A long session is closed at once: its end reloads as quickly as that of any other.
+    A session with a turn, a question, a queued prompt, a background command or unseen news stays open. A long session
+    is closed at once, because its end reloads quickly.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class IdleSessionCloser(Controller):
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
     def _age(self, handle: SessionHandle) -> int:
-        """Return the key for sorting sessions by when they were chosen. Those never chosen come first."""
+        """Return a sort key: sessions that were never chosen first, then by the time of the last choice."""
         session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
@@ -75,7 +75,7 @@ QUIET_S = 3.0
 
 
 class Searching(Controller):
-    """Serves one search panel. Runs on the window's loop until it is closed."""
+    """Serves one search panel. Runs on the window's loop until closed."""
 
     def __init__(self, context: WindowContext, sessions: Callable[[], Mapping[str, SessionSummary]]) -> None:
         super().__init__(context)

@@ -1,1 +1,1 @@
-"""The settings while the window is open: set up, followed, applied."""
+"""The settings while the window is open: editing, following and applying them."""

@@ -1,4 +1,4 @@
-"""Keeps the model picker up to date with the accounts' models, and carries out what is chosen in it."""
+"""Updates the model picker with the accounts' models, and carries out the choice."""
 
 import asyncio
 import logging
@@ -28,9 +28,9 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 def accounts_offered(
     loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
 ) -> Iterator[Account]:
-    """Yield the accounts that may be chosen, that of the present model first; nothing if the accounts file is broken.
+    """Yield the accounts for the picker, the current model's account first; none if the accounts file is broken.
 
-    Two vendors with the same address and key are one to the user, so the second is offered only if it is used already.
+    Two vendors with the same address and key look the same to the user. The second is offered only if it is in use.
     """
     if loaded.problems:
         return
@@ -142,7 +142,7 @@ logger = logging.getLogger(__name__)
 async def refresh_old_list(bench: Workbench) -> None:
     """Refresh the list of the account in use if it is older than a day. A failure is only logged.
 
-    An address that was never asked for its models is not asked here: a key would be sent before the user did anything.
+    An address without an earlier list is skipped, because its key would be sent before the user did anything.
     """
     model = bench.default_model()
     if known_vendor(model.provider) is None:
@@ -189,7 +189,7 @@ class ModelOffering(Controller):
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
-        """Choose the model as `/model` does. If the account is the same as before, its other settings stay."""
+        """Choose the model as `/model` does. If the account is the same, its other settings stay."""
         now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL
@@ -203,7 +203,7 @@ class ModelOffering(Controller):
         self._launch(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
 
     async def _offer(self) -> None:
-        """Show what is known now, and the rest when the keyring answers, because it may ask the user first."""
+        """Show the available accounts now, and the rest once the keyring answers, because it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         self._accounts = tuple(accounts_offered(loaded, self._session.transcript.session.model, self._reached))
         await self._lists.read(self._accounts)
@@ -224,7 +224,7 @@ class ModelOffering(Controller):
             self._on_shown(now)  # a list may have come that has a name for it
 
     def _is_connected(self, account: Account) -> bool | None:
-        """Whether an account's models can be used; `None` while only the keyring knows that."""
+        """Whether an account's models can be used; `None` until the keyring has answered."""
         return True if self._needs_no_keyring(account) else self._has_key.get(entry_of(account))
 
     def _needs_no_keyring(self, account: Account) -> bool:
@@ -233,7 +233,7 @@ class ModelOffering(Controller):
         return account.kind != "key" or has_variable or bool(self._bench.keys.kept_for_now(entry_of(account)))
 
     def _keys_of(self, accounts: Sequence[Account]) -> dict[str, bool]:
-        """Return which accounts have a key. Blocks. A keyring that cannot be read is asked only once."""
+        """Return which accounts have a key. Blocks. After a failure, the keyring is not asked again."""
         found = dict.fromkeys(map(entry_of, accounts), False)
         with suppress(CredentialsError):
             for account in accounts:

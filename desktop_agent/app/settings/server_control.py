@@ -1,4 +1,4 @@
-"""What the settings dialog does with MCP servers: show, start, switch, add, import, remove, and sign in."""
+"""Actions on MCP servers in the settings dialog: show, start, switch, add, import, remove, and sign in."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, 
 
 
 class ServerTools:
-    """The tools of all servers as the settings show them, cached until a server lists different ones."""
+    """The tools of all servers for the settings, cached until a server's list changes."""
 
     def __init__(self, launch: Launch, changed: Callable[[], None]) -> None:
         self._launch = launch
@@ -81,7 +81,7 @@ _LOG_LINES = 60
 
 
 class ServerControl(Controller):
-    """Carries out what the page of servers asks for. Nothing blocks the window."""
+    """Carries out the requests of the servers page. Nothing blocks the window."""
 
     def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
         super().__init__(context)
@@ -156,7 +156,7 @@ class ServerControl(Controller):
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
-        """Return the connection that sessions use, or the one before if that tells more. Starts no server."""
+        """Return the connection that sessions use, or its predecessor if that has more to report. Starts no server."""
         lease = self._bench.shared_tools.servers.lease(definition, self._workspace)
         lease.give_back()
         last, current = self._connections.get(definition.name), lease.connection

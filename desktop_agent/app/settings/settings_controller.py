@@ -1,4 +1,4 @@
-"""The settings while the window is open: applies changes, follows the files, and asks about those of projects."""
+"""Applies changed settings while the window is open, follows the files, and asks about settings of projects."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class SettingsController(Controller):
-    """Follows the user's settings and those of the project that is shown."""
+    """Follows the settings of the user and of the shown project."""
 
     def __init__(self, context: WindowContext, setup: Setup) -> None:
         super().__init__(context)
@@ -90,7 +90,7 @@ class SettingsController(Controller):
     def _watch_files(self) -> None:
         """Watch the user's files, and their folders because files are also replaced.
 
-        A project may be on a slow disk: its files are polled in a thread.
+        A project may be on a slow disk: a thread polls its files.
         """
         bench = self._bench
         files = (bench.live.path or bench.paths.settings_file(), bench.rules.file.path)
@@ -169,7 +169,7 @@ class SettingsController(Controller):
             self._spawner.spawn(open_in_editor(self._faults[0].path))
 
     def _on_go_on(self) -> None:
-        """Use what can be read of the files named in the banner. No others, because the user saw only those."""
+        """Use the readable part of the files named in the banner. Skip other files, which the user did not see."""
         shown = {fault.path for fault in self._faults}
         if self._bench.rules.file.path in shown:
             self._bench.rules.go_on()
@@ -187,7 +187,7 @@ class SettingsController(Controller):
     # --- the project ----------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Ask about the project's file if it needs an answer. Ask only once about the same content."""
+        """Ask about the project's file if necessary, but only once about the same content."""
         if (project := self._project) is None:
             return
         proposal = project.proposal

@@ -1,4 +1,4 @@
-"""The settings dialog: opens it, carries out what it asks for, and keeps it up to date."""
+"""Opens the settings dialog, carries out its requests, and keeps it up to date."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -62,7 +62,7 @@ class AccountActions(Controller):
             self._fail(error)
 
     async def remove(self, account: Account) -> None:
-        """Remove an account, with its key or its sign-in."""
+        """Remove an account, and its key or sign-in."""
         try:
             await self._bench.sign_ins.sign_out(account)
             chosen = self._bench.live.current.model
@@ -104,7 +104,7 @@ class AccountActions(Controller):
         await self.refresh()
 
     async def check_key(self, account: Account, typed: str) -> None:
-        """Test the typed key of an account, or its key in use if the typed one is empty."""
+        """Test the typed key of an account. If it is empty, test the account's current key."""
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
@@ -117,7 +117,7 @@ class AccountActions(Controller):
             self._show_result(account, words, is_good=True)
 
     async def show_key(self, account: Account) -> None:
-        """Show where the key of an account comes from, or why there is none."""
+        """Show the source of an account's key, or why there is none."""
         await idle()  # the first look imports the keyring: beside that, showing the dialog would take twice as long
         keys = self._bench.keys
         try:
@@ -189,7 +189,7 @@ class AccountActions(Controller):
 
 
 class Setup(Controller):
-    """Shows the settings dialog and carries out its requests. Results that arrive after it closed are dropped."""
+    """Shows the settings dialog and carries out its requests. Late results for a closed dialog are dropped."""
 
     project_answered = Signal(str)  # trusted or ignored
     rule_revoked = Signal(str)  # a rule's id
@@ -232,7 +232,7 @@ class Setup(Controller):
     # --- the dialog -----------------------------------------------------------------------------------------------
 
     def make_ahead(self) -> Iterator[None]:
-        """Make the dialog in small steps, to be shown when the settings are first opened."""
+        """Build the dialog in small steps, before the settings are first opened."""
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
@@ -298,7 +298,7 @@ class Setup(Controller):
     # --- changing settings, one after the other ---------------------------------------------------------------------
 
     async def _change(self, key: str, value: object) -> None:
-        """Change a setting. Another provider drops the settings that belonged to the previous one."""
+        """Change a setting. Another provider resets the settings of the previous provider."""
         is_provider = key == "model.provider"
         await self._save(
             lambda: self._change_provider(str(value)) if is_provider else self._bench.live.change(key, value)

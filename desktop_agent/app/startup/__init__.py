@@ -1,1 +1,1 @@
-"""From the start of the process to the complete window, and its daily upkeep."""
+"""The start, from the process to the complete window, and the daily cleanup."""

@@ -1,4 +1,4 @@
-"""The command line of the window."""
+"""The window's command line."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NEWEST = ""
 
 
 class WindowArguments(Struct, frozen=True, kw_only=True):
-    """The arguments that the window was started with; None for those that were not given."""
+    """The arguments of the window; `None` for arguments that were not given."""
 
     workspace: Path | None = None
     resume: str | None = None
@@ -26,7 +26,7 @@ class WindowArguments(Struct, frozen=True, kw_only=True):
 
 
 def parse_arguments(argv: Sequence[str]) -> WindowArguments:
-    """Read the command line; exits with 2 and a usage line when it is wrong."""
+    """Parse the command line. A wrong one exits the process with code 2 and a usage line."""
     if not argv:
         return WindowArguments()
     parser = argparse.ArgumentParser(
@@ -53,7 +53,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
 
 
 def _provider(name: str) -> str:
-    """Return the id of a provider. Raises `ArgumentTypeError` for an unknown one."""
+    """Return the id of a provider. Raises `ArgumentTypeError` for an unknown provider."""
     if name not in PROVIDER_IDS:
         raise argparse.ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")
     return name

@@ -1,4 +1,4 @@
-"""Protects the application's folders from other users of the machine, and keeps its log in them."""
+"""Protects the application's folders from other users, and writes its log there."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ _QUIET: Final = ("httpx2", "httpcore2", "asyncio")
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that fails silently, because a full disk is reported where it matters and not for each line of a log."""
+    """A log that fails silently, so that a full disk is not reported for each line of a log."""
 
     def _open(self) -> TextIOWrapper:
         make_private_file(Path(self.baseFilename))
@@ -42,10 +42,10 @@ class _LogFile(RotatingFileHandler):
 
 
 class WindowLog:
-    """Logs to a file in `folder`, rotated at 1 MB, from its construction to `close`. Both of these block briefly."""
+    """Logs to a file in `folder`, rotated at 1 MB, until `close`. Construction and `close` block briefly."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
-        """`environ` is the environment, whose API keys are masked in every line."""
+        """`environ` is the environment. Its API keys are masked in every line."""
         self._handler = _open(folder)
         self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
         levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)

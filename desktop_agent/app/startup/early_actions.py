@@ -1,4 +1,4 @@
-"""Keeps what the user clicks, writes and sends before the core is loaded, which carries it out."""
+"""Records the user's clicks, text and messages until the core is loaded, which carries them out."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,12 @@ def _tr(text: str) -> str:
 
 
 class EarlyActions(QObject):
-    """Keeps what the user clicks before the core is loaded, and repeats it in order once there is a controller.
+    """Records clicks until the core is loaded, and repeats them in order once there is a controller.
 
-    Of several choices of what to show, only the last one counts.
-
-    A message sent before anything was shown stays in the field, and the banner says so; it is sent once a conversation
-    is shown. If the user changes it, it becomes a draft again. If the user chose to show something else, it is unclear
-    which conversation the message is for: it is not sent, but moves to the chosen one, as drafts do. A message to a
-    session that is being opened waits in that session.
+    Of several choices of what to show, only the last counts. A message stays in the field, with a note in the banner,
+    and is sent once a conversation is shown. A changed message becomes a draft. If the user chose to show something
+    else, the message is not sent but moves there as a draft. A message to a session that is being opened waits in this
+    session.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
@@ -69,23 +67,23 @@ class EarlyActions(QObject):
         self._listen(self._composer.text_changed, self._on_changed)
 
     def stop_listening(self) -> None:
-        """Stop recording, because from now on the controller listens, and loading may change the field."""
+        """Stop recording, because the controller takes over, and loading may change the field."""
         for signal, slot in self._listening:
             signal.disconnect(slot)
         self._listening.clear()
         self._written = self._composer.text() if self._message or self._session.handle is None else ""
 
     def watch_choices(self, bring_along: Callable[[str], None]) -> None:
-        """Notice choices while the controller shows the first thing, because these keep a message from being sent, too.
+        """Observe choices while the controller shows its first conversation. They keep the message from being sent.
 
-        `bring_along` moves a text at the end of the field to the conversation shown next.
+        `bring_along` moves a text at the end of the field to the next shown conversation.
         """
         self._bring_along = bring_along
         for signal in self._choices:
             signal.connect(self._note_choice)
 
     def repeat(self, shown: SignalInstance) -> None:
-        """Emit again every signal that was kept. `shown` is emitted when something else is shown."""
+        """Emit all recorded signals again. `shown` is emitted when something else is shown."""
         for signal in self._choices:
             signal.disconnect(self._note_choice)
         kept, self._kept = self._kept, []
@@ -109,7 +107,7 @@ class EarlyActions(QObject):
         self._listening.append((signal, slot))
 
     def _note_choice(self, *_arguments: object) -> None:
-        """Note that the user chose something to show, so that no message is sent automatically any more."""
+        """Record that the user chose something to show, so that no message is sent automatically."""
         self._is_something_chosen = True
         if self._bring_along is not None:
             self._bring_along(self._written)
@@ -119,9 +117,7 @@ class EarlyActions(QObject):
     # -- the message --
 
     def _send(self, shown: SignalInstance) -> None:
-        """Send the message to the conversation shown now, unless the user chose something else. `shown` is emitted when
-        something else is shown.
-        """
+        """Send the message to the shown conversation, unless the user chose another. `shown` reports later changes."""
         if not self._message:
             return
         text = self._composer.text()
@@ -157,7 +153,7 @@ class EarlyActions(QObject):
             self._banner.withdraw(self._said)
 
     def _on_shown(self) -> None:
-        """Show the note in the banner again, because it was cleared when the conversation was shown."""
+        """Show the note in the banner again, because showing the conversation cleared it."""
         if self._message:
             self._say(self._left)
 

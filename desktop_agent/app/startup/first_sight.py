@@ -1,4 +1,4 @@
-"""What the window shows before the code that opens sessions is loaded: all sessions, and the end of the one to open."""
+"""Shows the list of sessions and the end of the first session before the core is loaded."""
 
 import os
 from importlib import import_module
@@ -24,9 +24,9 @@ from desktop_agent.ui.window.session_handle import OwnSession
 
 
 def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:
-    """Return the session that the command line asks for, else the one last used, if any.
+    """Return the session named on the command line, otherwise the last used session, if any.
 
-    Raises `AgentError` when the one that was asked for does not exist.
+    Raises `AgentError` if the named session does not exist.
     """
     if arguments.is_demo:
         return None
@@ -41,7 +41,7 @@ def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | N
 
 
 class FirstSight(Struct, frozen=True):
-    """All sessions, and the end of the session to go on with, if that can be read and written to."""
+    """All sessions, and the end of the session to open, if the session can be read and written."""
 
     summaries: list[SessionSummary]
     session_id: SessionId | None = None
@@ -49,9 +49,9 @@ class FirstSight(Struct, frozen=True):
 
 
 async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OwnSession | None:
-    """Show what was read, and return the shown session, to which the user can write already; None if there is none.
+    """Show the read sessions. Return the shown session, to which the user can already write, if any.
 
-    A session that cannot be read or is open elsewhere is left to the controller, which says why.
+    An unreadable session, or a session open elsewhere, is left to the controller, which reports the reason.
     """
     if found is None:
         return None
@@ -72,7 +72,7 @@ async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> Ow
 
 
 def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
-    """Read what is shown first; None if that is not possible. Blocks, so call this in a thread."""
+    """Read the first content of the window; `None` on failure. Blocks: call this in a thread."""
     try:
         return _read(paths, arguments)
     except AgentError:

@@ -1,4 +1,4 @@
-"""Announces an update once, and shows what is new in the changelog."""
+"""Announces an update once, and shows the new part of the changelog."""
 
 import asyncio
 import re
@@ -18,13 +18,13 @@ _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def changelog_path() -> Path:
-    """Return the path of the changelog, which is inside an installed package, or at the top of a checkout."""
+    """Return the path of the changelog, in an installed package or at the top of a checkout."""
     shipped = resource_path("CHANGELOG.md")
     return shipped if shipped.is_file() else PACKAGE_FOLDER.parent / "CHANGELOG.md"
 
 
 def part_since(changelog: str, version: str) -> str:
-    """Return the sections newer than `version`, unreleased ones included; if there are none, the newest section."""
+    """Return the sections newer than `version`, with unreleased changes; if there are none, the newest section."""
     headings = list(_HEADING.finditer(changelog))
     if not headings:
         return ""
@@ -35,7 +35,7 @@ def part_since(changelog: str, version: str) -> str:
 
 
 def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
-    """Return the whole entries that fit into `most_lines` lines, and the number of entries left out."""
+    """Return the whole entries that fit into `most_lines` lines, and the number of omitted entries."""
     lines = part.split("\n")
     if len(lines) <= most_lines:
         return part, 0
@@ -45,7 +45,7 @@ def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
 
 
 def is_update(version: str, before: str) -> bool:
-    """Whether `version` has something newer for a user whose last started version was `before`."""
+    """Whether `version` is newer than `before`, the version that the user last started."""
     numbers = _numbers(before)
     return numbers is not None and _is_newer(version, numbers)
 
@@ -72,7 +72,7 @@ class News(Controller):
         self._panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
-        """Announce an update, once. At the first start there is nothing to announce."""
+        """Announce an update, once. The first start announces nothing."""
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)

@@ -1,6 +1,6 @@
-"""Imports and builds ahead: the core, in a thread, and what the user will need next, while the window is idle.
+"""Imports and builds ahead: the core, in a thread, and widgets needed soon, while the window is idle.
 
-Importing this takes as long as several first paints: import it in a thread.
+This import takes as long as several first paints: import this module in a thread.
 """
 
 import asyncio
@@ -66,10 +66,10 @@ LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_a
 def load_core(
     paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> Workbench:
-    """Build and return the core, and import what shows the session that is opened next.
+    """Build and return the core, and import the modules that show a session.
 
-    `environ` has the API keys. `tell` is called with the reason for waiting for a keyring, and with an empty text when
-    the wait is over.
+    `environ` has the API keys. `tell` is called with the reason for waiting for a keyring, and with an empty text after
+    the wait.
     """
     # They show the entries and the changes of that session, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
@@ -91,12 +91,10 @@ def load_core(
 
 
 async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) -> None:
-    """Import what the first answer, the first question, the choice of a model and the settings will need.
+    """Import the modules for the first answer, the first question, the choice of a model, and the settings.
 
-    `make_ahead` makes widgets of what was imported, a little in each step.
-
-    Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
-    makes a class of a widget while this one lays widgets out.
+    `make_ahead` makes widgets in small steps. Widgets are imported on this thread, one module at a time: PySide6 6.11
+    crashes if another thread makes a widget class while this thread lays out widgets.
     """
     await asyncio.to_thread(_load_core, bench)
     for module in WIDGETS_USED_SOON:

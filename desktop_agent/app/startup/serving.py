@@ -1,4 +1,4 @@
-"""Runs the window until the user quits: its panels, what it shows first, and the core loaded in the background.
+"""Runs the window until the user quits: its panels, its first content, and the core loaded in the background.
 
 Import this module after the window was painted: asyncio and qasync take 45 ms, the panels more.
 """
@@ -55,7 +55,7 @@ class Serving(QObject):
         self._keyring_wait: AgentError | None = None
 
     async def run(self, ready: Callable[[], object]) -> None:
-        """Serve until the user quits, then end everything that was started. `ready` is called when the core works."""
+        """Serve until the user quits, then stop everything that was started. `ready` is called once the core works."""
         # Beside the first painting of the panels, which takes about as long.
         reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
         early = EarlyActions(self.panels)
@@ -95,7 +95,7 @@ class Serving(QObject):
                 self._window.let_close()
 
     async def _wait_for_core(self, early: EarlyActions) -> "Workbench":
-        """Import and build the core. An error is shown, and raised once the user has closed the window."""
+        """Import and build the core. An error is shown, and raised after the user has closed the window."""
         try:
             return await asyncio.to_thread(
                 _load_core, self._paths, self.panels.live, self._environ, self._keyring_waited.emit

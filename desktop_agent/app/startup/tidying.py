@@ -1,4 +1,4 @@
-"""Once a day, while the window is idle: removal of stored contents that no session refers to any more."""
+"""Once a day, while the window is idle, removes stored contents that no session refers to."""
 
 import asyncio
 import logging
@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 
 
 async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
-    """Do what `desktop-agent storage collect` does, after a delay, unless any process has done it in the last day.
+    """Do the same as `desktop-agent storage collect` after a delay, unless a process did so within a day.
 
-    After a failure it is retried the next day.
+    A failure is retried the next day.
     """
     await clock.sleep(DELAY_S)
     is_stopped = Event()

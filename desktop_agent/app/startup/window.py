@@ -1,8 +1,4 @@
-"""Builds the window's frame, which is painted first; `serving` runs it afterwards.
-
-The order spares the user waiting: the window's frame is built and painted first, then its panels, then the core is
-imported in a thread while the window already responds.
-"""
+"""Builds the window's frame, which is painted first. `serving` adds the panels and imports the core in a thread."""
 
 import os
 import sys
@@ -29,7 +25,7 @@ class Window(QObject):
     """The whole application around one main window.
 
     Signals:
-        ready: the core is loaded and what was asked for at the start is shown.
+        ready: the core is loaded, and the first content is shown.
     """
 
     ready = Signal()
@@ -37,7 +33,7 @@ class Window(QObject):
     def __init__(
         self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
     ) -> None:
-        """Build the frame of the window; `add_panels` fills it. `environ` has the keys."""
+        """Build the frame of the window; `add_panels` fills it. `environ` has the API keys."""
         super().__init__(app)
         self._arguments = arguments
         self._paths = paths
@@ -63,7 +59,7 @@ class Window(QObject):
             self._serving = Serving(self.main_window, self.theme, self._arguments, self._paths, self._environ)
 
     async def serve(self) -> int:
-        """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
+        """Run the application until it is asked to quit, then stop everything it started. Return the exit code."""
         self.add_panels()
         assert self._serving is not None
         await self._serving.run(self.ready.emit)
@@ -78,7 +74,7 @@ class Window(QObject):
 def build(argv: Sequence[str]) -> Window:
     """Build the complete application without entering its event loop.
 
-    `window.main_window` is its `QMainWindow`. Raises `UsageError` when no window can be opened here.
+    `window.main_window` is its `QMainWindow`. Raises `UsageError` if no window can be opened.
     """
     window = _build_frame(argv)
     window.add_panels()
@@ -86,7 +82,7 @@ def build(argv: Sequence[str]) -> Window:
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Open the window and return the exit code when it has closed. `environ` has the keys."""
+    """Open the window, and return the exit code after it has closed. `environ` has the API keys."""
     try:
         window = _build_frame(argv, environ)
     except UsageError as error:

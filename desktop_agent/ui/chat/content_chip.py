@@ -74,9 +74,7 @@ class ContentChip(DrawnButton):
     def __init__(
         self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget, *, is_picture: bool
     ) -> None:
-        """`detail` is shown below the name. `colour` returns the colour of a theme role. `is_picture` selects the icon
-        shown without a thumbnail.
-        """
+        """`detail` is shown below the name. `colour` resolves a theme role. `is_picture` selects a placeholder."""
         super().__init__(parent)
         self.name = name
         self.detail = detail

@@ -91,8 +91,7 @@ class CardsStep(Step):
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these titles, explanations and values. The chosen card stays chosen; if it is gone, the first is
-        chosen.
+        """Offer these titles, explanations and values. The chosen card stays chosen; if it is gone, choose the first.
 
         A card that is offered again keeps its focus.
         """

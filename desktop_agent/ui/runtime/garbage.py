@@ -42,8 +42,7 @@ _LOADED: Final = 30_000
 
 
 async def return_memory() -> None:
-    """Collect all garbage once the window is idle, and return the freed memory to the system. Runs on the window's
-    loop.
+    """Collect all garbage once the window is idle, and return freed memory to the system. Runs on the window's loop.
 
     A full collection also clears Python's lists of free objects. Without this, a few such objects held 20 MB of mostly
     empty arenas after a long session.

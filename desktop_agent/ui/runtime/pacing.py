@@ -130,9 +130,7 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls a function once in a thread. The owner polls for the result, because the owner may be deleted before the
-    end.
-    """
+    """Calls a function once in a thread. The owner polls for the result, because it may be deleted before the end."""
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call

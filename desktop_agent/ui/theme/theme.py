@@ -133,9 +133,7 @@ class Theme(QObject):
         self._update_motion()
 
     def follow_wishes(self, wishes: Wishes) -> None:
-        """Apply the desktop's accessibility settings where the user has not chosen otherwise. Qt reads only some of
-        them.
-        """
+        """Apply the desktop's accessibility settings where the user has not chosen otherwise. Qt reads only some."""
         self._wishes = wishes
         self._on_system_changed()
         self._update_motion()

@@ -116,9 +116,7 @@ class DrawnButton(QAbstractButton):
 
 
 class PickerButton(MenuButton):
-    """Shows the choice made in its menu. `set_short` shortens the text; tool tip and accessible name keep the full
-    text.
-    """
+    """Shows the choice made in its menu. `set_short` shortens the text, but not tool tip and accessible name."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

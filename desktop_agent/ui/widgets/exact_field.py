@@ -289,9 +289,7 @@ class ExactField(QPlainTextEdit):
 
     @contextmanager
     def _plainly(self, *, is_typing: bool) -> Generator[None]:
-        """Keep typed text from inheriting the format of the placeholder before it, because it would join the
-        placeholder.
-        """
+        """Keep typed text from inheriting the format of the placeholder before it, and so from becoming part of it."""
         cursor = self.textCursor()
         if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
             yield

@@ -75,9 +75,7 @@ class FindBar(InputBar):
         field_name: str = "findField",
         placeholder: str = "",
     ) -> None:
-        """`found` emits the number of the current match, from 1, and the number of matches. `words` names the searched
-        content.
-        """
+        """`found` emits the number of the current match, from 1, and the number of matches. `words` names the text."""
         super().__init__(view, name, field_name, words)
         self._finder = finder
         self._field.setPlaceholderText(placeholder or words)

@@ -35,9 +35,7 @@ class TextPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[TextPiece]:
-    """Split `text` into pieces: invisible characters become names, long runs of blanks become counts, the cut end a
-    note.
-    """
+    """Split `text` into pieces: names for invisible characters, counts for long blanks, a note for the cut end."""
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
     for match in _FOUND.finditer(head):
@@ -89,9 +87,7 @@ class VisibleLine(NamedTuple):
         return self.break_positions[at] + offset - self.break_offsets[at]
 
     def offset(self, position: int) -> int:
-        """Return the offset of the character drawn at `position`. All positions inside a character's name give its
-        offset.
-        """
+        """Return the offset of the character drawn at `position`, also for positions within a character's name."""
         at = bisect_right(self.break_positions, position) - 1
         offset = self.break_offsets[at] + position - self.break_positions[at]
         is_last = at + 1 == len(self.break_offsets)

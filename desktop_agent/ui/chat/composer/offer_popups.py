@@ -88,9 +88,7 @@ class ListPopup(QListView):
         raise NotImplementedError
 
     def _choose(self, *, goes_on: bool = False) -> bool:
-        """Choose the current row if possible, and return whether it was chosen. With `goes_on`, more text will be
-        typed.
-        """
+        """Choose the current row if possible; return whether it was chosen. With `goes_on`, the user types more."""
         raise NotImplementedError
 
     def _on_clicked(self, index: QModelIndex) -> None:

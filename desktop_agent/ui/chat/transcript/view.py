@@ -117,9 +117,7 @@ class TranscriptView(QAbstractScrollArea):
         self.navigation.show_transcript(transcript)
 
     def apply(self, patches: Sequence[Patch]) -> None:
-        """Record the changes of `Transcript.apply`. Cheap: they are shown with the next frame, at most 30 times a
-        second.
-        """
+        """Record the changes of `Transcript.apply`. Cheap: the next frame shows them, at most 30 times a second."""
         transcript = self._transcript
         if transcript is None:
             return

@@ -29,8 +29,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):
-    """The three versions of a file in conflict (base, wanted and yours) with facts to show. `None` is an absent
-    version.
+    """The three versions of a file in conflict (base, wanted and yours) with facts to show. `None` is absent.
 
     `three` is set if they can be merged line by line. `pair` is set if they cannot, but two of them are texts.
     """
