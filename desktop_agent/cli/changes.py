@@ -240,7 +240,8 @@ def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObj
 def show_diff(args: argparse.Namespace, console: Console) -> None:
     session = ChangedSession.find(args.id)
     rows = agents_rows(matching(session.transcript, selection_of(args)))
-    patch = patch_of([row.change for row in rows], session.blobs.of_file)
+    is_for_reading = not console.is_json and console.out.isatty()
+    patch = patch_of([row.change for row in rows], session.blobs.of_file, is_for_reading=is_for_reading)
     if console.is_json:
         # Bytes that are not UTF-8 become lone surrogates, so that exactly this patch can be restored.
         console.result({"patch": patch.decode("utf-8", "surrogateescape"), "files": [row.path for row in rows]}, "")

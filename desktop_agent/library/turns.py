@@ -8,8 +8,8 @@ from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import patch_of
-from desktop_agent.core.diff.diff import FileDiff, diff_change
-from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks
+from desktop_agent.core.diff.diff import FileDiff, as_read, diff_change
+from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks, with_landmarks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.model import (
     ChangeSelection,
     Decision,
     Denied,
+    FileChange,
     FileOutcome,
 )
 from desktop_agent.core.session.session import Session
@@ -208,8 +209,11 @@ class Changes:
 
     async def diff(self, row: NetChange) -> FileDiff:
         """Return the difference that a row of `list` stands for. Raises `StorageError` if it cannot be read."""
-        held, change = self._blobs.of_file, row.change
-        return await asyncio.to_thread(lambda: diff_change(change, held(change.before), held(change.after)))
+        return await asyncio.to_thread(self._diff, row.change)
+
+    def _diff(self, change: FileChange) -> FileDiff:
+        before, after = self._blobs.of_file(change.before), self._blobs.of_file(change.after)
+        return as_read(with_landmarks(diff_change(change, before, after)), before, after)
 
     async def hunks(self, row: NetChange) -> tuple[ReviewHunk, ...]:
         """Return the parts of a row that can be undone alone, each with its `key`. Raises `StorageError`."""

@@ -1411,6 +1411,10 @@
         </translation>
     </message>
     <message>
+        <source>A character does not fit the encoding of this file.</source>
+        <translation>Ein Zeichen passt nicht in die Kodierung dieser Datei.</translation>
+    </message>
+    <message>
         <source>Keep what is there</source>
         <translation>Vorhandenes behalten</translation>
     </message>

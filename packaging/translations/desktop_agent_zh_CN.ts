@@ -1404,6 +1404,10 @@
         </translation>
     </message>
     <message>
+        <source>A character does not fit the encoding of this file.</source>
+        <translation>有字符不符合此文件的编码。</translation>
+    </message>
+    <message>
         <source>Keep what is there</source>
         <translation>保留现有的</translation>
     </message>

@@ -233,6 +233,21 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
     assert session.read("a.txt") == EDITED
 
 
+def test_a_hunk_of_a_file_in_another_encoding_is_undone_byte_for_byte(
+    changes: Command, session: RecordedSession
+) -> None:
+    old = [f"Größe {number} für die Straße\r\n".encode("cp1252") for number in range(40)]
+    (session.folder / "alt.txt").write_bytes(b"".join(old))
+    session.write("alt.txt", b"".join(old).replace(b" 5 ", b" f\xfcnf ").replace(b" 30 ", b" drei\xdfig "))
+    patch = changes("diff", session.id, "--json").json["patch"].encode("utf-8", "surrogateescape")
+    assert b"+Gr\xf6\xdfe f\xfcnf f" in patch
+    assert changes("undo", session.id, "--file", "alt.txt", "--hunk", "1").code == 0
+    assert session.read("alt.txt") == b"".join(old).replace(b" 30 ", b" drei\xdfig ")
+    assert changes("redo", session.id).code == 0
+    assert changes("undo", session.id).code == 0
+    assert session.read("alt.txt") == b"".join(old)
+
+
 def test_only_an_undo_can_recover(changes: Command, session: RecordedSession) -> None:
     session.write("a.txt", b"a\n")
     assert changes("redo", session.id, "--recover").code == 2

@@ -17,6 +17,7 @@ from msgspec import Struct
 from desktop_agent.core.base.paths import quoted_name
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
+from desktop_agent.core.diff.text import encode_lines, read_texts
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
 
 Contents = Callable[[FileImage | None], bytes | None]
@@ -33,8 +34,10 @@ class PatchFile(Struct, frozen=True):
     after: bytes | None
 
 
-def make_patch(files: Iterable[PatchFile]) -> bytes:
+def make_patch(files: Iterable[PatchFile], *, is_for_reading: bool = False) -> bytes:
     """Return the patch for `files`; empty if nothing changed that git would record.
+
+    With `is_for_reading`, lines in other encodings are in UTF-8: the patch is then text, but cannot be applied.
 
     Git records no folders, and no permissions except `644` and `755`. Comment lines at the top name such changes.
     """
@@ -47,11 +50,12 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
     origins, targets = {origin for origin, _ in renames}, {target for _, target in renames}
     taken = targets | {new.path for old, new in steps if new and not old}
     steps.sort(key=lambda step: _rank(step, origins, taken))
-    return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
+    return b"".join([*left_out, *(part for step in steps for part in _section(*step, is_for_reading=is_for_reading))])
 
 
-def patch_of(changes: Iterable[FileChange], contents: Contents) -> bytes:
-    return make_patch(PatchFile(change, contents(change.before), contents(change.after)) for change in changes)
+def patch_of(changes: Iterable[FileChange], contents: Contents, *, is_for_reading: bool = False) -> bytes:
+    files = (PatchFile(change, contents(change.before), contents(change.after)) for change in changes)
+    return make_patch(files, is_for_reading=is_for_reading)
 
 
 class _Side(Struct, frozen=True):
@@ -121,7 +125,7 @@ def _side(path: str, image: FileImage | None, content: bytes | None) -> _Side | 
     return _Side(path, _git_mode(image), content or b"")
 
 
-def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
+def _section(old: _Side | None, new: _Side | None, *, is_for_reading: bool) -> Iterator[bytes]:
     old_content, new_content = old.content if old else None, new.content if new else None
     edits = _edits(old, new)
     old_path, new_path = old.path if old else new.path if new else "", new.path if new else old.path if old else ""
@@ -139,6 +143,10 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
     elif edits:
         yield f"--- {_in_header(quoted_name(f'a/{old.path}')) if old else '/dev/null'}\n".encode()
         yield f"+++ {_in_header(quoted_name(f'b/{new.path}')) if new else '/dev/null'}\n".encode()
+        contents = old_content or b"", new_content or b""
+        if is_for_reading:
+            texts = zip(contents, read_texts(*contents), strict=True)
+            old_content, new_content = (encode_lines((text.content,), "utf-8") if text else raw for raw, text in texts)
         yield from _hunk_lines(old_content or b"", new_content or b"", edits)
 
 

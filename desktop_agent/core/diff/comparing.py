@@ -12,7 +12,7 @@ from functools import partial
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.diff.comparison_process import Answer, Comparison, ComparisonProcess, LineCounts
-from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
+from desktop_agent.core.diff.diff import as_read, count_lines, diff_change, find_middle
 from desktop_agent.core.diff.hunks import with_landmarks
 from desktop_agent.core.diff.intraline import get_ready
 from desktop_agent.core.diff.outline import DiffOutline, assemble
@@ -46,7 +46,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return the diff of `diff_change`, with landmarks. Raises `AgentError`.
+        """Return the diff of `diff_change` as it is read, with landmarks. Raises `AgentError`.
 
         If comparing takes too long, the diff has a single edit.
         """
@@ -136,7 +136,7 @@ def is_big(before: bytes | None, after: bytes | None) -> bool:
 
 def _compare(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
     get_ready()  # painting the diff compares words
-    return with_landmarks(diff_change(change, before, after))
+    return as_read(with_landmarks(diff_change(change, before, after)), before, after)
 
 
 def _failed(detail: str) -> AgentError:

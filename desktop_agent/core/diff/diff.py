@@ -11,14 +11,17 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.text import (
     Text,
     as_utf8,
+    decoded,
+    encode_lines,
     endings_of,
-    legacy_encodings,
     line_count,
     read_text,
+    read_texts,
     without_ending,
 )
 from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff, FileImage, FileKind
@@ -64,6 +67,8 @@ TOO_DIFFERENT_NOTE = (
     "too different to compare line by line: all from the first to the last difference is shown as changed"
 )
 
+_NOT_UTF8_NOTE = "not all of it is UTF-8: bytes that are not UTF-8 are shown by their number"
+
 _KIND_NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "socket"}
 
 
@@ -80,9 +85,7 @@ def describe(old: Version, new: Version) -> Iterator[str]:
     before = old.text if old.image is not None else None
     yield from _encoding_notes(before, new.text)
     if not new.text.is_valid:
-        legacy = next(iter(legacy_encodings(new.content)), "")
-        known = f"encoding {legacy.upper()}" if legacy else "not all of it is UTF-8"
-        yield f"{known}: bytes that are not UTF-8 are shown by their number"
+        yield _NOT_UTF8_NOTE
     yield from _endings_notes(old, new)
     yield from _last_newline_notes(before, new.text)
 
@@ -132,6 +135,8 @@ MAX_COMPARED_LINES = 3_000_000
 """How many lines both versions together may have. A line takes at least 60 bytes of memory."""
 
 
+_READ_BY_MARKS = {"utf-8", "utf-16-le", "utf-16-be"}
+
 Match = Callable[[bytes, bytes], list[Edit]]
 """Returns where the lines of two UTF-8 texts differ, in order."""
 
@@ -167,6 +172,35 @@ def diff_change(
         old_encoding=old.encoding,
         new_encoding=new.encoding,
     )
+
+
+def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff:
+    """Return this diff of `diff_change` with text that is neither UTF-8 nor UTF-16 as people read it. Blocks.
+
+    The keys of its hunks come from the bytes, so it must have its landmarks already.
+    """
+    if not (diff.old_lines or diff.new_lines) or stat.S_ISLNK(diff.new_mode or diff.old_mode or 0):
+        return diff
+    old, new = read_texts(before or b"", after or b"")
+    if not old or not new or (old.encoding, new.encoding) == (diff.old_encoding, diff.new_encoding):
+        return diff
+    return replace(
+        diff,
+        old_lines=old.lines,
+        new_lines=_sharing(old.lines, new, diff.edits) if old.encoding == new.encoding else new.lines,
+        old_encoding=old.encoding,
+        new_encoding=new.encoding,
+        notes=(*(note for note in diff.notes if note != _NOT_UTF8_NOTE), *_encoding_notes(old, new)),
+    )
+
+
+def as_stored(diff: FileDiff) -> FileDiff:
+    """Return the diff from which `as_read` made this one."""
+    if {diff.old_encoding, diff.new_encoding} <= _READ_BY_MARKS:
+        return diff
+    sides = (diff.old_lines, diff.old_encoding), (diff.new_lines, diff.new_encoding)
+    old, new = (tuple(decoded(encode_lines((line,), name), "utf-8") for line in lines) for lines, name in sides)
+    return replace(diff, old_lines=old, new_lines=new, old_encoding="utf-8", new_encoding="utf-8")
 
 
 def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:

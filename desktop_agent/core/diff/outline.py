@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, cast, overload
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.diff.diff import as_read
 from desktop_agent.core.diff.hunks import landmarks_of
 from desktop_agent.core.diff.text import decoded, encode_lines, split_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
@@ -145,8 +146,12 @@ class DiffOutline(NamedTuple):
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """Return the outline from which `assemble` restores this diff. `before` and `after` are the contents."""
+    """Return the outline from which `assemble` restores this diff as it is read.
+
+    `before` and `after` are the contents.
+    """
     landmarks = landmarks_of(diff)
+    diff = as_read(diff, before, after)
     converted = set(landmarks.converted)
     has_lines = bool(diff.old_lines or diff.new_lines)
     return DiffOutline(
@@ -176,9 +181,9 @@ def _lines(content: bytes, encoding: str, pieces: Pieces | None) -> Sequence[str
 
 
 def _line_sizes(lines: Sequence[str], content: bytes, encoding: str) -> Iterator[int]:
-    if encoding == "utf-8":
-        return map(len, io.BytesIO(content))
-    return (len(encode_lines((line,), encoding)) for line in lines)
+    if encoding.startswith("utf-16"):
+        return (len(encode_lines((line,), encoding)) for line in lines)
+    return map(len, io.BytesIO(content))
 
 
 def _numbered(edits: Sequence[Edit], hunks: Iterable[ReviewHunk]) -> Iterator[tuple[int, ...]]:

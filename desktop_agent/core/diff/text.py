@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from desktop_agent.core.base.file_types import byte_order_mark, is_binary
 
-Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 Endings = Literal["", "LF", "CRLF", "mixed"]
 
 BOM = "\ufeff"
@@ -26,7 +25,7 @@ class Text(Struct, frozen=True):
     """A file's text. It includes a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
 
     content: str
-    encoding: Encoding = "utf-8"
+    encoding: str = "utf-8"
     is_valid: bool = True
 
     @property
@@ -62,6 +61,26 @@ def read_text(content: bytes) -> Text | None:
         return Text(content.decode("utf-8", "surrogateescape"), is_valid=False)
 
 
+def read_texts(*contents: bytes) -> tuple[Text | None, ...]:
+    """Return what `read_text` does, but text in another encoding than UTF-8 or UTF-16 as people read it.
+
+    `contents` are versions of one file. Their encoding is recognised from all of them together. Blocks.
+    """
+    texts = [read_text(content) for content in contents]
+    others = [content for text, content in zip(texts, contents, strict=True) if text and _may_be_legacy(text)]
+    encoding = next(iter(legacy_encodings(b"\n".join(others))), "") if others else ""
+    if not encoding:
+        return tuple(texts)
+    return tuple(
+        Text(content.decode(encoding), encoding) if text and (content in others or content.isascii()) else text
+        for text, content in zip(texts, contents, strict=True)
+    )
+
+
+def _may_be_legacy(text: Text) -> bool:
+    return text.encoding == "utf-8" and (_ESCAPE in text.content if text.is_valid else not is_utf8(text.encoded()))
+
+
 def as_utf8(content: bytes) -> bytes | None:
     """Return `content` as UTF-8, line for line; None if it is not text. Copies only UTF-16."""
     encoding = _utf16_of(content)
@@ -85,14 +104,6 @@ def decoded(content: bytes, encoding: str) -> str:
 def errors_of(encoding: str) -> str:
     """Return the error handler for an encoding: invalid UTF-8 becomes lone surrogates."""
     return "surrogateescape" if encoding == "utf-8" else "strict"
-
-
-def encoding_named(name: str) -> Encoding:
-    match name:
-        case "utf-16-le" | "utf-16-be":
-            return name
-        case _:
-            return "utf-8"
 
 
 def split_lines(text: str) -> tuple[str, ...]:
@@ -120,7 +131,7 @@ def without_ending(line: str) -> str:
     return line.removesuffix("\n")
 
 
-def _utf16_of(content: bytes) -> Encoding | None:
+def _utf16_of(content: bytes) -> str | None:
     encoding = byte_order_mark(content)[1]
     return encoding if encoding == "utf-16-le" or encoding == "utf-16-be" else None
 
@@ -139,6 +150,8 @@ _LEAST_BYTES = 8
 _AS_LIKELY = 0.75
 """If the detector is confident, encodings with less than this share of the highest confidence are ruled out."""
 _ESCAPED = "iso2022_jp_2"
+_ESCAPE = "\x1b$"
+"""Text in ISO 2022 switches to Japanese characters with this."""
 _NARROWER = {
     "gb18030": "gbk",
     "big5hkscs": "big5",
@@ -167,11 +180,11 @@ def legacy_encodings(content: bytes) -> tuple[str, ...]:
 
     Each of them decodes all of `content` exactly, to text that reads well. Empty if it is UTF-8, or none fits. Blocks.
     """
-    if is_utf8(content) and b"\x1b$" not in content:  # with which Japanese text in ISO 2022 begins
+    if is_utf8(content) and _ESCAPE.encode() not in content:
         return ()
     from chardet import detect_all  # its models take 0.2 s to load, and most files are UTF-8
 
-    sample = b"\n".join(line for line in content.split(b"\n") if not line.isascii() or b"\x1b$" in line)
+    sample = b"\n".join(line for line in content.split(b"\n") if not line.isascii() or _ESCAPE.encode() in line)
     if len(sample) > _MOST_SAMPLED:
         sample = sample[:_MOST_SAMPLED].rpartition(b"\n")[0] or sample
     guesses = detect_all(sample, ignore_threshold=True, include_encodings=_LEGACY_ENCODINGS, compat_names=False)

@@ -144,7 +144,7 @@ def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
             files.append(PatchFile(change, held(change.before), held(change.after)))
         except StorageError:
             notes.append(f"# {one_line(change.path)}: the content is no longer on disk")
-    patch = make_patch(files).decode("utf-8", "replace")
+    patch = make_patch(files, is_for_reading=True).decode("utf-8", "replace")
     return shown("\n".join([*notes, patch]).strip("\n"))
 
 

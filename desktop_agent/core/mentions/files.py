@@ -49,6 +49,7 @@ from desktop_agent.core.tools.files.text_files import (
     PastEndError,
     TextReader,
     looks_binary,
+    recognised_encoding,
 )
 from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
@@ -217,7 +218,7 @@ def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -
     if len(content) > LARGEST_EDITED_BYTES or looks_binary(content):
         raise UsageError("It is not a code file: it is not text, or too large.")
     mark, encoding = byte_order_mark(content)
-    return content[len(mark) :].decode(encoding, "replace")
+    return content[len(mark) :].decode((not mark and recognised_encoding(content)) or encoding, "replace")
 
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:
@@ -238,6 +239,9 @@ def _named(path: str, boundary: Boundary) -> ResolvedPath:
 
 def _text_of(mention: PathMention, file: BufferedReader, beginning: bytes, size: int) -> FilePart:
     mark, encoding = byte_order_mark(beginning)
+    if not mark and size <= LARGEST_EDITED_BYTES:
+        file.seek(0)
+        encoding = recognised_encoding(file.read()) or encoding
     reader = TextReader(
         file=file,
         size_bytes=size,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.diff import as_stored, find_edits
 from desktop_agent.core.diff.hunks import edits_by_key
 from desktop_agent.core.diff.text import BOM, encode_lines, read_text
 from desktop_agent.core.protocol.model import Edit, FileDiff
@@ -221,6 +221,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
     `since` leads backwards, from the later version to the new side of `diff`. A diff in the other direction can match
     repeated lines differently.
     """
+    diff, since = as_stored(diff), as_stored(since)
     later = [_inverse(edit) for edit in since.edits]
     if not later or since.old_encoding != diff.new_encoding:
         return frozenset()

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.text import Text, as_utf8, read_text
+from desktop_agent.core.diff.text import Text, as_utf8, read_texts
 from desktop_agent.core.merge.merge import chunks
 
 MAX_BYTES = 768 * 1024
@@ -87,7 +87,7 @@ def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
     """Compare the three versions. None if only whole files can be chosen: they are not text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
-    texts = [read_text(content) for content in (base, wanted, yours)]
+    texts = read_texts(base, wanted, yours)
     contents = [as_utf8(content) for content in (base, wanted, yours)]
     if len({text.encoding if text else None for text in texts}) > 1:
         return None

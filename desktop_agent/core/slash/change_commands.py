@@ -42,7 +42,8 @@ async def diff(invocation: Invocation, parts: CommandParts, controls: SessionCon
     rows = [row for row in net_changes(records) if row.state != "undone"]
     partly = sum(row.state == "partly" for row in rows)
     with reported():
-        patch = await asyncio.to_thread(patch_of, [row.change for row in rows], parts.contents)
+        changes = [row.change for row in rows]
+        patch = await asyncio.to_thread(patch_of, changes, parts.contents, is_for_reading=True)
     text = patch.decode("utf-8", "replace")
     if not text:
         return Reply("The agent changed no file in this conversation, or all of it is undone.")

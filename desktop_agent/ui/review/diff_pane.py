@@ -113,7 +113,9 @@ class DiffPane(QWidget):
 
     def _show_counts(self) -> None:
         kept, undone = self.review.hunks.counts()
-        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
+        diff = self.view.document.rows.diff
+        encoding = diff.new_encoding if diff.new_lines else diff.old_encoding
+        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone, encoding=encoding)
 
     def _on_switched(self) -> None:
         self.editing.leave()

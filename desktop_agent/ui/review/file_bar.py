@@ -15,7 +15,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording.visible_text import encoding_name, plain_tooltip
 
 _HEIGHT = 38
 
@@ -69,13 +69,15 @@ class FileBar(QWidget):
         self.call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._show_widgets()
 
-    def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0) -> None:
-        parts = [plural("FileBar", count, "%n change", "%n changes")]
+    def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0, encoding: str = "utf-8") -> None:
+        parts = [encoding_name(encoding)] if encoding != "utf-8" else []
+        if count:
+            parts.append(plural("FileBar", count, "%n change", "%n changes"))
         if kept:
             parts.append(self.tr("{0} kept").format(kept))
         if undone:
             parts.append(self.tr("{0} undone").format(undone))
-        self._count.setText(" · ".join(parts) if count else "")
+        self._count.setText(" · ".join(parts))
         self._is_undone = 0 < count == undone
         is_kept = not self._is_undone and 0 < count == kept + undone
         self._keep.setText(self.tr("✓ Kept") if is_kept else self.tr("Keep"))

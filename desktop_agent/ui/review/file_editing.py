@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from desktop_agent.core.diff.text import Text, encode_lines, encoding_named
+from desktop_agent.core.diff.text import Text, encode_lines
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
@@ -99,7 +99,7 @@ class FileEditing(DiffOverlay):
         if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return
         diff = self._diff = review.view.document.diff
-        text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
+        text = Text("".join(diff.new_lines), diff.new_encoding)
         self._editor = FileEditor(EditedText(text), self._theme, review.view)
         self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
         self._editor.save_pressed.connect(self.save)

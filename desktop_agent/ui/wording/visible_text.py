@@ -139,6 +139,10 @@ def index_of(text: str, position: int) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "surrogatepass"))
 
 
+def encoding_name(encoding: str) -> str:
+    return re.sub("^(UTF-16)-", r"\1 ", encoding.upper())
+
+
 def lowered(text: str) -> str:
     """Return `text` in lower case but of the same length: a capital that would become two characters stays."""
     lower = text.lower()

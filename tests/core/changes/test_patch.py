@@ -292,9 +292,10 @@ def test_a_conversion_of_line_endings_is_a_patch_too(folder: Path) -> None:
 
 
 def test_text_in_another_encoding_stays_text_unless_it_has_nuls(folder: Path) -> None:
-    latin, utf16 = "żółć\n".encode("iso8859-2"), "żółć\n".encode("utf-16")
-    patch = check(folder, {"a": File(latin)}, {"a": File(latin * 2)}, change("a", File(latin), File(latin * 2)))
-    assert b"+" + latin in patch
+    latin, utf16 = "Zażółć gęślą jaźń\n".encode("cp1250"), "żółć\n".encode("utf-16")
+    changed = change("a", File(latin), File(latin * 2))
+    assert b"+" + latin in check(folder, {"a": File(latin)}, {"a": File(latin * 2)}, changed)
+    assert "\n+Zażółć gęślą jaźń\n" in make_patch([changed], is_for_reading=True).decode()
     patch = check(folder, {"a": File(utf16)}, {"a": File(latin)}, change("a", File(utf16), File(latin)))
     assert b"GIT binary patch" in patch
 

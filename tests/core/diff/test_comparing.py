@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.diff.comparing import BIG_LINES, Comparer, is_big
 from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
-from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, diff_change
+from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, as_read, diff_change
 from desktop_agent.core.diff.hunks import landmarks_of
 from desktop_agent.core.diff.outline import assemble, outline_of
 from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
@@ -95,6 +95,7 @@ async def test_small_files_need_no_process() -> None:
         pytest.param(BEFORE, numbered(word=b"other"), id="rewritten"),
         pytest.param(BEFORE, b"\0" + BEFORE, id="binary"),
         pytest.param(b"\xff" + BEFORE, b"\xfe" + BEFORE, id="not UTF-8"),
+        pytest.param("Größe, Straße\n".encode("cp1252") * 30_000, "Größe\n".encode("cp1252") * 30_000, id="Latin"),
         pytest.param(BEFORE, ("\ufeff" + AFTER.decode()).encode("utf-16-le"), id="UTF-16"),
         pytest.param(BEFORE, "é\u2028\n".encode() * 50_000, id="other alphabets"),
         pytest.param(b"x" * 600_000, b"x" * 300_000 + b"y" * 300_000 + b"\n", id="one line"),
@@ -104,8 +105,8 @@ async def test_every_kind_of_big_file_comes_back_whole(before: bytes | None, aft
     asked = (change(before, after), before, after)
     async with comparing() as comparer:
         diff = await comparer.diff(*asked)
-        assert diff == diff_change(*asked)
-        assert diff.landmarks == landmarks_of(diff)
+        assert diff == as_read(diff_change(*asked), before, after)
+        assert diff.landmarks == landmarks_of(diff_change(*asked))
         assert comparer.pid != os.getpid()
 
 
@@ -119,7 +120,7 @@ def test_a_diff_comes_out_of_its_outline_as_it_went_in(
 ) -> None:
     diff = make_diff(before, after, kinds=kinds)
     again = assemble(outline_of(diff, before or b"", after or b""), before or b"", after or b"", lambda: None)
-    assert again == diff
+    assert again == as_read(diff, before, after)
     assert again.landmarks == landmarks_of(diff)
 
 

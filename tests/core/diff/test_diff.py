@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.diff import (
     MAX_COMPARED_BYTES,
     MAX_COMPARED_LINES,
+    as_read,
+    as_stored,
     count_lines,
     find_middle,
     is_only_endings,
 )
+from desktop_agent.core.diff.hunks import all_keys, with_landmarks
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff
 from tests.core.diff.conftest import make_diff
@@ -118,7 +122,7 @@ COMPARED: dict[str, tuple[bytes | None, bytes | None, dict[str, Any], tuple[int,
         b"a\xff\n",
         {},
         (1, 1),
-        ("encoding CP1252: bytes that are not UTF-8 are shown by their number",),
+        ("not all of it is UTF-8: bytes that are not UTF-8 are shown by their number",),
     ),
     "another encoding": ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, (1, 1), ("encoding UTF-16-LE → UTF-8",)),
     "an encoding": (None, "\ufeffa\n".encode("utf-16-be"), {}, (1, 0), ("encoding UTF-16-BE",)),
@@ -132,6 +136,40 @@ def test_lines_are_counted_and_what_they_do_not_show_is_said_in_words(name: str)
     before, after, facts, counts, notes = COMPARED[name]
     diff = make_diff(before, after, **facts)
     assert ((diff.added, diff.removed), diff.notes, diff.is_binary) == (counts, notes, False)
+
+
+GERMAN = "Größe: über 40 m\r\nStraße: schön\r\nläuft für alle\r\n"
+GREEK, JAPANESE = "Ο γρήγορος σκύλος\nτρέχει μακριά\n", "これは日本語の文章です。\n漢字とひらがな\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "encodings"),
+    [
+        (GERMAN.encode("cp1252"), GERMAN.replace("schön", "schöner").encode("cp1252"), ("cp1252", "cp1252")),
+        (b"Groesse\r\n", GERMAN.encode("cp1252"), ("cp1252", "cp1252")),
+        (None, GERMAN.encode("cp1252"), ("cp1252", "cp1252")),
+        (GERMAN.encode("cp1252"), None, ("cp1252", "cp1252")),
+        (GERMAN.encode("cp1252"), GERMAN.encode(), ("cp1252", "utf-8")),
+        (GREEK.encode(), GREEK.encode("cp1253"), ("utf-8", "cp1253")),
+        (JAPANESE.encode("iso2022_jp"), JAPANESE.encode("iso2022_jp") * 2, ("iso2022_jp", "iso2022_jp")),
+        (GERMAN.encode(), GERMAN.encode() + "schön\n".encode("cp1252"), ("utf-8", "utf-8")),
+    ],
+    ids=["edited", "was ASCII", "created", "deleted", "converted to UTF-8", "from UTF-8", "ISO 2022", "a stray byte"],
+)
+def test_lines_in_another_encoding_read_as_text_and_come_back_exactly(
+    before: bytes | None, after: bytes | None, encodings: tuple[str, str]
+) -> None:
+    raw = make_diff(before, after)
+    diff = as_read(with_landmarks(raw), before, after)
+    assert (diff.old_encoding, diff.new_encoding) == encodings
+    for lines, content, encoding in ((diff.old_lines, before, encodings[0]), (diff.new_lines, after, encodings[1])):
+        assert encode_lines(lines, encoding) == (content or b"")
+        assert "".join(lines).encode("utf-8", "surrogateescape").decode("utf-8", "replace").count("\ufffd") <= 1
+    assert all_keys(diff) == all_keys(raw)
+    assert as_stored(diff) == replace(raw, notes=diff.notes)
+    is_read = encodings != ("utf-8", "utf-8")
+    assert any(encodings[1].upper() in note for note in diff.notes) == (is_read or "UTF-8" in str(diff.notes))
+    assert any("by their number" in note for note in diff.notes) != is_read
 
 
 def test_a_changed_mode_is_said_in_words() -> None:

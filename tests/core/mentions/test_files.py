@@ -73,6 +73,17 @@ async def test_of_a_long_file_the_model_reads_the_beginning_and_how_to_read_on(g
     assert attachment.size == (ground.workspace / "long.txt").stat().st_size
 
 
+@pytest.mark.parametrize(
+    ("mention", "text"), [("@alt.txt", "Größe\nStraße und Überführung\n"), ("@alt.txt:2", "Straße")]
+)
+async def test_a_file_that_is_not_utf_8_comes_as_the_text_that_it_is(ground: Ground, mention: str, text: str) -> None:
+    ground.write("alt.txt", "Größe\nStraße und Überführung\n".encode("cp1252"))
+
+    (attachment,) = await attached(ground, mention)
+
+    assert attachment.text.startswith(text)
+
+
 async def test_what_is_no_file_is_text(ground: Ground) -> None:
     assert await attached(ground, "@property and @types/node and `@src/app.py` and me@src/app.py") == ()
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunks import ENDINGS, all_keys, review_hunks
+from desktop_agent.core.diff.diff import as_read, diff_change
+from desktop_agent.core.diff.hunks import ENDINGS, all_keys, review_hunks, with_landmarks
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.merge.merge import Clashing, merge_bytes, undone_keys, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileDiff
@@ -138,6 +138,21 @@ def test_one_hunk_is_taken_out_and_the_others_stay() -> None:
     assert without_hunks(diff, {keys[1]}) == numbered(5, 45)
     assert without_hunks(diff, set(keys)) == numbered()
     assert without_hunks(diff, ()) == numbered(5, 25, 45)
+
+
+def test_a_hunk_of_a_file_in_another_encoding_is_taken_out_byte_for_byte() -> None:
+    before, after = (
+        "".join(f"Größe {n + 9 * (n in changed)} für Straße\r\n" for n in range(40)).encode("cp1252")
+        for changed in ((), (5, 30))
+    )
+    diff = diff_of(before, after)
+    first, second = (hunk.key for hunk in review_hunks(diff))
+    now = without_hunks(diff, {first})
+    assert now.splitlines()[5] == "Größe 5 für Straße".encode("cp1252")
+    assert (len(now), without_hunks(diff, {first, second})) == (len(after) - 1, before)
+    read = as_read(with_landmarks(diff), before, after)
+    assert undone_keys(read, as_read(with_landmarks(diff_of(now, after)), now, after)) == {first}
+    assert undone_keys(read, diff_of(now, after)) == {first}
 
 
 def test_a_key_is_the_same_where_the_hunk_has_moved() -> None:

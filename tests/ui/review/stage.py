@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.diff import count_lines, diff_change
+from desktop_agent.core.diff.diff import as_read, count_lines, diff_change
+from desktop_agent.core.diff.hunks import with_landmarks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,
@@ -134,7 +135,9 @@ class Source:
             await Hold()
         if self.error:
             raise self.error
-        return reviewed_diff([record.change for record in records], recorded, self._content)
+        changes = [record.change for record in records]
+        net, diff = net_change(changes), reviewed_diff(changes, recorded, self._content)
+        return as_read(with_landmarks(diff), self._content(net.before), self._content(net.after))
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
         if self.versions_error:

@@ -350,7 +350,7 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
     new_mode: int | None = None
     old_encoding: str = "utf-8"
-    """How lines become bytes: `utf-8` (with surrogate escapes), `utf-16-le` or `utf-16-be`."""
+    """How lines become bytes: `utf-8` (with surrogate escapes), or the encoding in which the text is read."""
     new_encoding: str = "utf-8"
     moved_from: str = ""
     undone: frozenset[HunkKey] = frozenset()

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark, file_type
-from desktop_agent.core.diff.text import legacy_encodings
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.files.file_tool import (
     LARGEST_EDITED_BYTES,
@@ -31,6 +30,7 @@ from desktop_agent.core.tools.files.text_files import (
     FilePart,
     TextReader,
     looks_binary,
+    recognised_encoding,
 )
 from desktop_agent.core.tools.reads import DIGEST_KEY
 from desktop_agent.core.tools.tool import ToolContext
@@ -104,7 +104,7 @@ def _answer(
         is_asked = "errors" in arguments.model_fields_set  # then about bytes that are not UTF-8
         if not is_asked and codecs.lookup(encoding).name == "utf-8" and size <= LARGEST_EDITED_BYTES:
             file.seek(0)
-            encoding = _recognised(file.read()) or encoding
+            encoding = recognised_encoding(file.read()) or encoding
     reader = TextReader(
         file=file,
         size_bytes=size,
@@ -118,12 +118,6 @@ def _answer(
     part = _part(reader, arguments)
     facts: JsonObject = {"lines": part.lines, "truncated": part.is_cut}
     return part.text, facts if encoding == arguments.encoding else facts | {"encoding": encoding}
-
-
-def _recognised(content: bytes) -> str:
-    """Return the encoding of a text that is not UTF-8; empty if those that it can have show different texts."""
-    possible = legacy_encodings(content)
-    return possible[0] if possible and len({content.decode(name) for name in possible}) == 1 else ""
 
 
 def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:

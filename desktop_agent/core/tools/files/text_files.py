@@ -54,6 +54,12 @@ def as_shown(text: str) -> str:
         return _SURROGATE.sub("\ufffd", text)
 
 
+def recognised_encoding(content: bytes) -> str:
+    """Return the encoding of a text that is not UTF-8; empty if those that it can have show different texts."""
+    possible = legacy_encodings(content)
+    return possible[0] if possible and len({content.decode(name) for name in possible}) == 1 else ""
+
+
 class Replacement(Struct, frozen=True):
     content: bytes
     lines: tuple[int, ...]

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
-from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_text
+from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_texts
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words
+from desktop_agent.ui.wording.visible_text import encoding_name
 
 _tr = partial(QCoreApplication.translate, "Viewer")
 
@@ -83,7 +84,7 @@ def content_of(path: str, content: bytes) -> FileContent:
         return replace(known, obstacle="binary")
     if _has_long_line(plain):
         return replace(known, obstacle="long lines")
-    text = read_text(content)
+    (text,) = read_texts(content)
     assert text is not None
     return replace(
         known,
@@ -120,7 +121,7 @@ def pieces_of_lines(text: str, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _encoding_words(text: Text) -> str:
-    name = {"utf-8": "UTF-8", "utf-16-le": "UTF-16 LE", "utf-16-be": "UTF-16 BE"}[text.encoding]
+    name = encoding_name(text.encoding)
     if not text.is_valid:
         return f"{name}?"
     return f"{name} BOM" if text.has_bom and text.encoding == "utf-8" else name

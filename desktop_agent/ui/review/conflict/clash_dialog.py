@@ -242,8 +242,13 @@ class ClashDialog(QDialog):
             listed = f"{named}, …" if len(left) > _MOST_NAMED else named
             one, many = "%n clash is left to decide: number {0}.", "%n clashes are left to decide: numbers {0}."
             self._state.say(plural("ClashDialog", len(left), one, many).format(listed), "warning")
-        else:
-            self._resolve(page.editor.content())
+            return
+        try:
+            content = page.editor.content()
+        except UnicodeEncodeError:
+            self._state.say(self.tr("A character does not fit the encoding of this file."), "warning")
+            return
+        self._resolve(content)
 
     def _resolve(self, content: bytes | None, *, is_whole: bool = False) -> None:
         outcome, clash = self._file.outcome, self._file.outcome.clash

@@ -51,6 +51,16 @@ def test_a_file_is_shown_or_the_reason_is_said(tmp_path: Path, content: bytes, o
             assert found.text.encoded(found.text.shown) == content
 
 
+def test_a_text_in_another_encoding_is_read_and_written_in_it(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("Größe\nStraße und Überführung\n".encode("cp1252"))
+    found = read_content(tmp_path, "a.txt")
+    assert isinstance(found.text, EditedText)
+    assert (found.encoding, found.text.shown) == ("CP1252", "Größe\nStraße und Überführung\n")
+    assert found.text.encoded("Größe\nMaß\n") == "Größe\nMaß\n".encode("cp1252")
+    with pytest.raises(UnicodeEncodeError):
+        found.text.encoded("→\n")
+
+
 def test_nothing_outside_the_folder_is_shown_and_a_link_is_what_it_leads_to(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

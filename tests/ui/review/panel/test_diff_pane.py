@@ -87,6 +87,19 @@ def test_what_is_saved_are_the_bytes_of_the_file(qtbot: QtBot, stage: Stage) -> 
     assert editor.isReadOnly()
 
 
+def test_a_file_in_another_encoding_is_read_named_and_saved_in_it(qtbot: QtBot, stage: Stage) -> None:
+    old, new = ("Größe: über\r\nStraße\r\nläuft\r\n" + last for last in ("schön\r\n", "schöner\r\n"))
+    stage.session.change(1, "c5", "alt.txt", old.encode("cp1252"), new.encode("cp1252"))
+    stage.show("alt.txt")
+    stage.pane.editing.set_obstacle("")
+    assert stage.pane.view.document.rows.diff.new_lines[3] == "schöner\r\n"
+    assert "CP1252 · 1 change" in [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
+    stage.edit().insertPlainText("dünn ")
+    with qtbot.waitSignal(stage.pane.editing.saved) as saved:
+        stage.button("saveEditButton").click()
+    assert payload(saved) == ("dünn " + new).encode("cp1252")
+
+
 def test_editing_starts_where_the_marked_change_does(stage: Stage) -> None:
     stage.button("editFileButton").click()
     assert stage.editor().textCursor().block().text() == "2"
