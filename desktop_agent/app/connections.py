@@ -71,7 +71,7 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
 def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
     """Return the vendor's default model if it is listed, otherwise the first listed model, if any.
 
-    A listed name may have a date after the default name.
+    A listed name also matches if it has a date after the default name.
     """
     names = [model.name for model in listed]
     for usual in vendor_of(account.provider).models:

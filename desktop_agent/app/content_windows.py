@@ -19,8 +19,6 @@ _MAX_LOG_BYTES = 20_000_000
 
 
 class ContentWindows(Controller):
-    """Reads contents in threads, and shows each in a window."""
-
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
         entries = self._panels.transcript.entry_actions

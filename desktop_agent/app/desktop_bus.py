@@ -53,7 +53,6 @@ async def _connect(
 async def _call(
     router: DBusRouter, address: DBusAddress, method: str, signature: str | None, body: tuple[object, ...]
 ) -> Message:
-    """Call a method and return the reply. Raises `ConnectionError` if the reply is an error."""
     reply = await router.send_and_get_reply(new_method_call(address, method, signature, body))
     if reply.header.message_type is not MessageType.method_return:
         raise ConnectionError(method)
@@ -189,7 +188,6 @@ class DesktopNotifications:
     async def _call(
         self, method: str, signature: str | None = None, body: tuple[object, ...] = ()
     ) -> tuple[object, ...]:
-        """Call a method and return the body of the reply. Raises `ConnectionError` if the reply is an error."""
         assert self._router is not None
         reply = await _call(self._router, DBusAddress(PATH, bus_name=NAME, interface=NAME), method, signature, body)
         self._owner = str(reply.header.fields.get(HeaderFields.sender, ""))

@@ -218,8 +218,6 @@ def read_target(root: Path, path: str) -> ApplyTarget:
 
 
 class FileViewing(Controller):
-    """Shows files that the user chooses in the tree, the review, the palette or a search."""
-
     def __init__(self, context: WindowContext, navigator: Navigator, files: FolderFiles, saving: FileWriting) -> None:
         super().__init__(context)
         panels = self._panels

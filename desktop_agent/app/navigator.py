@@ -351,7 +351,6 @@ class Navigator(Controller):
             self._follow_settings()
 
     def _follow_settings(self) -> None:
-        """Apply a changed model or address in the settings to the shown conversation."""
         if (handle := self._panels.session.handle) is None:
             return
         model, now = handle.transcript.session.model, self._default_model()

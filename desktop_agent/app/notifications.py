@@ -107,7 +107,6 @@ class InboxNotifier(Controller):
         self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
 
     def _on_state(self, _state: Qt.ApplicationState) -> None:
-        """Withdraw the notifications of ended turns if the window is in front."""
         if self.is_in_front:
             self._tray.hide()
             self._take_back(key for key, item in self._told.items() if not item.waits)

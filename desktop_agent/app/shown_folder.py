@@ -24,7 +24,7 @@ _FRESH_S = 5.0
 
 
 class FolderFiles(Controller):
-    """Lists the files that git does not ignore on first use, and again once the list is stale.
+    """Lists the files that git does not ignore: on first use, and again once the list is stale.
 
     Signals:
         listed: the files were listed; carries the `FolderPaths`, and whether they differ from the previous

@@ -51,7 +51,7 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop `working` running turns, and programs in `busy` of the user's shells.
+    """Ask the user whether to quit, which stops `working` turns and the programs in `busy` shells.
 
     Closing the question means no, and so does a second call while the question is open.
     """
@@ -86,8 +86,6 @@ def _tr(text: str) -> str:
 
 
 class WindowController(Controller):
-    """Owns the controllers of one window, and follows the opened sessions."""
-
     def __init__(
         self,
         panels: WindowPanels,

@@ -52,7 +52,7 @@ def apply_keys(actions: Actions, settings: Settings) -> None:
 
 
 class RuleJudges:
-    """Makes an evaluator of rules for each session that needs one. The policy is imported for the first."""
+    """Makes an evaluator of rules for each session that needs one. The first evaluator imports the policy."""
 
     def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
         self.is_sandbox_available = False

@@ -136,7 +136,7 @@ class LiveSession(Struct, frozen=True):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether closing the session would interrupt nothing, including ops that are not in the transcript yet."""
+        """Whether the session can be closed without interrupting work, even ops that are not in the transcript yet."""
         return self.session.is_at_rest and not self.handle.has_sent
 
 

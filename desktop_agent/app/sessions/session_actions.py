@@ -85,8 +85,6 @@ def open_window(*arguments: str) -> None:
 
 
 class SessionActions(Controller):
-    """Carries out actions on the sessions chosen in the list, or from the menu on the shown session."""
-
     def __init__(
         self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator
     ) -> None:

@@ -84,7 +84,6 @@ class SessionListUpdater(Controller):
         self.listed.emit(self._summaries.values())
 
     def _recent_folders(self) -> list[str]:
-        """Return recently used folders, without those of archived sessions and of the demo."""
         used = sorted(self._summaries.values(), key=attrgetter("active_at"), reverse=True)
         folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
         own = self._bench.paths.data

@@ -28,8 +28,6 @@ logger = logging.getLogger(__name__)
 
 
 class SettingsController(Controller):
-    """Follows the settings of the user and of the shown project."""
-
     def __init__(self, context: WindowContext, setup: Setup) -> None:
         super().__init__(context)
         panels, bench = self._panels, self._bench
@@ -143,7 +141,6 @@ class SettingsController(Controller):
             self._setup.show_project(self._project)
 
     def _problems(self) -> tuple[str, ...]:
-        """Return the problems of the settings file, except for faults, which have their own banner."""
         faults = self._bench.live.faults
         return tuple(str(problem) for problem in self._bench.live.problems if problem not in faults)
 

@@ -53,7 +53,6 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
 
 
 def _provider(name: str) -> str:
-    """Return the id of a provider. Raises `ArgumentTypeError` for an unknown provider."""
     if name not in PROVIDER_IDS:
         raise argparse.ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")
     return name

@@ -193,8 +193,6 @@ class _Sought(NamedTuple):
 
 
 class Finder(QObject):
-    """Searches a transcript and steps through the matches."""
-
     found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are so far
     pages_sought = Signal(str)  # a search for this text began: `add_pages` takes the pages that may have it
     page_sought = Signal()  # the search wants to go to another page; see `wanted_pages`

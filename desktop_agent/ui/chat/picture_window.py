@@ -98,8 +98,6 @@ class _Area(QScrollArea):
 
 
 class _Picture(QWidget):
-    """Paints the visible part of the picture."""
-
     zoomed = Signal(float)  # it is to be this many times as large
 
     def __init__(self, image: QImage, size: QSize) -> None:

@@ -14,8 +14,6 @@ _tr = partial(QCoreApplication.translate, "FileTree")
 
 
 class FileMark(NamedTuple):
-    """The marks of one path."""
-
     state: FileState | None = None
     """The state of the path itself, or of an untracked or ignored folder that contains it."""
     below: FolderMark | None = None

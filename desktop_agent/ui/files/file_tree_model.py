@@ -125,8 +125,6 @@ def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: 
 
 
 class FileRow(NamedTuple):
-    """The data for drawing a row."""
-
     path: str
     name: str
     depth: int = 0

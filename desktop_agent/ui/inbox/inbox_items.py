@@ -28,8 +28,6 @@ _MOST_SHORT_CHARS = 160
 
 
 class InboxItem(Struct, frozen=True, kw_only=True):
-    """A row of the inbox."""
-
     kind: ItemKind
     session_id: SessionId
     title: str
@@ -94,8 +92,6 @@ def is_short(request: ApprovalRequest) -> bool:
 
 
 class InboxSession(Struct, frozen=True):
-    """The inbox's data about an open session."""
-
     transcript: Transcript
     is_read_only: bool = False
 

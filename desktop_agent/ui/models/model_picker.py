@@ -24,8 +24,6 @@ _MOST_RECENT = 5
 
 
 class ModelMemory(Protocol):
-    """Stores the favourite and recent models."""
-
     def models(self, name: KeptList) -> Sequence[KeptModel]: ...
 
     def remember_models(self, name: KeptList, models: Sequence[KeptModel]) -> None: ...

@@ -167,8 +167,6 @@ class ChooseStep(CardsStep):
 
 
 class KeyStep(Step):
-    """Asks for a provider and its key."""
-
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an API key"),

@@ -73,8 +73,6 @@ Recent = tuple[EntryKind, str]
 
 
 class PaletteSources(Struct, frozen=True, kw_only=True):
-    """Everything that the palette can find."""
-
     actions: tuple[PaletteEntry, ...] = ()
     settings: tuple[PaletteEntry, ...] = ()
     commands: tuple[PaletteEntry, ...] = ()

@@ -245,8 +245,6 @@ _NOT_WRITTEN = ("not_written", "storage")
 
 
 class _Saving(NamedTuple):
-    """A requested write, and the session's state at the time of the request."""
-
     path: str
     change_count: int
     notice: NoticeEntry | None

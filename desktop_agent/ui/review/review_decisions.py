@@ -216,7 +216,6 @@ class UndoWithCare(NamedTuple):
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:
-        """Return the files with a kept hunk that the undo would change."""
         transcript = self.transcript
         meant = [r for r in transcript.changes.values() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         files = group_by_file(meant) if any(transcript.changed.kept.values()) else []

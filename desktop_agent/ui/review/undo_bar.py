@@ -144,8 +144,6 @@ class UndoBar(QWidget):
 
 
 class _Progress(QWidget):
-    """A thin progress line. The label beside it gives the same information."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme

@@ -34,11 +34,11 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Replace the viewport that Qt made by an equal one made through Qt's Python binding, and return it.
+    """Replace the viewport of `area` by one made in Python, and return the new viewport.
 
-    When the binding has to return a widget that Qt made, it makes the Python classes of all widgets, which takes 9 to
-    15 ms of the start (`bench_start.py -k usable`). Call this before the area holds anything, and not for a text field,
-    which keeps using its first viewport.
+    For a viewport made by Qt, PySide creates the Python classes of all widgets, which takes 9 to 15 ms (`bench_start.py
+    -k usable`). Call this before the area holds anything, and not for a text field, which keeps using its first
+    viewport.
     """
     viewport = QWidget()
     if not isinstance(area, QScrollArea):
@@ -49,7 +49,7 @@ def give_viewport(area: QAbstractScrollArea) -> QWidget:
 
 
 def make_widget_classes() -> None:
-    """Let the binding make its widget classes while the window is idle, before the first click needs them."""
+    """Create PySide's widget classes while the window is idle, before the first click needs them."""
     QPlainTextEdit().viewport()  # Qt made it
 
 

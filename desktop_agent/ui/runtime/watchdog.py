@@ -30,7 +30,7 @@ _given: Final[list[object]] = []
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
-    """Call `works` and `rests` when this thread's loop begins to work and to wait. Return a function that ends this.
+    """Call `works` and `rests` when this thread's loop begins to work and to wait. The returned function stops this.
 
     Call this on the main thread. Both callbacks run some hundred times a second while the window works, and must not
     raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.

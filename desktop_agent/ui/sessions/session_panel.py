@@ -41,8 +41,6 @@ def action_words(action: SessionAction) -> str:
 
 
 class SelectionBar(QWidget):
-    """The number of selected sessions, and buttons for all of them."""
-
     action_requested = Signal(str)  # a `SessionAction`
     cleared = Signal()
 
@@ -226,7 +224,6 @@ class SessionPanel(QWidget):
         self._select_current()
 
     def _is_held(self) -> bool:
-        """Whether rows must stay in place, because the user points at a row, opened its menu, or edits its title."""
         is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
         return is_used and not self._is_change_expected and self._model.rowCount() > 0
 

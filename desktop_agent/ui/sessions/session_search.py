@@ -197,8 +197,6 @@ class FoundList(QListView):
 
 
 class SearchFilters(QWidget):
-    """A row of pickers, and a field for a file."""
-
     changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -254,8 +252,6 @@ class SearchFilters(QWidget):
 
 
 class SearchParts:
-    """The field, the filters, and the results or the reason why there are none."""
-
     def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
         hint = _tr("Search prompts, replies, commands, outputs and changes")
         self.field = make_line("searchField", _tr("Search all sessions"), hint, parent=on)

@@ -40,8 +40,6 @@ class KeyStatus(Struct, frozen=True, kw_only=True):
 
 
 class KeyEditor(QWidget):
-    """Saves, checks and removes the key of one account."""
-
     def __init__(self, account: Account, actions: SettingsActions) -> None:
         super().__init__()
         self._actions = actions
@@ -277,8 +275,6 @@ def _where(there: Destination) -> str:
 
 
 class AccountForm(AddingForm):
-    """A form for a new account of a provider."""
-
     added = Signal(object)  # an Account
 
     def __init__(self) -> None:

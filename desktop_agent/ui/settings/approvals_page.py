@@ -20,8 +20,6 @@ _HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
 class ApprovalsPage(Page):
-    """A card for each policy, the sandbox, and settings for all policies."""
-
     def _build(self) -> Iterator[None]:
         self._project = Note("", "warning")
         self._project.hide()

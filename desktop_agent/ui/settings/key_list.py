@@ -54,7 +54,7 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return the conflicting keys, by action, of other actions in the same part of the window as `beside`."""
+        """Return other actions in the same part as `beside` whose keys conflict with `keys`, and these keys."""
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}

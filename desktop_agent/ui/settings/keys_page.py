@@ -33,8 +33,6 @@ _MOST_FOLLOWING = 3
 
 
 class ShortcutRecorder(QFrame):
-    """Records new keys for an action."""
-
     chosen = Signal(str)
     ended = Signal()
 
@@ -128,7 +126,6 @@ class ShortcutRecorder(QFrame):
 
 
 def _clash_words(keys: str, owner: str, other: str) -> str:
-    """Return why `keys` conflict with `other`, the keys of the action `owner`."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
@@ -148,8 +145,6 @@ _search_tr = partial(QCoreApplication.translate, "KeySearch")
 
 
 class KeysPage(Page):
-    """Lets the user change keys."""
-
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
         self._table = KeyTable({}, {})

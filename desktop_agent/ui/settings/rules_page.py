@@ -19,8 +19,6 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visib
 
 
 class RuleRow(QFrame):
-    """Shows a rule and a button to revoke it."""
-
     revoked = Signal(str)  # a rule's id
 
     def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale) -> None:
@@ -85,8 +83,6 @@ class RuleRow(QFrame):
 
 
 class RulesPage(Page):
-    """The rules of the shown session."""
-
     def __init__(self, title: str, theme: Theme, actions: SettingsActions, now: Callable[[], datetime]) -> None:
         super().__init__(title, theme, actions)
         self._now = now

@@ -184,8 +184,6 @@ _SLICE_S = 0.0015
 
 
 class ToolRow(QWidget):
-    """A tool: name, tokens per request, description, and a switch."""
-
     def __init__(self, theme: Theme, name: str, switch: Callable[[str, bool], None], parent: QWidget) -> None:
         super().__init__(parent)
         self._name = name

@@ -204,8 +204,6 @@ class SandboxFields(ServerFields):
 
 
 class ServerForm(AddingForm):
-    """A form for a new or changed server."""
-
     added = Signal(object, str)  # a ServerDefinition, and its client's secret
 
     def __init__(self, theme: Theme) -> None:
@@ -313,8 +311,6 @@ class ServerForm(AddingForm):
 
 
 class ServersPage(Page):
-    """The current servers, in the order of their definitions."""
-
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
         self._actions = actions.servers

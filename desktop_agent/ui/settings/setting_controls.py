@@ -57,8 +57,6 @@ _SHOWN_ROWS = 5
 
 
 class SettingControl(QWidget):
-    """Shows the value of a setting, and lets the user change it."""
-
     changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:

@@ -56,8 +56,6 @@ def section_title(section: Section) -> str:
 
 
 class ToolView(Struct, frozen=True, kw_only=True):
-    """A tool that a server offers."""
-
     name: str
     about: str
     tokens: int

@@ -45,8 +45,6 @@ _SAMPLE = "0" * 80
 
 
 class RowPainter:
-    """Paints terminal rows in one state of the theme and at one text size."""
-
     def __init__(self, theme: Theme) -> None:
         colours = theme.colours
         self._font = theme.code_font(theme.sizes.code, grows=False)

@@ -196,7 +196,6 @@ class FigureTable(QTableView):
         self._fit()
 
     def _fit(self) -> None:
-        """Make columns as wide as their content. The column of names takes or gives up the remaining width."""
         headings, widths = self.horizontalHeader(), list(self._widths)
         if not widths:
             return
@@ -214,8 +213,6 @@ _SIDE_BY_SIDE_FROM = 760
 
 
 class UsagePage(QScrollArea):
-    """Plots above the table. The page scrolls if space is short."""
-
     def __init__(self, cards: tuple[PlotCard, PlotCard], table: FigureTable) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

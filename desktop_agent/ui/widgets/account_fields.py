@@ -118,7 +118,7 @@ class AccountFields(QObject):
     confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
-        """`name_edit` and `address_edit` are object names of lines. `may_need_no_key` adds the choice to send none."""
+        """`name_edit` and `address_edit` are object names of text fields. `may_need_no_key` allows to send no key."""
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))

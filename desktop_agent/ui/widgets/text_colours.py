@@ -57,7 +57,7 @@ def is_diff(language: str) -> bool:
 
 
 def diff_lines(code: str) -> Colouring:
-    """Return the added and removed lines of a unified diff, and the lines that say where they are."""
+    """Return the colours of a unified diff: added and removed lines, file names, and positions."""
     lines = code.split("\n")
     found: list[tuple[int, int, str]] = []
     at = 0

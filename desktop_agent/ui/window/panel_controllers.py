@@ -244,8 +244,6 @@ class ReviewController(PanelController):
 
 
 class ContextController(PanelController):
-    """Opens the context inspector on request, and updates it while it is open."""
-
     def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
         super().__init__(session, panels)
         self._inspector: ContextInspector | None = None

@@ -94,7 +94,6 @@ Keep = Callable[[Sequence[str]], None]
 
 
 def _texts(submitted: Sequence[ops.Op]) -> list[str]:
-    """Return the user's texts in these ops. The user gets them back if the ops are rejected."""
     return [op.text for op in submitted if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 

@@ -22,7 +22,7 @@ _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})
 
 
 class TextPiece(NamedTuple):
-    """A part of a text, and the replacement that is shown for it, which is often the same."""
+    """A part of a text, and the text shown for it: the part itself or a replacement."""
 
     shown: str
     original: str

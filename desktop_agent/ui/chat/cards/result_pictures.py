@@ -25,8 +25,6 @@ _EMPTY_HEIGHT = 64
 
 
 class PictureButton(DrawnButton):
-    """A button that shows a picture once the picture is loaded."""
-
     def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
         self.ref = ref

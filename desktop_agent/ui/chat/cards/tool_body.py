@@ -264,7 +264,6 @@ class ToolBody(QObject):
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether the body should be visible, even if it is not loaded yet."""
         unfolded = self.row.is_unfolded
         return self.is_open_at_first(self.row) if unfolded is None else unfolded
 

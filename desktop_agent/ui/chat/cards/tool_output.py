@@ -65,7 +65,6 @@ def readable(content: str) -> str:
 
 
 def _is_silent(answer: object) -> bool:
-    """Whether a search found nothing or a command printed nothing."""
     if not isinstance(answer, dict):
         return answer == []
     fields = cast("dict[str, object]", answer)
@@ -101,8 +100,6 @@ class _Reading(NamedTuple):
 
 
 class TerminalBody(ToolBody):
-    """Shows output as a terminal would."""
-
     is_result: ClassVar[bool] = True
 
     @classmethod

@@ -24,8 +24,6 @@ _MOST_SHOWN = 6
 
 
 class ContentPreview(NamedTuple):
-    """The available facts about an attached content."""
-
     size_bytes: int
     picture: CardPicture | None = None
     """For a picture: a small version, or the reason why it cannot be shown."""
@@ -130,8 +128,6 @@ class AttachedContents(QObject):
 
 
 class _RemovableChip(ContentChip):
-    """A chip with a button that removes its content from the message. Delete does the same."""
-
     removed = Signal()
 
     def __init__(self, content: MentionedContent, theme: Theme, parent: QWidget) -> None:

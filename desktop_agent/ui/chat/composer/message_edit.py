@@ -37,7 +37,7 @@ class PromptHistory:
         """The prompts sent since the history was last read."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
-        """Return a history of `prompts`, which were read again, and of prompts sent here that they lack."""
+        """Return a history of `prompts`, which were loaded again, and of sent prompts that `prompts` lacks."""
         history = PromptHistory(prompts)
         for prompt in self._added:
             if prompt not in prompts:

@@ -194,7 +194,6 @@ class CommandPopup(ListPopup):
         self.entered.connect(self._on_entered)
 
     def follow(self, text: str, commands: Sequence[Declaration]) -> None:
-        """Show the commands that match this text."""
         shown = offer(text, commands)
         if shown == self._offer:
             return

@@ -56,7 +56,7 @@ class EntryRow(Struct, eq=False):
 
 
 class EntryActions(QObject):
-    """The actions of all entries of one transcript."""
+    """The user's requests in all entries of one transcript, as signals."""
 
     approval_answered = Signal(str, object)  # the call's id and a Decision, once
     approval_edited = Signal(str, str)  # the call's id and the command as it is now

@@ -204,14 +204,14 @@ class Region:
         return start, start + len(self.text[start + shift : end + shift].rstrip())
 
     def text_start(self, line: int) -> int:
-        """Return the position in the message of the text of a top-level paragraph that begins in `line`."""
+        """Return where the text of a top-level paragraph that begins in `line` starts, as a position in the message."""
         at = max(self.line_starts[line], self.prefix)
         while self.text[at] in " \t":
             at += 1
         return self.offset + at - self.prefix
 
     def blocks(self, nodes: Sequence[Node]) -> list[Block]:
-        """Return the blocks of these top-level nodes. The last items of a list may be missing."""
+        """Return the blocks of these top-level nodes. A list among them may lack its last items."""
         found: list[Block] = []
         for node in nodes:
             flattener = _Flattener(self, is_first=node.first == 0)
@@ -261,8 +261,6 @@ def _top_level(tokens: "Sequence[Token]") -> list[Node]:
 
 @dataclass(slots=True)
 class _Flattener:
-    """Collects the blocks of one node."""
-
     region: Region
     is_first: bool
     """Whether the node is the first of its region. Only the first can continue a block from before the region."""

@@ -107,8 +107,6 @@ def rich_text(content: str, references: References) -> RichText:
 
 
 class _Writer:
-    """Collects text and spans from inline tokens."""
-
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.spans: list[InlineSpan] = []

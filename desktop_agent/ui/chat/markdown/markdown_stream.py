@@ -47,8 +47,6 @@ _PATIENT_ABOVE = 6_000
 
 
 class _Fence(Struct):
-    """An open fence and its unsettled code."""
-
     closing: re.Pattern[str]
     language: str
     source_start: int

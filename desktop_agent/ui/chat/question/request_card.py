@@ -216,7 +216,6 @@ def _heading(change: FileChange) -> DiffLine:
 
 
 def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
-    """Return how many of the lines fit the limits."""
     for at, line in enumerate(lines[:most]):
         most_chars -= len(line.text)
         if most_chars < 0:

@@ -61,8 +61,6 @@ _TITLE_LEVEL = 2
 
 
 class _Spaces(NamedTuple):
-    """Line heights at the standard sizes, and vertical spacing."""
-
     text_line: int
     code_line: int
     title_line: int
@@ -136,7 +134,6 @@ class TextStyles:
         return self._headings[level]
 
     def line_height(self, block: Block) -> int:
-        """Return the least distance between two lines of a block."""
         match block.kind:
             case "heading":
                 return round(self._spaces.title_line * self._growth) if block.level <= _TITLE_LEVEL else self.text_line

@@ -124,7 +124,6 @@ class RowWidgets(QObject):
         return is_changed, is_put_off
 
     def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
-        """Return the indices of the rows that may lie between these edges, in layout order."""
         heights = self._rows.heights
         first = max(0, heights.at(top - Space.XL))
         if not is_upwards:
@@ -444,7 +443,6 @@ class RowLayout(QObject):
         self._parse_later(row)
 
     def _parse_later(self, row: EntryRow) -> None:
-        """Continue parsing with the next frames if the row's widget is behind its entry."""
         if row.widget is not None and row.widget.is_behind:
             self._reading_timer.start()
 

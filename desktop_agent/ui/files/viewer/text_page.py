@@ -336,7 +336,6 @@ class TextPage(QWidget):
         self._colours.stop()
 
     def show_facts(self, content: FileContent) -> None:
-        """Show the facts about the file, as it was read or saved."""
         count = content.line_count
         lines = "" if content.obstacle else plural("TextPage", count, "%n line", "%n lines")
         facts = [content.encoding, content.endings, lines, size_words(content.size_bytes)]

@@ -29,8 +29,6 @@ Obstacle = Literal["", "gone", "outside", "no file", "unreadable", "too large", 
 
 
 class FileContent(Struct, frozen=True):
-    """The result of reading a file."""
-
     path: str
     """The real path, relative to the workspace. It differs from the requested one if that goes through a symlink."""
     obstacle: Obstacle = ""

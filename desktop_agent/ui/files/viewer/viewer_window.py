@@ -34,8 +34,6 @@ class ClosedTab(NamedTuple):
 
 
 class FileTabs(QWidget):
-    """Shows one of the open files."""
-
     current_changed = Signal()
     opened_changed = Signal()
 

@@ -123,8 +123,6 @@ _MOST_NAMED = 6
 
 
 class _File(Struct):
-    """A file with a conflict: its page and versions once they exist, and its resolution."""
-
     outcome: FileOutcome
     page: QWidget | None = None
     versions: Versions | None = None

@@ -26,8 +26,6 @@ _tr = partial(QCoreApplication.translate, "ClashDialog")
 
 
 class Names(NamedTuple):
-    """The names of the three versions, and the labels of the choices."""
-
     base: str
     wanted: str
     there: str

@@ -178,8 +178,6 @@ _PADDING_PX = 40
 
 
 class HexText(QPlainTextEdit):
-    """Read-only text that can be selected, copied, and scrolled by keyboard."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme

@@ -111,7 +111,6 @@ class PicturePainter:
                 painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
 
     def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
-        """Paint the difference of the visible pixels. Equal pixels are black."""
         seen = self._layer(before, Qt.GlobalColor.black)
         with QPainter(seen) as inner:
             inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
@@ -133,7 +132,6 @@ class PicturePainter:
         return layer
 
     def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
-        """Paint the checkerboard behind a transparent picture."""
         if self._squares.isNull():
             self._squares = QPixmap(2 * _SQUARE, 2 * _SQUARE)
             self._squares.fill(self._theme.colour("surface"))
