@@ -1,11 +1,8 @@
-"""Who may use which tools: what a front end restricts, what a role permits, and what the sandbox allows.
+"""Who may use which tools: restrictions of the front end, the role, and the machine's abilities.
 
-The model never receives a tool that is not permitted. A permitted tool that cannot work here, because a capability is
-missing, is offered with the reason in its description, so that the model can say so instead of guessing; a call of it
-is refused before anything runs.
-
-A role is data: which tools an agent for one kind of work may use, and its prompt. An orchestrator has every tool as
-long as there are no agents to which it could delegate.
+The model never receives a tool that is not permitted. A permitted tool that cannot work here is offered with the reason
+in its description, and its calls are refused. A role is data: the tools for one kind of work, and its prompt. An
+orchestrator has every tool as long as there are no agents to delegate to.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -58,7 +55,7 @@ CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
 
 class CallRules(Struct, frozen=True, kw_only=True):
-    """What a front end may restrict for all calls of a session."""
+    """Restrictions of a front end for all calls of a session."""
 
     allowed_tools: Collection[str] | None = None
     """The only tools allowed; None allows all."""
@@ -110,7 +107,7 @@ class Access(Struct, frozen=True, eq=False):
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def make_definitions(self) -> None:
-        """Make the definitions for the model, which takes several frames the first time. Blocks."""
+        """Make the definitions for the model. Blocks for several frames the first time."""
         for tool in self.permitted():
             tool.definition()
 

@@ -1,19 +1,18 @@
-"""Tools made of functions: what the model may send is read from the annotations, and checked before the function runs.
+"""Tools made of functions: the annotations define the arguments, which are checked before the function runs.
 
 ```python
 @tool(is_read_only=True, description="Tell the weather of a city.")
 def weather(city: str, days: Annotated[int, Field(ge=1, le=7)] = 1) -> str: ...
 ```
 
-pydantic knows text, numbers, lists, `Literal`, enumerations, dataclasses, typed dictionaries and its own models. What
-it does not know, msgspec's `Struct` (and `typing.TypedDict` before Python 3.12), is left to msgspec.
+pydantic checks text, numbers, lists, `Literal`, enumerations, dataclasses, typed dictionaries and its own models.
+msgspec checks its `Struct` (and `typing.TypedDict` before Python 3.12). Argument descriptions in a docstring can have
+the style of Google, NumPy or Sphinx:
 
-What a docstring says of each argument is read in the style of Google, NumPy or Sphinx:
-
-Args:                       Parameters                  :param city: Its name.
-city: Its name.         ----------
-city : str
-Its name.
+    Args:                       Parameters                  :param city: Its name.
+        city: Its name.         ----------
+                                city : str
+                                    Its name.
 """
 
 import asyncio
@@ -63,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 class FunctionTool(ReadTool[ToolArguments]):
     """A function of a program that uses the library, as a tool.
 
-    The policy does not know what it does: the user is asked before each call, unless it is declared read-only. Files
+    The policy does not know its effects: the user is asked before each call, unless it is declared read-only. Files
     that it writes do not count as the agent's changes and cannot be undone.
     """
 
@@ -101,7 +100,10 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Run the function; a sync one runs in a thread that cancelling does not stop. The model reads exceptions."""
+        """Run the function. A sync function runs in a thread that cancelling does not stop.
+
+        The model reads exceptions.
+        """
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:

@@ -1,7 +1,6 @@
 """The approval gate: every call passes through it, and is either allowed or does not run.
 
-While the user edits the command of a question, `LiveJudging` judges it, so that what is shown follows the text and is
-never stale.
+While the user edits the command of a question, `LiveJudging` judges the edited text.
 """
 
 import asyncio
@@ -78,7 +77,7 @@ class _Settled(Struct, frozen=True):
 
 
 class ApprovalGate(Struct, frozen=True, eq=False):
-    """Decides by the policy and the current rules; asks the user when it must."""
+    """Decides by the policy and the current rules. Asks the user if necessary."""
 
     _approvals: Approvals
     _policies: Policies
@@ -86,10 +85,10 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     asked: dict[CallId, Case] = field(default_factory=dict[CallId, Case])
 
     async def enter(self, turn: int, case: Case) -> Permit:
-        """Return when the call may run. Raises `ToolError` when it may not, with what the model should know.
+        """Return when the call may run. Raises `ToolError` when it may not, with a text for the model.
 
-        If an earlier process asked about this call, its question and the answer count if the question would be the same
-        now. A no always counts. What runs is what was judged: after an answer to anything else, the gate asks again.
+        If an earlier process asked about this call, its answer counts if the question would be the same now. A no
+        always counts. Only what was judged runs: after an answer to another question, the gate asks again.
         """
         call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
@@ -123,7 +122,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
     ) -> Permit:
-        """Let a call run that needs no question now. If the user answered an earlier one, that answer still counts."""
+        """Let a call run that needs no question now. An answer to an earlier question still counts."""
         if held is not None:
             answer = held.decision
             await self._approvals.conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -139,7 +138,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             await self._approvals.conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
-        """Return the result of an answer. What would run now is judged once more, by the policy and by the disk."""
+        """Return the result of an answer. What would run now is judged again, by the policy and the disk."""
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
@@ -210,7 +209,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Whether an answer to one question also answers the other. Changes count as equal if their effect is."""
+    """Whether an answer to one question also answers the other. Changes are equal if their effects are."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
 
@@ -238,8 +237,9 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
 
 
 class LiveJudging(Struct, frozen=True, eq=False):
-    """Judges the command of a question while the user edits it, one judgement at a time. Of the edits made meanwhile,
-    only the latest is judged next.
+    """Judges the command of a question while the user edits it, one judgement at a time.
+
+    Of several edits made meanwhile, only the latest is judged.
     """
 
     _gate: ApprovalGate
@@ -250,7 +250,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
     _tasks: dict[CallId, asyncio.Task[None]] = field(default_factory=dict[CallId, "asyncio.Task[None]"])
 
     def want(self, call_id: CallId, command: str) -> None:
-        """Judge `command`, the edit of the one that `call_id` asks about. `CommandJudged` reports the result."""
+        """Judge `command`, the edit of the command that `call_id` asks about. `CommandJudged` reports the result."""
         self._wanted[call_id] = command
         if call_id not in self._tasks:
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")
@@ -273,7 +273,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
             self._tasks.pop(call_id, None)
 
     async def _emit_judgement(self, case: Case, command: str) -> None:
-        """Emit the verdict at once, and the whole request as soon as the safety copies and scripts are known."""
+        """Emit the verdict at once, and the whole request when the safety copies and scripts are known."""
         call_id = case.call.id
         verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):
@@ -296,7 +296,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """Return the case of a recorded question, as if the model had asked to leave the sandbox, which it does not say."""
+    """Return the case of a recorded question, as if the model had asked to leave the sandbox."""
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

@@ -1,4 +1,4 @@
-"""Judges a call for the question to the user: as it was when the question was shown, and as it would be now."""
+"""Judges a call for the question to the user: when the question was shown, and again now."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())
 
 
 class Policies(Struct, frozen=True, kw_only=True, eq=False):
-    """What every decision is based on. There is one for each session."""
+    """The basis of every decision. There is one for each session."""
 
     approval: Callable[[], ApprovalPolicy]
     sandbox: Callable[[], SandboxMode]
@@ -66,7 +66,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A call that the user is asked about. With another command, it is another case of the same call."""
+    """A call that the user is asked about. An edited command makes another case of the same call."""
 
     call: ToolCall
     facts: CallFacts
@@ -105,7 +105,7 @@ class Judge(Struct, frozen=True, eq=False):
         return Judged(request, verdict.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
-        """Add where a rule for a command outside the sandbox would apply. If it would nowhere, no rule is offered."""
+        """Add where a rule for a command outside the sandbox would apply. If nowhere, no rule is offered."""
         place = await self.repository(facts)
         if place.mark:
             return replace(request, repository=place.path, repository_mark=place.mark)
@@ -159,7 +159,7 @@ def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
 
 
 def arguments_digest(call: ToolCall) -> Digest:
-    """Return the digest by which an answer applies to exactly the arguments for which it was given."""
+    """Return the digest that ties an answer to exactly the arguments for which it was given."""
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 

@@ -1,11 +1,7 @@
-"""How much of an output the model reads: the beginning and the end, with a mark that says what is left out.
+"""Limits an output for the model: the beginning and the end, with a mark for the omitted middle.
 
-Three limits, in this order: `MODEL_FORMAT` for what commands print, then the user's `[tools.limits]`, then
-`RESULT_LIMIT` for every result of every tool. Each narrows the one before (`fit_all`), and the text is cut once, by
-what that comes to: so there is one header, and it tells the truth about the whole. The whole output stays available to
-people; this is only about what enters the model's context.
-
-The form, when something is left out:
+Three limits apply: `MODEL_FORMAT` for output of commands, the user's `[tools.limits]`, and `RESULT_LIMIT` for every
+result. The text is cut once, by the narrowest (`fit_all`). The whole output stays available to users. The form:
 
     Total output lines: 1000
 
@@ -14,9 +10,8 @@ The form, when something is left out:
 
     …the last lines…
 
-The limits hold for the whole text, with header and mark. Cuts are made between lines; a line longer than its part is
-cut between characters. A line that is not shown to its end counts as omitted. There is always a tail. The same input
-gives the same text.
+The limits include header and mark. Cuts are made between lines; a longer line is cut between characters. A line that is
+not shown to its end counts as omitted. There is always a tail. The same input gives the same text.
 """
 
 import json
@@ -98,7 +93,6 @@ def fit_all(
 
 
 def printed_in(content: str) -> str:
-    """Return what a command printed, taken from the JSON that the model reads."""
     try:
         answer: object = json.loads(content)
     except ValueError:

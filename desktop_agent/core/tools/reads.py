@@ -1,8 +1,7 @@
-"""What the model has seen: the digest that each file had when a call last read or wrote it.
+"""The read log: the digest that each file had when the model last read or wrote it.
 
-If the user or another program has changed a file since, an edit of it is refused with the advice to read the file
-again, so that it does not overwrite work the model does not know about. The log is a fold of the journal, so a reopened
-session refuses what it would have refused before.
+If a file has changed since, an edit is refused with the advice to read it again. The log is a fold of the journal, so a
+reopened session refuses the same edits.
 """
 
 from msgspec import Struct, field
@@ -16,8 +15,6 @@ DIGEST_KEY = "digest"
 
 
 class ReadLog(Struct):
-    """The files of one session as the model knows them, by path relative to the workspace."""
-
     seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])
     """The last state of each file that the model knows; `None` if it knows that the file does not exist."""
 

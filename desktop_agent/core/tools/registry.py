@@ -1,4 +1,4 @@
-"""Which tools there are: looked up by name, sent to the model in a fixed order."""
+"""The registry of tools: looked up by name, sent to the model in a fixed order."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,8 +15,6 @@ _MOST_NAMED = 50
 
 
 class ToolRegistry:
-    """The tools of one session, in order: first the initial ones, then those of each server. Names are unique."""
-
     def __init__(self, tools: Iterable[AnyTool]) -> None:
         self._own: dict[str, AnyTool] = {}
         for tool in tools:
@@ -47,7 +45,7 @@ class ToolRegistry:
             self._tools |= self._of_servers[name]
 
     def require(self, name: str) -> AnyTool:
-        """Return the tool of that name. Raises `ToolError` (not_found), which names the tools that exist."""
+        """Return the tool of that name. Raises `ToolError` (not_found), which names the existing tools."""
         tool = self._tools.get(name)
         if tool is None:
             close = next(iter(closest_names(name, self._tools)), None)

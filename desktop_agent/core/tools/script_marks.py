@@ -1,6 +1,6 @@
-"""Digests of what else a command runs: the scripts that it names, and what git runs in the repository.
+"""Digests of the scripts that a command names, and of what git runs in the repository.
 
-They show whether any of it changed before the command runs.
+They show whether any of these changed before the command runs.
 """
 
 import os
@@ -25,7 +25,7 @@ _MOST_BYTES = 8_000_000
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
-    """Return a mark of every file that `command` runs from `folder`, or would run if the file existed. Blocks."""
+    """Return a mark of every file that `command` runs from `folder`, or would run if it existed. Blocks."""
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
@@ -36,7 +36,7 @@ def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) 
 
 
 def _mark_of(path: Path) -> Digest:
-    """Return what identifies the content of a file; empty when there is no file that could run."""
+    """Return a digest of a file; empty if there is no file that could run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):
@@ -66,12 +66,12 @@ _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--name
 
 
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
-    """Return the repository in which all of `command` would run, and a mark of everything that git runs there itself.
+    """Return the repository in which all of `command` would run, and a mark of everything that git runs there.
 
-    The mark covers the repository's configuration with everything that this includes and names, its hooks, attributes
-    and submodules. It also covers the scripts and recipes that the command line runs, and those of its programs that
-    `PATH` finds inside the repository. Without a repository, the folder takes its place. Both are empty if the command
-    goes, or may go, to another repository. Blocks.
+    The mark covers the repository's configuration with included and named files, its hooks, attributes and submodules.
+    It also covers the scripts and recipes that the command line runs, and its programs that `PATH` finds inside the
+    repository. Without a repository, the folder is used. Both are empty if the command may go to another repository.
+    Blocks.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -106,7 +106,10 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether variables in a command's details may redirect it. Very long details are cut, so they may."""
+    """Whether variables in a command's details may redirect it.
+
+    True also for details that are too long to be complete.
+    """
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 
@@ -215,7 +218,7 @@ _WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:
-    """Mark hooks, everything below their folder, and the files of the working tree that they name or run."""
+    """Mark all hooks below their folder, and the files of the working tree that they name or run."""
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run the ones in the folder above
         files += [path for path in folder.parent.glob("*") if path.is_file()]

@@ -1,8 +1,7 @@
-"""The files of a workspace that often hold secrets: found quickly, for commands that run without approval.
+"""Finds the files of a workspace that often hold secrets, quickly, for commands that run without approval.
 
-Secrets are recognised by identity as well as by name: the same file under another name (a hard link) is a secret, too.
-A file with only one name, as nearly all have, need not be compared. The others are compared, by device and inode, with
-the secrets of the workspace and of the home folder.
+Secrets are recognised by name and by identity: a hard link to a secret is a secret, too. Only files with several names
+are compared, by device and inode, with the secrets of the workspace and of the home folder.
 """
 
 import os
@@ -44,7 +43,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Find secrets and special files beside programs, examining at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
+    """Return secrets and special files beside programs. Reads at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=MOST_BESIDE_PROGRAMS)
@@ -61,7 +60,7 @@ Identity = tuple[int, int]
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
-    """Return files with several names that are in one of these places, or are one of them. Blocks for milliseconds."""
+    """Return files with several names in these places, or among them. Blocks for milliseconds."""
     known: dict[Identity, str] = {}
     inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
     for path in chain(places, inside):
@@ -70,15 +69,13 @@ def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
 
 
 class SecretNames:
-    """The secrets of one workspace and one home, by identity. Made for one call; all its methods block."""
-
     def __init__(self, root: Path, elsewhere: Callable[[], Mapping[Identity, str]] = dict[Identity, str]) -> None:
-        """`elsewhere` returns the secrets with several names outside the workspace; it is called only if needed."""
+        """`elsewhere` returns the secrets with several names outside the workspace. It is called only if needed."""
         self._root = root
         self._elsewhere = elsewhere
 
     def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
-        """Return the secret of which `path` is another name, relative to the workspace or absolute; empty for none."""
+        """Return the secret to which `path` is a hard link, relative to the workspace or absolute; empty for none."""
         try:
             status = status or path.stat()
         except (OSError, ValueError):
@@ -88,12 +85,12 @@ class SecretNames:
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
     def secret_at(self, path: Path, status: os.stat_result) -> str:
-        """Return the name for which the resolved `path` is a secret, which may be its other name; empty for none."""
+        """Return the name by which the resolved `path` is a secret, perhaps another name of it; empty for none."""
         name = path.relative_to(self._root).as_posix()
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """Return, by path, the secret behind each path that does not look like a secret but is another name of one."""
+        """Return, by path, the secret behind each path that does not look like a secret but is a hard link to one."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}
@@ -110,7 +107,7 @@ class SecretNames:
 
     @cached_property
     def _linked_secrets(self) -> dict[Identity, str]:
-        """The secrets with several names. Each is given with one name that marks it as a secret."""
+        """The secrets with several names. Each has one name that marks it as a secret."""
         known = dict(self._elsewhere())
         for path in self.by_name:
             _note(known, path, path.relative_to(self._root).as_posix())

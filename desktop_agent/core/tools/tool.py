@@ -1,10 +1,10 @@
 """What a tool is: a schema, labels, and one of four ways to work.
 
-- A `ReadTool` looks and answers.
-- An `EditTool` *plans*: it returns the files as they would be and writes nothing. The same plan is the dry run, the
-  diff in the approval, and what the ledger then applies, so that all three are the same thing.
-- `RunTerminalCmd` runs a process; what it changed is captured around it.
-- An `McpTool` is called at a server, another program that runs anyway; what that changed here is captured, too.
+- A `ReadTool` reads and answers.
+- An `EditTool` *plans*: it returns the new states of files and writes nothing. The dry run, the diff in the approval
+  and the ledger all use this plan.
+- `RunTerminalCmd` runs a process; its changes are captured.
+- An `McpTool` is called at a server, another program; its changes here are captured, too.
 
 Tools never ask for approval, never write a file of the workspace themselves, and raise `ToolError` for every failure
 that the model should read.
@@ -55,7 +55,7 @@ STOPPED_KEY = "stopped"
 
 
 class ToolArguments(BaseModel):
-    """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""
+    """Base of every tool's arguments. Unknown fields are an error, so that the model learns about typos."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -99,7 +99,7 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     """Receives the partial result of a call that is cancelled, before the cancellation is passed on."""
 
     def room(self, most_bytes: int) -> int:
-        """Return how many bytes an answer may take, with room left for a note on what it leaves out."""
+        """Return how many bytes an answer may take, so that a note about omitted parts still fits."""
         return max(_LEAST_ROOM, min(most_bytes, self.limits.as_output_limits().max_bytes - _NOTE_ROOM))
 
 
@@ -130,8 +130,6 @@ def _legible(value: object) -> object:
 
 
 class EditPlan(Struct, frozen=True, kw_only=True):
-    """What an edit tool would do. Applying it is all or nothing."""
-
     writes: tuple[FileTransition, ...]
     content: str
     metadata: JsonObject = field(default_factory=dict[str, object])
@@ -154,15 +152,15 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether a call can run side by side with its neighbours. It cannot if such calls depend on each other."""
+        """Whether a call can run side by side with its neighbours. False if such calls depend on each other."""
         return self.is_read_only
 
     @abstractmethod
     def title(self, arguments: A) -> str:
-        """Return one line for people about this call: a path, a command, a pattern."""
+        """Return one line for users about this call: a path, a command, a pattern."""
 
     def question(self, arguments: A) -> str:
-        """Return the question that the agent itself wants the user to be asked before this call, in one line."""
+        """Return the question that the agent wants the user to be asked before this call, in one line."""
         return ""
 
     def why_asked(self, arguments: A) -> str:
@@ -211,7 +209,7 @@ class ReadTool(Tool[A]):
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Run the call. If it is cancelled, nothing of it may remain."""
+        """Run the call. A cancelled call must leave nothing running."""
 
 
 class EditTool(Tool[A]):
@@ -219,10 +217,10 @@ class EditTool(Tool[A]):
 
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
-        """Return the files as they would be, without writing anything. Runs in a thread."""
+        """Return the new states of files, without writing anything. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return no arguments, because the changes show what they do."""
+        """Return no arguments, because the changes already show them."""
         return {}
 
 
@@ -251,7 +249,7 @@ _DEEPEST = 64
 
 
 def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:
-    """Return a part of a JSON schema with every schema in it changed. Outer schemas are changed first."""
+    """Return a part of a JSON schema with `change` applied to every schema in it, outer schemas first."""
     if isinstance(value, list):
         return [map_schema(inner, change, depth + 1) for inner in cast("list[object]", value)]
     if not isinstance(value, dict):

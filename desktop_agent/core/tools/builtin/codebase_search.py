@@ -1,7 +1,7 @@
 """`codebase_search`: the passages of the workspace that best answer a question in words, best first.
 
-The index is updated before every answer; only the first update takes longer than listing the files. If an answer does
-not wait for the end of an update, the update continues in the background.
+The index is updated before every answer. Only the first update takes longer than listing the files. An answer waits for
+a limited time; the update then continues in the background.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class CodebaseSearchArguments(ToolArguments):
 
 
 class _Update(Struct):
-    """An update of the index that is in progress. It belongs to the tool, not to the call that started it."""
+    """A running update of the index. It belongs to the tool, and may outlive the call that started it."""
 
     progress: IndexProgress
     stop: threading.Event
@@ -74,7 +74,7 @@ class _Workspace(Struct):
 
 
 class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
-    """Searches by words of a question instead of exact text. Whoever makes the tool must call its `aclose`."""
+    """Searches by words of a question instead of exact text. The owner of the tool must call `aclose`."""
 
     name = "codebase_search"
     description = (
@@ -89,7 +89,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     def __init__(
         self, cache_folder: Path, *, is_secret: Callable[[str], bool] = lambda path: sensitivity(path) is not None
     ) -> None:
-        """Indexes are in `cache_folder`. Files for whose path in the workspace `is_secret` is true are never read."""
+        """Indexes are in `cache_folder`. A file is never read if `is_secret` is true for its path in the workspace."""
         self._folder = cache_folder / "index"
         self._is_secret = is_secret
         self._workspaces: dict[Path, _Workspace] = {}
@@ -186,7 +186,6 @@ def _note_failure(task: "asyncio.Task[None]") -> None:
 
 
 async def _wait(update: _Update, context: ToolContext) -> None:
-    """Wait for the update, up to a time limit, and show its progress. Raises what the update raised."""
     shown = 0
     for _ in range(round(MOST_WAITED_S / SHOWN_EVERY_S)):
         done, _ = await asyncio.wait({update.task}, timeout=SHOWN_EVERY_S)

@@ -1,4 +1,4 @@
-"""`delete_file`: remove one file or one symlink, never what a symlink points to, never a folder."""
+"""`delete_file`: remove one file or one symlink, but no link target and no folder."""
 
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, load_target

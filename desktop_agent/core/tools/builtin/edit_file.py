@@ -1,8 +1,7 @@
-"""`edit_file`: replace one exact piece of text with another, and touch nothing else in the file.
+"""`edit_file`: replace one exact piece of text with another.
 
-The text is matched as the model sees it (`text_files`); line endings, byte-order mark, encoding and a missing final
-newline stay as they are on disk. Nothing is guessed: a text that occurs twice, or not at all, is refused with what the
-model needs to correct the call.
+The text is matched as the model sees it (`text_files`). Line endings, byte-order mark, encoding and a missing final
+newline stay unchanged. A text that occurs twice, or is missing, is refused with a hint for the model.
 """
 
 from pydantic import Field, model_validator

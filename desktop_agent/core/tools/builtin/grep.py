@@ -1,8 +1,7 @@
 """`grep`: search file contents with ripgrep, with bounded and reproducible answers.
 
-Matches are collected up to a limit, then sorted by path and line, because ripgrep's own order depends on its threads.
-Only a search with more matches than `MOST_COLLECTED` can show different ones each time; its answer says that there are
-more.
+Matches are collected up to a limit, then sorted by path and line. Only a search with more matches than `MOST_COLLECTED`
+can return different ones each time; its answer says that there are more.
 """
 
 import asyncio
@@ -115,7 +114,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Return which of `paths` are secrets under another name; the file that the user approved is none. Blocks."""
+        """Return the paths that are secrets under another name, except for the file that the user approved. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 
@@ -246,8 +245,6 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
 
 
 class _Filter(Struct, frozen=True):
-    """Accepts paths below `where` that match `include`, are not hidden below it and do not usually hold secrets."""
-
     where: str
     include: Glob | None
 

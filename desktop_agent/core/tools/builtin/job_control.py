@@ -1,7 +1,6 @@
-"""`job_control`: what the model can do with the background commands it has started.
+"""`job_control`: lists, reads and stops the background commands that the model started.
 
-It starts nothing and touches no file, and to stop a command only ends what the user has allowed. Therefore the user is
-not asked.
+It starts no program and changes no file, so the user is not asked.
 """
 
 import asyncio

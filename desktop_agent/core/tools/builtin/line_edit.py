@@ -91,7 +91,6 @@ class LineEdit(FileEditTool[LineEditArguments]):
 
 
 def _found(arguments: LineEditArguments, path: str, lines: tuple[str, ...]) -> tuple[int, JsonObject]:
-    """Return the index of the line to edit, and a note on it for the model."""
     if arguments.line is not None:
         is_into_empty_file = not lines and arguments.line == 1 and arguments.mode.startswith("insert")
         if arguments.line > len(lines) and not is_into_empty_file:

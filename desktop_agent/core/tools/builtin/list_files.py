@@ -1,4 +1,4 @@
-"""`list_files`: the files below a folder as the project sees them, without what `.gitignore` names."""
+"""`list_files`: the files below a folder, without files that `.gitignore` names."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
-"""`read_file`: the text of a file or part of a file, without loading more than the answer needs.
+"""`read_file`: the text of a file or part of a file. Reads no more than the answer needs.
 
-Every read notes the digest of the *whole* file in the read log, computed while reading, so that an edit is refused when
-any part of the file has changed since. Files that are too large for the edit tools, or that changed while they were
-read, are not noted.
+Every read records the digest of the *whole* file in the read log, so that an edit is refused if the file has changed
+since. Files that are too large to edit, or changed while they were read, are not recorded.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ from desktop_agent.core.tools.tool import ToolContext
 
 
 class ReadFileArguments(FileArguments):
-    """Which file, and which part. Bytes take precedence over the last lines, those over a range of lines."""
+    """The file, and the part to read. Bytes take precedence over the last lines, and these over a range of lines."""
 
     offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
     limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")

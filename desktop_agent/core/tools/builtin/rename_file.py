@@ -1,4 +1,4 @@
-"""`rename_file`: move a file or a symlink itself, so that it and what it replaced can both be restored."""
+"""`rename_file`: move a file or a symlink itself. The moved and the replaced file can both be restored."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,6 @@
-"""`request_approval`: the agent asks the user to approve something that it judges risky.
+"""`request_approval`: the agent asks the user to approve a risky action.
 
-The approval gate asks, as for every call; the tool itself only reports that the user said yes. It never runs when the
-user says no, or when there is no user to ask, because then the gate answers the call.
+The approval gate asks the user, as for every call. The tool runs only if the user says yes, and reports the answer.
 """
 
 from typing import Annotated
@@ -13,7 +12,6 @@ from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, 
 
 
 def _one_line(text: str) -> str:
-    """Return `text` as one line, so that it cannot look like more than one question."""
     line = " ".join(text.split())
     if not line:
         raise ValueError("must not be blank")

@@ -1,10 +1,8 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is that of the context, without secrets. Variables switch off everything that would wait for a user
-(pagers, git's password prompt, git's editor); the command is not rewritten. The policy, not a list of words here,
-decides whether a command is dangerous.
-
-The model reads what a terminal would finally show, without colours. The file with the output has it as it was printed.
+The environment is the context's, without secrets. Variables switch off pagers, git's password prompt and git's editor;
+the command itself is not rewritten. The policy decides whether a command is dangerous. The model reads what a terminal
+would finally show, without colours. The file with the output is unchanged.
 """
 
 import asyncio
@@ -139,12 +137,12 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return arguments.command.strip().partition("\n")[0]
 
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
-        """Return the call with `command`, which the user edited, in place of its own."""
+        """Return the call with `command`, which the user edited, instead of its own."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
         return self.parse(fields)
 
     def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
-        """Return what determines what runs besides the command: variables, input, a special shell."""
+        """Return what determines the effect of the call besides the command: variables, input, a special shell."""
         lines: list[str] = []
         if arguments.env:
             lines.append(f"Variables: {_shortened(_variables(arguments))}")
@@ -157,7 +155,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return tuple(lines)
 
     def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
-        """Return those arguments that the command and its details do not already show in full."""
+        """Return the arguments that the command and its details do not already show in full."""
         long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
         return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
 
@@ -165,7 +163,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return (arguments.explanation or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
-        """Return the folder in which the command would run. Raises `ToolError` when it is not in the workspace."""
+        """Return the folder in which the command would run. Raises `ToolError` if it is not in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -175,7 +173,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return place.absolute
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
-        """Run the command. If cancelled, this returns only after all processes of the command's group are gone."""
+        """Run the command. After a cancellation, this returns only when all processes of the command have ended."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
@@ -289,7 +287,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """Write an output to a file. If the disk is full, nothing is raised, because the command has already run."""
+    """Write an output to a file; None if that fails. Nothing is raised, because the command has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:
@@ -334,7 +332,7 @@ def _variables(arguments: RunTerminalCmdArguments) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return `text`, or both ends of a very long one and its digest: a rule for one must not match another."""
+    """Return `text`, or both ends of a very long text and its digest. A rule for one text must not match another."""
     if len(text) <= _LONGEST_SHOWN:
         return text
     digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]
@@ -359,7 +357,7 @@ _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 
 
 def interactive_program(command: str, *, has_terminal: bool = False) -> str | None:
-    """Return the first program that would wait for a user. Without a terminal, a pager prints its input and ends."""
+    """Return the first program that would wait for a user. Without a terminal, a pager just prints its input."""
     for segment in parse(_NOT_PLAIN.sub(" ", command[:_LONGEST_READ])).segments:
         name = segment.program.rpartition("/")[2]
         is_quiet = any(_QUIET_OPTIONS.fullmatch(word) for word in segment.words[1:])

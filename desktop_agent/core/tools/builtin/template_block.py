@@ -1,4 +1,4 @@
-"""`template_block`: insert a block of lines before or after an anchor, or replace the block that begins at it."""
+"""`template_block`: insert a block of lines before or after an anchor, or replace the block that begins there."""
 
 from typing import Literal
 
@@ -67,7 +67,6 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
 
 
 def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tuple[int, int, JsonObject]:
-    """Return the first and last line (from 0) of the anchor that is meant, and a note on it for the model."""
     anchor = as_seen(arguments.anchor)
     places = file.places(anchor)
     if not places:

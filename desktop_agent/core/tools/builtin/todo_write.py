@@ -1,7 +1,7 @@
-"""`todo_write`: the agent's plan, kept for the user to see and for the agent to follow.
+"""`todo_write`: the agent's plan, for the user to see and for the agent to follow.
 
-The list is session state, not a file: every call answers with the whole list, and the newest answer in the journal *is*
-the list. So a call touches nothing in the workspace, appears in no change list, and is not undone.
+The list is session state: every call answers with the whole list, and the newest answer in the journal *is* the list. A
+call changes no file, and cannot be undone.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ FilledText = Annotated[str, AfterValidator(_not_blank)]
 
 
 class TodoEntry(ToolArguments):
-    """One item as the model writes it. Omitted fields stay as they were."""
+    """One item as the model writes it. Omitted fields stay unchanged."""
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(
@@ -80,7 +80,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:
-    """Return the list as it is after a call. Raises `ToolError` (validation); the list is then unchanged."""
+    """Return the list after a call. Raises `ToolError` (validation); the list is then unchanged."""
     counts = Counter(entry.id for entry in entries)
     if twice := [identifier for identifier, count in counts.items() if count > 1]:
         raise ToolError(

@@ -1,7 +1,7 @@
 """`view_image`: shows the model an image file of the workspace.
 
-The format is judged by the bytes, not by the name. The limits are those of the strictest provider. They are checked
-here because an image that the provider refuses would stay in the conversation and make every later request fail, too.
+The format is judged by the bytes. The limits are those of the strictest provider, because an image that the provider
+refuses would make every later request fail, too.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""`web_fetch`: the readable text of one public web page, framed as text from an untrusted source.
+"""`web_fetch`: the readable text of one public web page, marked as text from an untrusted source.
 
-Proxies of the environment are not used, because it cannot be checked where an address leads behind one. Where a proxy
-is the only way out, the tool says that the host cannot be reached.
+The environment's proxies are not used, because the real address behind a proxy cannot be checked. If a proxy is the
+only way out, the tool says that the host cannot be reached.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ def _is_text(kind: str) -> bool:
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:
-    """Put `text` between marks. A page does not know the call's id, so it cannot close the frame itself."""
+    """Put `text` between marks with the call's id. A page cannot know the id, so it cannot close the frame itself."""
     mark = json.dumps(call_id)
     end = ["[The rest of it was not loaded.]"] if is_cut else []
     return "\n".join(

@@ -1,10 +1,7 @@
-"""Confines the commands of a session: finds the sandbox that is available, and runs commands in it.
+"""Confines the commands of a session: finds the available sandbox, and runs commands in it.
 
-A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox, with the same
-files hidden.
-
-When a command fails, withheld variables are named if it seems to have failed for lack of one. This is a guess from the
-command line and its output. Only names are given, never values.
+A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox. When a command
+seems to have failed for lack of a withheld variable, the variable's name is reported, but never its value.
 """
 
 import asyncio
@@ -37,15 +34,13 @@ from desktop_agent.core.tools.secret_files import SecretNames, secret_files, sec
 
 
 class SandboxProbe(Struct, eq=False):
-    """Which sandbox this machine offers. It is searched for once, when a caller first needs to know."""
-
     environ: Mapping[str, str]
     find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
     """The search for each `PATH`. Searches differ only if a `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Find the sandbox to use. Programs in `workspace` are not used, because its commands can write there."""
+        """Return the sandbox to use. Programs in `workspace` are not used, because its commands can write there."""
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():
@@ -109,7 +104,7 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Confinement(Struct):
-    """How one command is confined. If there is no sandbox, it is not."""
+    """How one command is confined. Without a sandbox, it is not confined."""
 
     sandbox: Sandbox | None = None
     spec: ConfinementSpec | None = None
@@ -129,7 +124,7 @@ class Confinement(Struct):
 
     @property
     def words(self) -> str:
-        """What the card of a call says about its confinement; empty when it has none."""
+        """The words about the confinement on a call's card; empty without confinement."""
         if self.spec is None:
             return ""
         return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"
@@ -140,7 +135,7 @@ class Confinement(Struct):
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Keep a confined command from writing to these `.git` folders, wherever they are."""
+        """Make these `.git` folders read-only for a confined command."""
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
@@ -162,7 +157,7 @@ class Confinement(Struct):
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Return what the sandbox seems to have denied a command; empty if nothing suggests a denial. Blocks."""
+        """Return a sentence about what the sandbox seems to have denied; empty if nothing suggests a denial. Blocks."""
         exit_code = result.metadata.get("exit_code")
         if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
@@ -187,7 +182,7 @@ class Confinement(Struct):
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
-        """Return the homes with the folders in which this command searched for programs, to explain a failed search."""
+        """Return the homes with the folders in which this command searched for programs."""
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
 
 
@@ -210,7 +205,10 @@ _USED_AS_A_VARIABLE = (
 def kept_back_in(
     command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the `kept_back` variables that a failed command seems to need, with reasons. The call sets `given`."""
+    """Return the `kept_back` variables that a failed command seems to need, with reasons.
+
+    `given` are the variables that the call sets.
+    """
     if not result.is_error or not kept_back:
         return {}
     output = printed_in(result.content)[-_LOOKED_AT:]

@@ -1,4 +1,4 @@
-"""Effects: how a call's changes are recorded and carried out, for plans and for commands alike."""
+"""Effects: records and carries out a call's changes, for plans and for commands."""
 
 import asyncio
 import threading
@@ -28,8 +28,6 @@ _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
 class Effects:
-    """Carries out what the tool calls of one session change, one call after the other."""
-
     def __init__(
         self,
         ledger: Ledger,
@@ -49,7 +47,7 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store a plan's file images and return its changes. The user's edits of these files are recorded before."""
+        """Store a plan's file images and return its changes. The user's edits of these files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._finder.record_edits(turn, transitions)
@@ -58,7 +56,7 @@ class Effects:
         return await asyncio.to_thread(self.recording.store, turn, planned)
 
     def _at_all_names(self, transitions: Sequence[FileTransition]) -> list[FileTransition]:
-        """Return the plan extended by all other names (hard links) of its files, because a write changes them, too."""
+        """Return the plan with all other names (hard links) of its files, because a write changes them, too."""
         named = {item.path for item in transitions}
         found: list[FileTransition] = []
         for item in transitions:
@@ -69,7 +67,7 @@ class Effects:
         return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Return warnings about files whose writing ends a hard link: the other name keeps its content. Blocks."""
+        """Return warnings about files whose writing breaks a hard link. Blocks."""
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -118,10 +116,10 @@ class Effects:
     async def collect(
         self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "", *, author: Author = "shell"
     ) -> tuple[str, ...]:
-        """Record what changed since the snapshot as the work of `call_id`, and return the repositories it created.
+        """Record the changes since the snapshot as the work of `call_id`. Return the repositories it created.
 
-        If the call started a job, every later `look` captures the changes of that job. What an earlier job is known to
-        have written stays attributed to it. Once begun, this finishes, like `apply`.
+        If the call started a job, every later `look` captures the job's changes. Changes of an earlier job stay
+        attributed to that job. Once begun, this finishes, like `apply`.
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
@@ -201,7 +199,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """Write the files. This is announced first, because a running command may be looked at meanwhile."""
+        """Write the files. The capture is told first, because it may look at the folder meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)

@@ -1,7 +1,6 @@
-"""How a call acts, by the kind of its tool: decided, approved, confined, recorded, captured and answered.
+"""Carries out one call, by the kind of its tool, with the session's `Toolbox`.
 
-It directs one call, with what is in the session's `Toolbox`. No tool asks for approval, confines itself or writes a
-workspace file itself.
+A call is decided, approved, confined, recorded, captured and answered here. Tools do none of these themselves.
 """
 
 import asyncio
@@ -284,7 +283,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
-        """Ask whether a command that the sandbox stopped may run again outside it, and if so, run it."""
+        """Ask whether a command that the sandbox stopped may run again outside it. If so, run it."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
         try:
@@ -311,7 +310,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         context: ToolContext,
         confinement: Confinement,
     ) -> ToolResult:
-        """Run a command in its `confinement`. If it can write to the workspace, look at that before and after."""
+        """Run a command in its `confinement`. If it can write to the workspace, capture its changes."""
         await self._recheck_workspace()
         call.confinement = confinement.words
         context = replace(context, confine=confinement.confine)
@@ -332,7 +331,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return result
 
     async def _recheck_workspace(self) -> None:
-        """Raise `ToolError` if the folder was replaced while a question waited: the answer was about the old one."""
+        """Raise `ToolError` if the folder was replaced while a question waited: the answer was about the old folder."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:

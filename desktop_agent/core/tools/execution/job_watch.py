@@ -1,6 +1,6 @@
 """Records what background commands and servers change while no call waits for them.
 
-Each change belongs to the call that started the program, or last called it (`writers`). The folder is captured before
+Each change belongs to the call that started or last called the program (`writers`). The folder is captured before
 anything else changes it, when a background command ends, and when a server has written something.
 """
 
@@ -58,7 +58,7 @@ class JobWatch:
         """Awaited when something may write late, so that its end is recorded even if this process is killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
-        """Watch a job, from its snapshot on. Return False if it is unknown or has ended. The caller holds the lock."""
+        """Watch a job from its snapshot on. Return False if it is unknown or has ended. The caller holds the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
         await self._log.record(_begun(Maker(job.turn, job.call_id, job.author), job.snapshot))
@@ -74,12 +74,12 @@ class JobWatch:
             self._ensure_watching()
 
     def note_call(self, server: str, call_id: CallId) -> None:
-        """Attribute what a server does from now on to this call of the newest turn. Ignored if no server was called."""
+        """Attribute the server's later changes to this call of the newest turn. Ignored if no server was called."""
         if server:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Record what the watched programs have changed so far, unless a command runs: its own look does that."""
+        """Record what the watched programs have changed so far, unless a command runs, whose own look does that."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -104,20 +104,19 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is watched. If the id is empty: whether servers are."""
         if not call_id:
             return self._writers.snapshot is not None
         return any(job.call_id == call_id for job in self._writers.jobs.values())
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether the state of the folder after the last call is needed, for a background command or a server."""
+        """Whether a background command or a server needs the state of the folder after the last call."""
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
         """Record what a killed process's background commands and servers changed after the last look.
 
-        They ended with the process, so later changes are the user's. For the `paths` that a background command had
+        They ended with the process, so later changes are the user's. For `paths`, which a background command had
         written, the author of later changes is unknown.
         """
         async with self.looking:
@@ -136,7 +135,7 @@ class JobWatch:
             await asyncio.to_thread(self.forget_end)
 
     async def look_now(self, *, is_forced: bool = False) -> None:
-        """Look for late writes, unless a command runs; `is_forced` includes idle servers. The caller holds the lock."""
+        """Record late writes, unless a command runs. `is_forced` includes idle servers. The caller holds the lock."""
         if not self._writers or self.is_command_running:
             return
         self._writers.note_servers(self.servers())
@@ -152,8 +151,7 @@ class JobWatch:
     async def undisturbed(self) -> AsyncGenerator[None]:
         """Pause the watched programs, and record what they wrote until then.
 
-        Otherwise, what they write between the reading and the writing of a file would be attributed to the user or
-        lost.
+        Otherwise, their writes between the reading and the writing of a file would be attributed to the user, or lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -189,7 +187,7 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Continue from what was recorded, and drop ended jobs. If `is_bracketed`, a call made the changes."""
+        """Continue from the recorded snapshot, and drop ended jobs. `is_bracketed`: a call made the changes."""
         jobs = tuple(self._writers.jobs.values())
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
@@ -252,7 +250,7 @@ def _begun(maker: Maker, snapshot: Snapshot) -> ev.ChangesPrepared:
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:
-    """Pause the programs, if possible at a time when none is between opening a file and writing to it."""
+    """Pause the programs, if possible while none has a file in `root` open for writing."""
     for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
         for activity in activities:
             activity.pause()
@@ -273,7 +271,7 @@ def _look_at(activities: Iterable[Activity]) -> None:
 
 
 async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:
-    """Await `work` like `unhurried`. If it meets a full disk, report that even when cancelled."""
+    """Await `work` like `unhurried`. Errors such as a full disk are reported even when cancelled."""
     task = asyncio.create_task(work, name=name)
     try:
         return await unhurried(task)

@@ -1,4 +1,4 @@
-"""Records changes: first those that the user made to files since they were last recorded, then those of calls.
+"""Records changes: the user's since the last record, then those of calls.
 
 Changes found after commands are stored here and attributed to the calls that made them (`FoundChanges`).
 """
@@ -77,7 +77,7 @@ class FoundChanges(Struct, frozen=True):
 
 
 class ChangeFinder(Struct):
-    """Finds what changed since the records of one session left its files, by the user or by watched programs."""
+    """Finds what the user or watched programs changed since the last records of one session."""
 
     ledger: Ledger
     capture: StatCapture
@@ -96,7 +96,7 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Group what changed since the snapshot by maker. Without `call_id`, the changes belong to no running call.
+        """Group the changes since the snapshot by maker. Without `call_id`, they belong to no running call.
 
         If `may_release`, the snapshot is released when nothing changed. The user's changes count only in files that
         this session changed.
@@ -132,7 +132,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition, from the recorded state if an undo has written that since the last look."""
+        """Return the transition, but from the recorded state if an undo has written that since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:
@@ -142,13 +142,13 @@ class ChangeFinder(Struct):
         return transition
 
     async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Record what the user did to the files of a plan before the plan is applied."""
+        """Record the user's edits of the files of a plan before the plan is applied."""
         last = self.last_images()
         known = [(item.path, item.before) for item in transitions if item.path in last]
         await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
 
     async def record_all_edits(self, turn: int) -> None:
-        """Record what the user did to any of the files before a command can change them."""
+        """Record the user's edits of any files before a command can change them."""
         if last := self.last_images():
             await self._record_edits(turn, await asyncio.to_thread(self._changed_since, last))
 
@@ -174,7 +174,6 @@ class ChangeFinder(Struct):
     def _since(
         self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
     ) -> list[FileTransition]:
-        """Return what changed between the two states. A file whose old content is gone is left out."""
         found: list[FileTransition] = []
         for path, state in now:
             image = last[path]

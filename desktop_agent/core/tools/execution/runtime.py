@@ -1,7 +1,4 @@
-"""The tool calls of one message: which run side by side, and that each gets exactly one recorded result.
-
-Whatever happens, a call that was accepted is answered once. `executor` carries out a single call.
-"""
+"""The tool calls of one message: which run side by side, and that each gets exactly one recorded result."""
 
 import asyncio
 import logging
@@ -54,9 +51,9 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         """Run the calls of one message and return their outcomes in the order of the calls.
 
         Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the remaining
-        calls are answered without running. On cancellation, or when the workspace is gone or replaced
-        (`WorkspaceError`), every call is answered before the error is passed on. The start of the calls in `started`
-        was already recorded by an earlier process.
+        calls are answered without running. On cancellation, or when the workspace is missing or replaced
+        (`WorkspaceError`), every call is answered before the error is raised. The start of the calls in `started` was
+        already recorded by an earlier process.
         """
         calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}

@@ -1,8 +1,7 @@
-"""The safeguard: a copy of what a command may destroy, made before it runs; and a report of what it destroyed.
+"""The safeguard: copies what a command may destroy before it runs, and reports what it destroyed.
 
-It combines what the command's words say (`policy.destructive`), what git knows (`gitrepo`) and what is copied
-(`capture.safety`). Its precautions stay on disk until the outcome is recorded, so that a crash in between loses
-nothing.
+It combines the command's words (`policy.destructive`), git's knowledge (`gitrepo`) and the copies (`capture.safety`).
+The copies stay on disk until the outcome is recorded, so that a crash loses nothing.
 """
 
 import asyncio
@@ -59,7 +58,6 @@ class Precautions(Struct, frozen=True):
 
     @property
     def is_refs_only(self) -> bool:
-        """Whether nothing had to be copied, because the command visibly destroys nothing."""
         return not (self.copy.files or self.copy.gaps or self.is_destructive)
 
 
@@ -89,7 +87,7 @@ class Safeguard:
     def __init__(
         self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Callable[[], Sequence[Path]] = tuple
     ) -> None:
-        """`folder` is the session's own, made when needed; `writable` is what confined commands may write to."""
+        """`folder` is the session's own, made when needed. `writable` returns what confined commands may write to."""
         self._root = root
         self._copies = copies
         self._before = folder / _BEFORE
@@ -99,7 +97,10 @@ class Safeguard:
         """The precautions for the last command; None until the first command of this process."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
-        """Return sentences on what is done before a destructive command runs. There are none for other commands."""
+        """Return sentences about the copies that are made before a destructive command runs.
+
+        Empty for other commands.
+        """
         plan = await self._plan(run)
         if not plan.is_destructive:
             return ()
@@ -113,7 +114,7 @@ class Safeguard:
         return (*copied, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))
 
     async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
-        """Copy what the command may destroy, and remember the refs. Raises `ToolError` if that fails."""
+        """Copy what the command may destroy, and store the refs. Raises `ToolError` if that fails."""
         plan = await self._plan(run)
         refs = plan.refs
         for name, place in plan.repositories.items():
@@ -146,14 +147,14 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Remove the copy once the outcome is recorded. If only refs were remembered, they are kept until they move."""
+        """Remove the copy after the outcome was recorded. Refs without copies are kept until they move."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
 
     def _reuse_precautions(self, call_id: CallId, plan: _Plan) -> bool:
-        """Reuse the precautions on disk if they are for this command. Return whether they are."""
+        """Reuse the precautions on disk if they fit this command. Return whether they do."""
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
             return False
@@ -248,7 +249,7 @@ class Safeguard:
 async def recover(
     root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> Recovered:
-    """Put back refs and files outside the ledger. Before, undo the files of the workspace. Must not be cancelled."""
+    """Restore refs, and files outside the workspace. Undo the workspace's files first. Must not be cancelled."""
     # Files first: objects may be among them, and refs need theirs.
     files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
     problems = list(unwritten)

@@ -1,10 +1,9 @@
-"""Which of the application's programs can write while no call waits for them, and which of them made a change.
+"""Decides which program made a change that happened while no call waited: a background command or a server.
 
-They are background commands and servers. A change that no call brackets is the user's only if none of them could have
-made it. For each program it is known when it ran and how much it wrote (`activity`), and for a file when it was last
-changed. A program that did not run then did not change the file. A program that ran, and wrote enough for the change,
-is its maker, unless it often runs or writes without a change here, or wrote too little for all that was changed at the
-time. In every other case nobody can know who it was, and the author is `unknown`.
+Such a change is the user's only if no program could have made it. For each program, `activity` tells when it ran and
+how much it wrote. A program that did not run when the file was last changed did not change it. A program that ran and
+wrote enough is the maker, unless it is often active without a change, or wrote too little for all changes. In all other
+cases the author is `unknown`.
 """
 
 import operator
@@ -44,7 +43,7 @@ class _Idling(Struct):
             self.ns += one.end_ns - one.start_ns
 
     def is_no_evidence(self, watched_ns: int, *, few: int, share: int) -> bool:
-        """Whether it was idly active so much, over `few` times, that activity is no evidence of a change."""
+        """Whether it was active so often without changes that activity is no evidence of a change."""
         return self.times > few and self.ns * share > watched_ns
 
 
@@ -66,7 +65,7 @@ class _Program(Struct, kw_only=True):
                 idling.times, idling.ns = idling.times // 2, idling.ns // 2
 
     def may_be_named(self, *, has_written: bool) -> bool:
-        """Whether a program's activity at that time, with enough bytes written, is enough to name it as the maker."""
+        """Whether activity at the time of a change is enough to name the program as its maker."""
         if has_written:
             return not self.wrote_elsewhere.is_no_evidence(self.watched_ns, few=10, share=100)
         return not self.ran_idly.is_no_evidence(self.watched_ns, few=20, share=10)
@@ -153,7 +152,7 @@ class _Claim(Struct, frozen=True, eq=False):
 
 
 class Writers:
-    """The programs of one session that may write without a call. All were last looked at at the same moment."""
+    """The programs of one session that may write without a call. All were last checked at the same moment."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -192,7 +191,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """Note the running servers. A server that has ended is kept until it was looked at."""
+        """Update the running servers. A server that has ended is kept until the next look."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -226,7 +225,7 @@ class Writers:
     # -- who made what --
 
     def begin_look(self, *, is_bracketed: bool = False) -> None:
-        """Begin a look at the folder. If `is_bracketed`, what it finds is bracketed by a call. Blocks."""
+        """Begin a look at the folder. `is_bracketed`: a call made the changes that it finds. Blocks."""
         for activity in self.activities:
             activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
@@ -234,7 +233,6 @@ class Writers:
         self._used.clear()
 
     def end_look(self) -> None:
-        """Finish the look once its findings are recorded, and drop what has ended."""
         self._refresh_stretches()
         for writer in self._all():
             if writer.activity is not None:
@@ -245,7 +243,7 @@ class Writers:
         self.skip()
 
     def skip(self) -> None:
-        """Finish the look without judging, because everything until then belongs to a call. Blocks."""
+        """Finish the look without judging, because all changes until then belong to a call. Blocks."""
         self._looked_ns = self._looks_ns
         for activity in self.activities:
             activity.look(is_brief=True)
@@ -255,10 +253,10 @@ class Writers:
         self._used.clear()
 
     def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
-        """Return who made changes that no call brackets; None stands for the user. Blocks.
+        """Return who made changes that no call brackets; None means the user. Blocks.
 
-        `transitions` are all changes found at once, because bytes that a program wrote for one change cannot have been
-        used for another.
+        `transitions` are all changes found at once, because bytes that a program wrote for one change cannot explain
+        another.
         """
         dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
@@ -273,7 +271,7 @@ class Writers:
         return [self._verdict(one) for one in found]
 
     def _add_claim(self, found: _Found, writer: Writer) -> None:
-        """Note whether a program may have made a change, and its claim to it if it can be named as the maker."""
+        """Add a program's claim to a change, if it may have made the change and can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
             return
@@ -302,7 +300,7 @@ class Writers:
             found.claims.append(_Claim(writer, rank, tuple(then), until))
 
     def _drop_excess_claims(self, found: Sequence[_Found]) -> None:
-        """Drop a program's claims if they need more bytes than it wrote: nobody knows which changes are its own."""
+        """Drop a program's claims if they need more bytes than it wrote: it is unknown which changes are its own."""
         for writer in self._all():
             self._drop_needless_claims(writer, found)
             theirs = [
@@ -378,7 +376,7 @@ class Writers:
 
 
 class Dates:
-    """When the changes that were found together were made, as far as the file system can tell."""
+    """The dates of changes that were found together, as far as the file system can tell."""
 
     def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
         self._root = root
@@ -391,7 +389,7 @@ class Dates:
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set it."""
+        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set that."""
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)
@@ -426,8 +424,9 @@ class Dates:
         return None
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
-        """Return the date of the folder above a removed file. None if anything other than that file is new in the
-        folder, because this may have set the date.
+        """Return the date of the folder above a removed file.
+
+        None if another new entry in the folder may have set the date.
         """
         for folder in place.parents:
             if folder not in self._folders:
@@ -450,7 +449,7 @@ class Dates:
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
-    """Return the fewest bytes written, and how many if the file was rewritten or appended to; 0 for a rename."""
+    """Return the fewest bytes written for the change, and the bytes for a rewrite or an append; 0 for a rename."""
     before, after = transition.before, transition.after
     if after is None or after.kind != "file" or transition.is_new_name or dates.is_older(transition):
         return 0, 0

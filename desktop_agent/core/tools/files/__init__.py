@@ -1,6 +1,6 @@
-"""Files as tools see them: found, listed, searched, read as text, and changed without touching other bytes.
+"""Files for tools: finding, listing, searching, reading as text, and planning edits.
 
-`file_tool` is the common basis of tools about one file, `text_files` text as the model sees it, `listing` what folders
-hold and which names match, `ripgrep` the results of a search, `suggest` what the model may have meant. Nothing here
-writes: an edit is planned, and `core/tools/execution` carries it out.
+`file_tool` is the common basis of tools about one file, `text_files` the text as the model sees it, `listing` the files
+of folders and globs, `ripgrep` the results of a search, `suggest` similar names. Nothing here writes:
+`core/tools/execution` carries out a planned edit.
 """

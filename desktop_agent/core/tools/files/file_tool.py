@@ -1,6 +1,6 @@
-"""What tools about one file share: their arguments, and finding, checking, loading and editing the file.
+"""The shared basis of tools about one file: arguments, and finding, checking, loading and editing the file.
 
-Nothing here writes: an edit is planned, and `core/tools/execution` carries it out.
+Nothing here writes: `core/tools/execution` carries out a planned edit.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ def file_digest(file: BufferedReader) -> Digest:
 
 
 class Target(Struct, frozen=True):
-    """A file to edit as it is now; `before` is None if it does not exist."""
+    """The present state of a file to edit. `before` is None if it does not exist."""
 
     path: str
     """The path relative to the workspace, with `/` and after following symlinks."""
@@ -84,13 +84,16 @@ class Target(Struct, frozen=True):
 def edit_target(text: str, context: ToolContext) -> Target:
     """Return the file that `text` names. Symlinks are followed, so that a link stays a link.
 
-    Raises `ToolError` when the file is outside, protected, a folder, special, too large, or changed since it was read.
+    Raises `ToolError` if the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
     return load_target(context.boundary.follow(context.boundary.for_writing(text)), text, context)
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Return the state of `place`, following no link; the model called it `text`. Raises like `edit_target`."""
+    """Return the state of `place` without following links. `text` is the model's name for it.
+
+    Raises like `edit_target`.
+    """
     before = None
     try:
         status = place.absolute.lstat()
@@ -120,7 +123,7 @@ def text_of(target: Target, state: FileState, quoted: str = "") -> TextFile:
 
 
 def require_notebooks(writes: Sequence[FileTransition]) -> None:
-    """Raise `ToolError` for a change after which no program could open a notebook. A broken one may be changed."""
+    """Raise `ToolError` for a change that would make a valid notebook invalid."""
     for write in writes:
         before, after = write.before, write.after
         if not write.path.endswith(".ipynb") or after is None or after.kind != "file" or write.moved_from:
@@ -151,7 +154,7 @@ def encoding_note(file: TextFile) -> JsonObject:
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
-    """Return the folder that `text` names, following symlinks. Raises `ToolError` if the workspace has none."""
+    """Return the folder that `text` names, following symlinks. Raises `ToolError` if there is none in the workspace."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     if not place.absolute.exists():
         raise not_found(text, place.absolute, context.boundary)
@@ -161,7 +164,7 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
 
 
 def path_read(text: str, context: ToolContext) -> str:
-    """Return the path to read, relative to the workspace, links followed. Raises `ToolError` when it is outside."""
+    """Return the path to read, relative to the workspace, links followed. Raises `ToolError` if it is outside."""
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
@@ -179,7 +182,7 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 @contextmanager
 def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
-    """Open the file that `text` names, following symlinks. Raises `ToolError` for what cannot be read."""
+    """Open the file that `text` names, following symlinks. Raises `ToolError` if it cannot be read."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     try:
         _require_regular(place.absolute, text, context)
@@ -230,7 +233,6 @@ def existing_text(path: str, context: ToolContext, quoted: str = "") -> tuple[Ta
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
-    """Return place number `occurrence` (from 1), noting if there are more. Raises `ToolError` if there are too few."""
     if occurrence > len(places):
         raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
     note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}
@@ -247,7 +249,7 @@ def splice_plan(
     lines_changed: int,
     note: JsonObject,
 ) -> EditPlan:
-    """Return the plan that makes `change` in an existing file. Raises `ToolError` for text that it cannot hold."""
+    """Return the plan that makes `change` in an existing file. Raises `ToolError` if the file cannot hold the text."""
     assert target.before is not None
     lines = file.lines
     try:

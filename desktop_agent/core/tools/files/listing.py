@@ -1,14 +1,13 @@
 r"""The files of a folder as the project sees them: without ignored files, `.git` and the like.
 
-Two programs provide this. For a whole repository git is faster, and also right about tracked files that match an ignore
-rule. Ripgrep lists everything else, and replaces git where git cannot answer completely: without a repository, below an
-ignored folder, with submodules or repositories inside. What git tracks against a rule is added to its list, and to what
-`grep` searches (`left_out`), so that all tools agree on which files there are. Git runs none of the programs that a
-repository's own configuration could name.
+For a whole repository, git lists the files, including tracked files that match an ignore rule. Ripgrep lists everything
+else, and replaces git for folders without a repository, ignored folders, submodules and inner repositories. Ignored
+files that git tracks are added (`left_out`), so that all tools agree. Git runs no programs that a repository's
+configuration names.
 
-A glob has the same meaning everywhere, that of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and
-`[!a-z]` are sets, `{a,b}` are alternatives, `\` escapes the next character. A pattern without `/` is matched against
-the last part of a path, one with `/` against the whole path.
+Globs have the meaning of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and `[!a-z]` are sets, `{a,b}`
+are alternatives, `\` escapes the next character. A pattern without `/` is matched against the last part of a path, one
+with `/` against the whole path.
 """
 
 import asyncio
@@ -60,7 +59,7 @@ async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List like `list_paths`, but tracked files may be gone: check those that are shown with `missing`."""
+    """List like `list_paths`, but tracked files may be missing. Check the shown files with `missing`."""
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is not None:
         async with pinned(repository) as git:
@@ -71,7 +70,7 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 async def left_out(folder: Path, name: str, context: SearchGround) -> list[str]:
-    """Return the files below `folder` that ripgrep leaves out although git tracks them. Raises like `list_paths`."""
+    """Return the files below `folder` that git tracks but ripgrep leaves out. Raises like `list_paths`."""
     tracked = await _tracked_anyway(folder)
     if not tracked:
         return []
@@ -97,7 +96,7 @@ def _regular(folder: Path, answer: bytes) -> list[str]:
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
-    """Whether any of `paths` is missing. Those that end with `/` are folders. Blocks."""
+    """Whether any of `paths` is missing. Paths that end with `/` are folders. Blocks."""
     return len(_present(folder, paths)) < len(paths)
 
 
@@ -118,7 +117,7 @@ def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
 async def list_by(
     measure: Measure, folder: Path, name: str, context: SearchGround, *, select: Select, depth: int | None = None
 ) -> FileListing:
-    """List what `select` keeps, largest `measure` first, then by name. Files are measured while git still lists."""
+    """List the files that `select` returns, largest `measure` first, then by name. Measures while git still lists."""
     measures: dict[str, int] = {}
     is_partial = False
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
@@ -181,7 +180,7 @@ def _decoded(found: list[bytes], others: list[str]) -> list[str]:
 async def _measured_by_git(
     repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
-    """Fill `measures` with the files that git lists; False when git does not know everything in the folder."""
+    """Fill `measures` with the files that git lists. False if git does not know everything in the folder."""
 
     async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
         answer = await _ls_files(git, *options)
@@ -256,7 +255,7 @@ class Glob:
         return () if any(name.strip("*") == "" for name in names) else names
 
     def filter(self, paths: list[str]) -> list[str]:
-        """Return those `paths` that match. Fast even for 100,000, because the ending decides most patterns."""
+        """Return the matching paths. Fast even for 100,000, because the ending decides most patterns."""
         endings = tuple(map(_literal_ending, self._alternatives))
         if "" not in endings:
             paths = [path for path in paths if path.endswith(endings)]
@@ -299,7 +298,7 @@ _Token = tuple[str, str]
 
 
 def _translate(pattern: str) -> str:
-    """Return a regular expression that does not backtrack between stars, because `(?>…)` keeps its first match."""
+    """Return a regular expression. It does not backtrack between stars, because `(?>…)` keeps its first match."""
     tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
     first, *others = _split(tokens, "folders")
     between = [_in_names(part) for part in others[:-1] if part]

@@ -1,12 +1,10 @@
-"""Running ripgrep: where it is, what it skips, its output record by record, and its matches as lines and cards.
+"""Runs ripgrep: its options, its output record by record, and its matches as lines and cards.
 
 Every search honours `.gitignore` (also outside a repository) and skips `.git`, `node_modules` and `__pycache__`. The
-user's own ripgrep configuration is not read: it would change what tools mean. Output is read in bounded memory, and the
-matches' lines are always in the same order.
+user's own ripgrep configuration is not read. Memory is bounded, and the order of matches is always the same.
 
-Every search tool stores its matches as cards, places that a click opens, under the key `matches` of its result's
-metadata: `{"path": relative to the workspace, "line": number or None, "text": the line}`. Only the first 200 are
-stored, because metadata is journalled with every result.
+Every search tool stores its first 200 matches as cards, places that a click opens, under the key `matches` of its
+result's metadata: `{"path": relative to the workspace, "line": number or None, "text": the line}`.
 """
 
 import base64
@@ -43,8 +41,6 @@ SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 
 
 class SearchGround(Struct, frozen=True):
-    """What a search needs. A `ToolContext` provides it."""
-
     boundary: Boundary
     processes: ProcessRunner
     """Runs every child process, so that none outlives the application."""
@@ -66,7 +62,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Return the command. Raises `ToolError` if there is no ripgrep, or for an option it cannot take. Blocks."""
+    """Return the command. Raises `ToolError` without ripgrep, or for an invalid option. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -85,7 +81,10 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Pass output to `on_records` until that is False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
+    """Pass output to `on_records` until it returns False. Cancelling ends ripgrep.
+
+    Raises `ToolError` after a minute.
+    """
     splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
     child: ChildProcess | None = None
@@ -120,7 +119,7 @@ def _rules(root: Path) -> list[str]:
     """Return options that apply `.gitignore` outside a repository, but no rules from above the workspace.
 
     `--no-require-git` alone would read the home folder's `.gitignore`. Rule files that are pipes or too long are
-    skipped, because ripgrep would wait for them or need gigabytes of memory.
+    skipped, because ripgrep would hang or need gigabytes of memory.
     """
     if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
         return ["--no-ignore"]
@@ -254,7 +253,6 @@ def _shortened(line: str, around: int) -> str:
 
 
 def _text(value: dict[str, str]) -> str:
-    """Return a text of ripgrep's output. One that is not UTF-8 is base64-encoded there."""
     return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
 
 
@@ -270,7 +268,7 @@ def card(path: str, line: int | None, text: str) -> JsonObject:
 
 
 def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
-    """Return cards for files whose paths are relative to `folder`, itself relative to the workspace."""
+    """Return cards for files whose paths are relative to `folder`, which is relative to the workspace."""
     prefix = "" if folder == "." else f"{folder}/"
     return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
 

@@ -1,4 +1,4 @@
-"""Did you mean: what is most similar to a name, a path or a text that does not exist."""
+"""Did you mean: finds what is most similar to a missing name, path or text."""
 
 import os
 import re

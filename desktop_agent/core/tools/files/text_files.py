@@ -1,15 +1,13 @@
 """A file's text as the model sees it, whole and in parts, and how edits are turned back into exact bytes.
 
-The model sees LF line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays as
-it was: an edit changes only the bytes of its own region. A line that the edit keeps keeps its ending. New text is
-written in the encoding that the file has; where that cannot be told, only ASCII is.
+The model sees LF line endings, no byte-order mark, and U+FFFD for invalid bytes. An edit changes only the bytes of its
+own region. New text is written in the file's encoding; if the encoding is unknown, only ASCII is accepted.
 
-Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read, and no
-answer exceeds its limits; a cut answer says how to read on. Reading parts blocks.
+Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read. A cut
+answer says how to read on. Reading parts blocks.
 
-When whole lines are replaced (`splice`), a new line takes the ending of the line it replaces (the first new line that
-of the first, and so on); where it replaces none, it takes that of the nearest line before it, else after it. A missing
-newline at the end of the file stays missing.
+When whole lines are replaced (`splice`), a new line takes the ending of the line that it replaces, or else of the
+nearest line before or after. A missing newline at the end of the file stays missing.
 """
 
 import codecs
@@ -31,11 +29,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotTextError(ValueError):
-    """The content is not text that could be written back exactly as it was."""
+    """The content is not text that could be written back exactly."""
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether a file with this beginning is binary: it has a NUL, and no mark of an encoding in which text has NULs."""
+    """Whether a file with this beginning is binary: it has a NUL, and no byte-order mark that explains NULs."""
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -45,7 +43,7 @@ def as_seen(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """Return a file's text as the model sees it: with U+FFFD for what is not text."""
+    """Return a file's text as the model sees it: with U+FFFD for invalid bytes."""
     if text.isascii():
         return text
     try:
@@ -67,10 +65,13 @@ class Replacement(Struct, frozen=True):
 
 
 class TextFile:
-    """The text of one file. If its encoding cannot be told, bytes that are not ASCII survive as surrogates."""
+    """The text of one file. If its encoding is unknown, bytes that are not ASCII survive as surrogates."""
 
     def __init__(self, content: bytes, *, quoted: str = "") -> None:
-        """`quoted` is what the model quotes. If it has U+FFFD, the model did not see the text in its encoding."""
+        """`quoted` is the text that the model quotes.
+
+        If it has U+FFFD, the model did not see the text in its encoding.
+        """
         self._mark, marked = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")
@@ -95,12 +96,12 @@ class TextFile:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        r"""The lines as they are on disk, each with its ending; only `\n` ends a line, also as part of `\r\n`."""
+        r"""The lines on disk, each with its ending. Only `\n` ends a line, also as part of `\r\n`."""
         return tuple(re.findall(r"[^\n]*\n|[^\n]+", self._raw))
 
     @property
     def encoding(self) -> str:
-        """The name of the encoding, if it is not UTF-8; empty for UTF-8, and where the encoding cannot be told."""
+        """The name of the encoding; empty for UTF-8, and if the encoding is unknown."""
         return "" if self._encoding in ("utf-8", "ascii") else self._encoding
 
     @property
@@ -110,11 +111,10 @@ class TextFile:
 
     @property
     def has_only_crlf(self) -> bool:
-        r"""Whether it has lines, and all of them end in `\r\n`."""
         return "\n" in self._raw and self._raw.count("\n") == self._raw.count("\r\n")
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
-        """Encode `lines` in the file's encoding. Raises `NotTextError` for what that cannot hold."""
+        """Encode `lines` in the file's encoding. Raises `NotTextError` for characters that it lacks."""
         mark = self._mark if has_mark else b""
         text = "".join(lines)
         try:
@@ -155,7 +155,7 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
-        """Replace every `old`. Raises `NotTextError` for what the encoding cannot hold."""
+        """Replace every `old`. Raises `NotTextError` for characters that the encoding lacks."""
         # The indices, in the text as seen, of the newlines that are `\r\n` on disk.
         shifts = [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
         pieces: list[str] = []
@@ -195,7 +195,10 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Return `new` with the endings of `old`: unchanged lines keep theirs, others get that of the line they replace."""
+    """Return `new` with the endings of `old`.
+
+    Unchanged lines keep theirs; others get those of the lines they replace.
+    """
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -305,7 +308,6 @@ class TextReader(Struct, kw_only=True):
         return FilePart(f"{shown}\n{note}", lines, is_cut=True)
 
     def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
-        """Return lines from `first` on, and whether these are all that were asked for and fit the limit."""
         self.file.seek(self.start)
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         to_skip = first - 1
@@ -367,7 +369,7 @@ def split_block(text: str) -> tuple[str, ...]:
 
 
 def splice(lines: Sequence[str], splices: Sequence[Splice]) -> list[str]:
-    """Return `lines` with `splices` applied. These must be in order and not overlap. Lines include their endings."""
+    """Return `lines` with `splices` applied, which must be in order and not overlap. Lines include their endings."""
     result: list[str] = []
     done = 0
     for item in splices:

@@ -1,14 +1,14 @@
-"""Parses a patch, in any of the forms that models and git write, into what it does to which files.
+"""Parses a patch, in any of the forms that models and git write.
 
 - `*** Begin Patch` … `*** End Patch` around any number of `*** Add File:`, `*** Update File:` (with `*** Move to:`)
-and `*** Delete File:`; the two outer lines can be missing.
+  and `*** Delete File:`; the two outer lines can be missing.
 - Unified diffs, from `git diff` or `diff -u`: several files, new, deleted, renamed and copied ones, and modes. The
-format: git-diff, "Generating patch text with -p". Names are quoted as in C where necessary.
+  format: git-diff, "Generating patch text with -p". Names are quoted as in C where necessary.
 - An update without a header: hunks, or bare `- old` and `+ new` lines.
 
-Hunks are lines with a sign, below `@@` lines or bare. The counts in `@@ -1,3 +1,4 @@` are used where the lines confirm
-them, so that a removed `-- x` is not read as a header. Where they do not, because models count badly, a hunk ends where
-the next header begins.
+Hunks are lines with a sign, below `@@` lines or bare. The counts in `@@ -1,3 +1,4 @@` are used if the lines confirm
+them, so that a removed `-- x` is not read as a header. Otherwise a hunk ends where the next header begins, because
+models count badly.
 """
 
 import re
@@ -63,7 +63,7 @@ class FilePatch(Struct, frozen=True, kw_only=True):
 
 
 class PatchError(ValueError):
-    """The patch cannot be parsed, or does not fit. The text addresses the model."""
+    pass
 
 
 FORMS = (
@@ -97,7 +97,7 @@ def parse_patch(text: str) -> list[FilePatch]:
 
 
 def _lines(text: str) -> list[str]:
-    """Split the patch into lines. If all of them end in CRLF, that belongs to the patch and not to the files."""
+    """Split the patch into lines. If all of them end in CRLF, the patch has CRLF, not the files."""
     lines = text.removesuffix("\n").split("\n")
     if text.endswith("\n") and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]
@@ -269,7 +269,7 @@ def _ends_hunk(lines: Sequence[str], at: int) -> bool:
 
 
 def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:
-    """Return the index after the lines that the header counts; None when there are not that many."""
+    """Return the index after the lines that the header counts; None if there are not that many."""
     while (old > 0 or new > 0) and at < len(lines):
         sign = lines[at][:1]
         if sign in ("", " ", "\r"):
@@ -441,7 +441,7 @@ def _common_tail(old: str, new: str) -> str:
 
 
 def _git_paths(text: str) -> tuple[str, str] | None:
-    """Split a `diff --git` line into its two names, which differ only in their prefixes; None if they do not."""
+    """Split a `diff --git` line into its two names. None if they differ in more than their prefixes."""
     if text.startswith('"') and (first := QUOTED_NAME.match(text)):
         return unquoted_name(first[0]), unquoted_name(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):

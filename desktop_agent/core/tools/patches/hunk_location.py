@@ -1,8 +1,8 @@
-"""Where hunks belong in the current file, or exactly why they do not fit.
+"""Finds where hunks belong in the current file, or why they do not fit.
 
 Lines are compared exactly; then without line endings; then without trailing white space; then without leading and
-trailing white space. No line is ever left out of the comparison. A hunk with a line number can have moved by
-`MOST_LINES_MOVED` lines if only one place fits; without a number it must fit in only one place, after its anchors.
+trailing white space. A hunk with a line number can have moved by `MOST_LINES_MOVED` lines if only one place fits.
+Without a number, it must fit in only one place, after its anchors.
 """
 
 import re
@@ -33,7 +33,7 @@ EXACT, ANY_ENDING, _, ANY_INDENT = range(len(LEVELS))
 
 
 class HunkLocation(Struct, frozen=True, kw_only=True):
-    """Where a hunk belongs: its old lines are lines `start` to `end` (from 0, `end` excluded)."""
+    """The location of a hunk: its old lines are lines `start` to `end` (from 0, `end` excluded)."""
 
     hunk: PatchHunk
     start: int
@@ -51,7 +51,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
 
 def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
-    """Return where each hunk belongs, in the order of the file. `lines` are without newlines. Raises `PatchError`."""
+    """Return the location of each hunk, in the order of the file. `lines` have no newlines. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
         try:
@@ -157,7 +157,7 @@ class _File:
         return [start for start in free if start >= self._after] or free
 
     def _anchor_lines(self, anchors: Sequence[str]) -> list[int]:
-        """Return the line of the innermost anchor, once for each place at which all the anchors are found."""
+        """Return the line of the innermost anchor, for each place where all the anchors are found."""
         lines = [self._lines_like(anchor) for anchor in anchors]
         found: set[int] = set()
         for outer in lines[0]:

@@ -1,4 +1,4 @@
-"""The files as a patch leaves them, before anything is written: later parts see what earlier parts did.
+"""The files after a patch, before anything is written. Later parts of the patch see what earlier parts did.
 
 Where a hunk is applied, context keeps its bytes, and new lines get the endings and the indent of their surroundings.
 """
@@ -54,7 +54,6 @@ class PatchDraft(Struct):
         self.entries.append(entry)
 
     def writes(self) -> tuple[FileTransition, ...]:
-        """Return the plan. Files that are removed come last."""
         moves = {source: target for source, target in self._moves.items() if self._is_move(source, target)}
         sources = {target: source for source, target in moves.items()}
         changed = [

@@ -1,8 +1,8 @@
 """What an MCP server may ask the session's model or the user while its call runs.
 
-The model is asked with the user's permission, given each time or for the session. Questions and answers stay outside
-the conversation, so the model that works for the user sees neither. Both are recorded, with their cost, before the
-server gets the answer. The user is asked one question at a time, within a call that was allowed.
+The user permits questions to the model, each time or for the session. Questions and answers stay outside the
+conversation. Both are recorded, with their cost, before the server gets the answer. The user is asked one question at a
+time.
 """
 
 import asyncio
@@ -63,8 +63,6 @@ class AsideAnswer(Struct, frozen=True, kw_only=True):
 
 
 class AsideModel(Protocol):
-    """The session's model, asked outside the conversation."""
-
     async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
@@ -151,7 +149,7 @@ def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
 
 
 def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
-    """Return the messages with neighbours of one role merged. Raises `SamplingRefusedError`."""
+    """Return the messages, with neighbours of the same role merged. Raises `SamplingRefusedError`."""
     if asked[0].role != "user" or asked[-1].role != "user":
         raise SamplingRefusedError("The messages must begin and end with one of the user.")
     merged: list[SampledMessage] = []

@@ -2,9 +2,8 @@
 
 Servers send any JSON Schema. APIs require that the root is an object without alternatives, that an array declares its
 items, and that property names are plain. Changed names are mapped back in the arguments, and the server's own schema
-still decides whether they are valid; errors are worded so that the model can correct them. A schema is written by the
-server: nothing it references is fetched, and its regular expressions, which can be made to take for ever, are left to
-the server. `jsonschema` is imported with the first check, at a call of a server's tool (0.1 s).
+decides whether arguments are valid. Schemas are untrusted: references are not fetched, and regular expressions are left
+to the server. `jsonschema` is imported with the first check (0.1 s).
 """
 
 import asyncio
@@ -71,7 +70,7 @@ class SessionTrust:
     def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the allowed versions of definitions that changed since. The model is given these. Blocks."""
+        """Return the allowed versions of definitions that changed since. The model gets these. Blocks."""
         told: dict[str, OfferedTool] = {}
         for tool in tools if trusted.tools else ():
             before = trusted.tools.get(tool.name)
@@ -90,10 +89,10 @@ class SessionTrust:
         *,
         is_lasting: bool,
     ) -> None:
-        """Record that the user allowed a tool as it is.
+        """Record that the user allowed the current version of a tool.
 
-        Other tools that a rule covers are recorded, too. Those that changed since they were allowed are not, because
-        the user has not been shown these changes.
+        Other tools that a rule covers are recorded, too, unless they changed since they were allowed: the user has not
+        been shown these changes.
         """
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
@@ -127,7 +126,7 @@ class OfferedSchema(Struct, frozen=True):
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """Return a schema as APIs accept it. The original is not modified."""
+    """Return a schema that APIs accept. The original is not modified."""
     root = _as_object({**schema})
     plain: JsonObject = {}
     renamed: dict[str, str] = {}
@@ -147,7 +146,7 @@ def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
 
 
 def _as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema as one with an object at its root. It has the properties of all alternatives."""
+    """Return the schema with an object at its root, which has the properties of all alternatives."""
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
     properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:
@@ -172,7 +171,7 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 
 
 class ArgumentCheck:
-    """Checks arguments against a server's schema. If that is invalid or cannot be applied, all arguments pass."""
+    """Checks arguments against a server's schema. If the schema is invalid or cannot be applied, all arguments pass."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         from desktop_agent.core.base.json_schema import SchemaCheck
@@ -203,7 +202,7 @@ class McpArguments(ToolArguments):
 
 
 class McpTool(Tool[McpArguments]):
-    """A tool that another program offers. Nothing is decided by what that program says about it."""
+    """A tool that another program offers. No decision relies on the program's own claims."""
 
     source = "external"
     arguments_type = McpArguments
@@ -235,7 +234,7 @@ class McpTool(Tool[McpArguments]):
 
     @property
     def is_confined(self) -> bool:
-        """Whether the sandbox keeps the program from all that it was not given, including git's own files."""
+        """Whether the sandbox gives the program access only to listed files. Git's own files stay protected."""
         reached_by = self._connection.definition.reached_by
         return isinstance(reached_by, Program) and reached_by.sandbox is not None
 
@@ -285,14 +284,17 @@ class McpTool(Tool[McpArguments]):
         return McpArguments(values=values)
 
     async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed, or None. Only the version compared here is called."""
+        """Return how the tool differs from what the user allowed, or None.
+
+        Later calls use the version compared here.
+        """
         if self._trust is None:
             return None
         self._judged = await self._offered_now()
         return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
-        """Return what the program says about the tool, if the user has not allowed it yet; `change` is the last one."""
+        """Return the program's description of a tool that the user has not allowed yet. `change` is the last one."""
         if self._trust is None or change is None or change.kind != "unknown":
             return ""
         definition = self._connection.definition
@@ -300,7 +302,7 @@ class McpTool(Tool[McpArguments]):
         return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """Note that the user allowed the tool as it was at the last `change`: once, or lastingly by `rules`."""
+        """Record that the user allowed the tool as of the last `change`: once, or lastingly by `rules`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -338,7 +340,7 @@ class McpTool(Tool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Return the tool as the server lists it now. If the server has to be started, it sends a new list."""
+        """Return the tool as the server lists it now. Starts the server if necessary. Raises `ToolError`."""
         try:
             tools = await self._connection.tools()
         except ServerError as error:

@@ -1,4 +1,4 @@
-"""The result of a server tool's call, as the model and the user get it: complete, in order, within the limits."""
+"""The result of a server tool's call, for the model and the user: complete, in order, within the limits."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ class ReadParts(Struct):
 
 
 def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
-    """Return the parts, in order, as a model and the user get them. Stores images and other media: blocks."""
+    """Return the parts, in order, for the model and the user. Stores images and other media: blocks."""
     reading = ReadParts(keep)
     for part in parts:
         reading.texts.append(_text_of(part, reading))
@@ -38,7 +38,7 @@ def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
 
 
 def is_plain(reply: CallReply) -> bool:
-    """Whether a reply is only text, so that `result_of` stores nothing and compares nothing."""
+    """Whether a reply is only text, so that `result_of` stores and compares nothing."""
     return reply.structured is None and all(isinstance(part, TextPart) for part in reply.parts)
 
 
@@ -75,7 +75,7 @@ def _text_of(part: Part, reading: ReadParts) -> str:
 
 
 def _media_text(part: MediaPart, reading: ReadParts) -> str:
-    """Store the media and return a text about it, because a model can be shown no media but images."""
+    """Store the media and return a text about it. The model can see images, but no other media."""
     size = f"{len(part.content):,} bytes"
     name = f"{part.uri}, " if part.uri else ""
     try:
@@ -93,7 +93,7 @@ def _media_text(part: MediaPart, reading: ReadParts) -> str:
 
 
 def _is_said(structured: object, texts: list[str]) -> bool:
-    """Whether a text already contains the structured content, as servers send it for clients that do not read that."""
+    """Whether a text already contains the structured content, as servers send it for older clients."""
     for text in texts:
         try:
             if json.loads(text) == structured:

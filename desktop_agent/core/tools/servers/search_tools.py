@@ -1,11 +1,9 @@
-"""Which server tools a request has, and `search_tools`, which finds those that would take too much of it.
+"""Chooses the server tools of a request, and `search_tools`, which finds the others.
 
-A request has all of them while they are small, else those that the conversation found or called. The result's metadata
-names what the search found, so the journal has it, and subsequent requests include their definitions
-(`core/context/history_fold.py`).
-
-Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also matches
-longer words that begin with it. The same tools and words always give the same order.
+A request has all server tools while they are small, else those that the conversation found or called. The result's
+metadata names what the search found, and later requests include these definitions (`core/context/history_fold.py`).
+Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also matches as a
+prefix. The same tools and words always give the same order.
 """
 
 import asyncio
@@ -116,7 +114,6 @@ def _texts_of(tool: McpTool) -> tuple[str, ...]:
 
 
 def _whole_and_in_parts(text: str) -> str:
-    """Return the text split into words. Words of mixed case are also split: `GitHub` gives `github`, `git`, `hub`."""
     return " ".join((_HUMP.sub(" ", text), *(word for word in _WORD.findall(text) if _HUMP.search(word))))
 
 
@@ -150,10 +147,10 @@ class Choice(Struct, frozen=True):
 
 
 def chosen(tools: Sequence[McpTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
-    """Return which of `tools` a request has; `loaded` are those found or called, oldest first.
+    """Return the tools of a request. `loaded` are those found or called, oldest first.
 
-    The estimate ignores providers' own token counts, because changing the definitions would invalidate a provider's
-    cache. When the budget is exceeded, the tools found first are dropped, but never all.
+    The estimate ignores providers' own token counts, because changed definitions would invalidate a provider's cache.
+    When the budget is exceeded, the tools found first are dropped, but never all.
     """
     if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))

@@ -1,4 +1,4 @@
-"""The servers of one session: leased, started when a turn needs them, and registered with the tools they now have."""
+"""The servers of one session: leased, started when a turn needs them, and registered with their current tools."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,8 +27,6 @@ WantedServers = Callable[[], Definitions]
 
 
 class _Registered(Struct, frozen=True):
-    """What a server's registered tools were derived from."""
-
     definition: ServerDefinition
     offered: tuple[OfferedTool, ...]
     trusted: TrustedTools
@@ -57,7 +55,7 @@ class SessionServers(Struct, eq=False):
     """The changed definitions about which the user was told."""
 
     async def refresh(self, turn: int) -> None:
-        """Bring the tools up to date, before calls are run and before the model is told which tools there are."""
+        """Update the tools, before calls are run and before the model is told which tools there are."""
         definitions = self._wanted()
         for problem in definitions.problems:
             if self._said.get(problem.key) != str(problem):

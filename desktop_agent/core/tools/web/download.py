@@ -1,14 +1,13 @@
-"""One bounded GET: redirects are followed here, each hop checked like the first, and no body exceeds its limit.
+"""One bounded GET: each redirect is checked like the first address, and no body exceeds its limit.
 
-A page can name any host, and a name can lead anywhere: to this machine, the local network, or a cloud service that
-hands out credentials. So the name is resolved once, every address is judged (`AddressBook`), and the connection goes to
-a judged address, with the host's name in the TLS handshake and the `Host` header; no name server can answer differently
-in between. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the host may use one
-(`route`), and then redirects must stay on that host's site.
+A page can name any host, and a name can lead to this machine, the local network, or a cloud service that gives out
+credentials. So the name is resolved once, every address is checked (`AddressBook`), and the connection uses a checked
+address with the host's name in TLS and the `Host` header. Behind a proxy, the real address cannot be checked. So only a
+caller that chose the host may use one (`route`), and redirects must stay on that host's site.
 
-`httpx2` is imported, and clients are built, in a thread on first use; leaving in any way, including cancellation,
-closes the connections. The charset of a text comes from the server, the file or its beginning, in the order that
-browsers use (WHATWG Encoding): a byte-order mark wins, Latin-1 means Windows-1252, and the default is UTF-8.
+`httpx2` is imported, and clients are built, in a thread. Leaving in any way, including cancellation, closes the
+connections. The charset of a text comes from the server, the file or its beginning, as in browsers (WHATWG Encoding): a
+byte-order mark wins, Latin-1 means Windows-1252, and the default is UTF-8.
 """
 
 import asyncio
@@ -33,8 +32,6 @@ _MOST_TRIED = 4
 
 
 class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
-    """Resolves hosts and refuses those that may not be reached."""
-
     resolve: Resolver = system_resolver
     is_allowed: Callable[[IpAddress], bool] = is_public
 
@@ -104,13 +101,13 @@ def directly(_url: str) -> None: ...
 
 
 def _import_library() -> None:
-    """Import `httpx2`, with what it would import on the event loop at the first request, which takes 0.1 to 0.3 s."""
+    """Import `httpx2` and its later imports, which take 0.1 to 0.3 s. Call it in a thread."""
     importlib.import_module("httpx2")
     importlib.import_module("anyio._backends._asyncio")
 
 
 async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
-    """Send a GET to a judged address without reading the body. Raises `ToolError`, and what httpx2 raises."""
+    """Send a GET to a checked address without reading the body. Raises `ToolError` and httpx2's errors."""
     import httpx2
 
     host = url.raw_host.decode("ascii")
@@ -203,7 +200,6 @@ def checked_url(text: str, base: "URL | None" = None) -> "URL":
 
 
 async def _read(response: "Response", url: str, max_bytes: int) -> Download:
-    """Read at most `max_bytes` of the decompressed body."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip"):
         raise ToolError(f"The answer came packed as {coding!r}, which was not asked for and is not unpacked.")

@@ -1,8 +1,7 @@
-"""Search engines as address and parser: how a query is sent, and which parts of an answer are results.
+"""Search engines: how a query is sent, and which parts of an answer are results.
 
-These pages have no guaranteed format, so a parser takes what it recognises and ignores the rest; an answer without any
-recognised result counts as an engine that found nothing. Only http and https links are returned, and redirects through
-an engine are resolved to their targets.
+The pages have no guaranteed format, so a parser takes what it recognises and ignores the rest. An answer without any
+recognised result counts as empty. Only http and https links are returned, and redirects through an engine are resolved.
 """
 
 import base64
@@ -90,8 +89,6 @@ def _from_page(page: str, address: str, form: _Form) -> Iterator[SearchResult]:
 
 
 class _ResultReader(HtmlReader):
-    """Collects titles, with their links, and the snippets that follow them."""
-
     def __init__(self, form: _Form) -> None:
         self.found: list[list[str]] = []
         self._form = form
@@ -134,7 +131,7 @@ def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool
 
 
 def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
-    """Parse DuckDuckGo's instant answer: what a thing is, and related topics."""
+    """Parse DuckDuckGo's instant answer: a description, and related topics."""
     fields = as_object(json.loads(answer))
     if link := unwrapped(str(fields.get("AbstractURL", "")), address):
         yield _result(str(fields.get("Heading", "")) or link, link, str(fields.get("AbstractText", "")))
@@ -159,7 +156,7 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
 
 
 def unwrapped(link: str, address: str) -> str:
-    """Return where a `link` on a page at `address` really leads; empty for an ad, or if it is not a web page."""
+    """Return the real target of a `link` on a page at `address`; empty for an ad, or if it is not a web page."""
     try:
         target = urljoin(address, link.strip())
         parts = urlsplit(target)
@@ -180,7 +177,6 @@ def unwrapped(link: str, address: str) -> str:
 
 
 def _bing_target(packed: str) -> str:
-    """Decode a target of Bing's: `a1` and URL-safe base64 without padding."""
     if not packed.startswith("a1"):
         return ""
     text = packed[2:]

@@ -1,9 +1,8 @@
-"""An HTML page as text to read: headings, paragraphs, links, lists, code and tables, similar to markdown.
+"""Converts an HTML page to readable text: headings, paragraphs, links, lists, code and tables, like markdown.
 
-What is not meant for reading is dropped: scripts, styles, navigation. Pages of any quality are parsed in time linear in
-their length. Python's own parser takes quadratic time for a comment or tag that is never closed, which is hours for two
-megabytes written by an attacker. This parser supports only what reading a page needs: an unclosed construct ends the
-page, as in the HTML standard.
+Scripts, styles and navigation are dropped. Parsing takes linear time for any page. Python's own parser takes quadratic
+time for an unclosed comment or tag, which an attacker could use. Here an unclosed construct ends the page, as in the
+HTML standard.
 """
 
 import re
@@ -32,13 +31,13 @@ class HtmlReader:
     """Base of parsers: calls one method for every tag and text, in order."""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle the start of a tag. Names are in lower case. A self-closing tag ends right after it."""
+        """Called at the start of a tag. Names are in lower case. A self-closing tag ends right after it."""
 
     def handle_end(self, tag: str) -> None:
-        """Handle the end of a tag, which may never have started."""
+        """Called at the end of a tag, which may never have started."""
 
     def handle_text(self, text: str) -> None:
-        """Handle text between two tags. Its character references are already resolved."""
+        """Called for text between two tags, with its character references resolved."""
 
     def read(self, html: str) -> None:
         position = 0
@@ -53,7 +52,7 @@ class HtmlReader:
             self.handle_text(unescape(html[position:]))
 
     def _behind(self, html: str, found: re.Match[str], name: str) -> int | None:
-        """Process one piece of markup and return where it ends; None when it does not end."""
+        """Process one piece of markup and return its end; None if it does not end."""
         if (ending := _END_OF.get(name)) is not None:
             closed = ending.search(html, found.start() + 2)
             return closed.end() if closed is not None else None
@@ -100,7 +99,7 @@ class PageText(Struct, frozen=True):
 
 
 def read_page(html: str, url: str) -> PageText:
-    """Return the title and text of a page. Its links are resolved against `url`, from which it came."""
+    """Return the title and text of a page. Its links are resolved against `url`."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
     if reader.skipping or not reader.text():  # what is never closed would swallow the page
@@ -110,7 +109,7 @@ def read_page(html: str, url: str) -> PageText:
 
 
 class _Reader(HtmlReader):
-    """Writes text while it parses tags. Breaks and spaces are held back until the next word."""
+    """Writes text while it parses tags. Breaks and spaces are delayed until the next word."""
 
     def __init__(self, url: str, skipped: frozenset[str]) -> None:
         self.title = ""
@@ -256,7 +255,7 @@ class _Reader(HtmlReader):
         self._parts[start:] = [f"{lead}[{text.strip()}]({target})"]
 
     def _owe(self, breaks: int) -> None:
-        """Hold back a line break (1) or paragraph break (2); inside a table cell it becomes a space."""
+        """Delay a line break (1) or paragraph break (2). Inside a table cell, it becomes a space."""
         if self._cells:
             self._has_space = True
         else:
