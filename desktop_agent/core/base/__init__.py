@@ -1,1 +1,1 @@
-"""Identifiers, errors, time, paths, plain text: everything else depends on this package, and it on nothing else."""
+"""Identifiers, errors, time, paths, plain text. Everything else depends on this package; it depends on nothing else."""

@@ -1,4 +1,4 @@
-"""Time as a dependency. The core asks a `Clock`, so that tests control the time and never really wait."""
+"""Time as a dependency: the core uses a `Clock`, so that tests control the time and never really wait."""
 
 import asyncio
 import time
@@ -7,18 +7,18 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The core's only source of time, and the only thing in it that waits."""
+    """The core's only source of time. Only a clock waits."""
 
     def now(self) -> datetime:
-        """The current wall-clock time, in UTC, for people and for the journal."""
+        """Return the current wall-clock time, in UTC, for users and for the journal."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never goes back, for durations."""
+        """Return seconds on a clock that never goes back, for durations."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait `seconds`; cancelling the awaiting task ends the wait at once."""
+        """Wait `seconds`. Cancelling the awaiting task ends the wait at once."""
         ...
 
 

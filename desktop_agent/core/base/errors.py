@@ -87,12 +87,12 @@ class UnsafeSettingsError(UsageError):
 
 
 class StorageError(AgentError):
-    """Something on disk could not be written or read. After this, nothing is done that cannot be recorded."""
+    """Something on disk could not be written or read. Actions that cannot be recorded are not carried out."""
 
 
 @contextmanager
 def storage_error(title: str, *, hint: str = "", path: Path | None = None) -> Generator[None]:
-    """Raise `StorageError` for an `OSError` of the block, whose text follows the `path` in the detail."""
+    """Turn an `OSError` of the block into a `StorageError`. `path` and the error's text become its detail."""
     try:
         yield
     except OSError as error:
@@ -130,7 +130,7 @@ class SignedOutError(CredentialsError):
 
 
 class AccountGoneError(CredentialsError):
-    """The account that a session names is not there, or belongs to another address than the session says."""
+    """The account that a session names is missing, or belongs to another address than the session says."""
 
 
 class ServerError(AgentError):
@@ -138,7 +138,7 @@ class ServerError(AgentError):
 
 
 class ProviderError(AgentError):
-    """The model was not reached or refused; `fault` decides whether to retry, after `retry_after_s` if given."""
+    """The model was not reached or refused. `fault` decides whether to retry, after `retry_after_s` if given."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class ProviderError(AgentError):
 
 
 class ToolError(Exception):
-    """A tool call failed. `str(error)` is what the model reads: what failed, and how to do it right."""
+    """A tool call failed. The model reads `str(error)`: what failed, and how to do it right."""
 
     def __init__(self, message: str, *, error_type: ToolErrorType = "recoverable") -> None:
         super().__init__(message)

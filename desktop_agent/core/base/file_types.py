@@ -1,7 +1,7 @@
 """Tells a file's type from its first bytes: whether it is text, and the format and size in pixels of a picture.
 
-Only beginnings and headers are read, never pixels, so a hostile file can cause nothing worse than an error. Formats:
-PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
+Only beginnings and headers are read, never pixels. Formats: PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a
+(CompuServe), WebP (RFC 9649).
 """
 
 import codecs
@@ -27,8 +27,6 @@ PictureFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "ico", "svg"]
 
 
 class FileType(NamedTuple):
-    """A kind of file in words, and its format if it is a picture that can be drawn."""
-
     name: str
     picture: PictureFormat | None = None
 
@@ -99,7 +97,7 @@ def is_binary(content: bytes) -> bool:
 
 @cache
 def _types() -> tuple[tuple[re.Pattern[bytes], FileType], ...]:
-    """Compiled on first use, since it takes some milliseconds."""
+    """Return the compiled signatures. Compiled on first use, because that takes some milliseconds."""
     return tuple((re.compile(pattern, re.DOTALL), FileType(name, picture)) for pattern, name, picture in _SIGNATURES)
 
 
@@ -126,7 +124,7 @@ PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 
 class PictureError(ValueError):
-    """The bytes are not a complete picture in one of the four formats; the message says what is wrong."""
+    """The bytes are not a complete picture in one of the four formats. The message says what is wrong."""
 
 
 class PictureInfo(Struct, frozen=True):
@@ -140,7 +138,7 @@ class PictureInfo(Struct, frozen=True):
 
 
 def inspect_picture(content: bytes) -> PictureInfo:
-    """Return a complete picture's format and size. Raises `PictureError` for all else, even truncated ones."""
+    """Return a complete picture's format and size. Raises `PictureError` for anything else, even truncated pictures."""
     try:
         if content.startswith(PNG_SIGNATURE):
             info = _png(content)

@@ -57,17 +57,14 @@ def new_compaction_id() -> str:
 
 
 def new_pin_id() -> str:
-    """Return a fresh id for a pin: short, because people type it."""
     return f"pin-{_random_text(4)}"
 
 
 def new_request_id() -> str:
-    """Return a new id for one request to a model; it is never stored."""
     return f"request-{_random_text(8)}"
 
 
 def new_question_id() -> CallId:
-    """Return a new id for a question that is not about a call of the model."""
     return f"q-{_random_text(8)}"
 
 
@@ -80,12 +77,12 @@ def claim_id(wanted: str, used: set[str]) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether `text` is a complete, well-formed session id. Anything else must never be used in a path."""
+    """Whether `text` is a complete, well-formed session id. Never use any other text in a path."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def is_digest(text: str) -> bool:
-    """Whether `text` is a well-formed blob digest. Anything else must never be used in a path."""
+    """Whether `text` is a well-formed blob digest. Never use any other text in a path."""
     return _DIGEST.fullmatch(text) is not None
 
 

@@ -29,7 +29,7 @@ class SchemaCheck:
     def mistake_in(self, value: object, name: str) -> str:
         """Return the outermost mistake in `value`, which the text calls `name`; empty if there is none.
 
-        Raises `ValueError` when the schema cannot be applied.
+        Raises `ValueError` if the schema cannot be applied.
         """
         try:
             mistakes = self._validator.iter_errors(cast("Any", value))

@@ -1,7 +1,7 @@
-"""Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; meant to run in a thread.
+"""Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; run it in a thread.
 
-`find_matches` searches a list once, `NarrowingSearch` while the user types, when each key press searches only the names
-that matched before it. `PathIndex` ranks the paths of a large workspace by how well they match.
+`find_matches` searches a list once. `NarrowingSearch` searches while the user types: each key press searches only the
+earlier matches. `PathIndex` ranks the paths of a large workspace.
 """
 
 import heapq
@@ -15,15 +15,11 @@ Span = tuple[int, int]
 
 
 class Match(NamedTuple):
-    """A name that matches, and the parts of it that do."""
-
     text: str
     spans: tuple[Span, ...]
 
 
 class Matches(NamedTuple):
-    """The best matches, and the total number."""
-
     best: list[Match]
     total: int
 
@@ -38,7 +34,7 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
 
 
 def _from_the_end(lower: str, letters: str) -> list[int]:
-    """Return the last possible position of each letter, so as to prefer the path's last part; -1 if one is missing."""
+    """Return the last possible position of each letter; -1 if a letter is missing. Prefers the path's last part."""
     end = len(lower)
     places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
     return places[::-1]
@@ -63,8 +59,6 @@ _MOST_SCORED = 2_000
 
 
 class _Names:
-    """Names or paths in the forms that both searches compare: in lower case, and their last parts."""
-
     def __init__(self, names: Sequence[str]) -> None:
         self._all = names
         self._lower = [name.lower() for name in names]
@@ -77,18 +71,18 @@ class _Names:
 
 
 class PathIndex(_Names):
-    """Some paths, prepared for being searched. Building it takes about a microsecond for each.
+    """An index of paths. Building it takes about a microsecond for each path.
 
-    The best come first, and the search ends with the first kind of fit that gives enough:
+    The best matches come first. The search ends with the first kind of match that gives enough:
 
-    1. the last part begins with what was typed,
+    1. the last part begins with the query,
     2. a word in the last part does (`_`, `-`, `.`, a capital),
-    3. the last part contains it,
-    4. the path contains it,
+    3. the last part contains the query,
+    4. the path contains the query,
     5. the path has its letters in this order, if possible at beginnings of words: `sesrun` finds
-       `session/turn_runner.py`. What fits much worse than the best is left out.
+       `session/turn_runner.py`. Much worse matches than the best are left out.
 
-    Each step is one pass of simple expressions over all paths; between them the interpreter lets other threads work.
+    Each step is one pass of simple expressions over all paths. Between them, other threads can work.
     """
 
     def find(self, query: str, *, limit: int) -> list[Match]:
@@ -168,8 +162,9 @@ class PathIndex(_Names):
         return len(spans) + 2 * amid + 2 * is_before_name, len(self._all[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return positions that place pieces of `letters` at beginnings of words, long pieces first; empty if
-        impossible.
+        """Return positions that place pieces of `letters` at beginnings of words, long pieces first.
+
+        Empty if impossible.
         """
         lower = self._lower[at]
         here = (place for place, letter in enumerate(lower) if letter in letters)
@@ -206,7 +201,7 @@ class NarrowingSearch(_Names):
     """Answers successive queries about `names`. Building it takes about two microseconds per name.
 
     The names are sorted once by rank, so that the best of each kind come first. No step is one long call into C, so the
-    window's thread gets its turn.
+    window's thread is not delayed.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -1,14 +1,12 @@
-"""Stand-ins are empty folders on which a sandbox mounts its covers where the user has no folder.
+"""Placeholders (stand-ins): empty folders on which a sandbox mounts its covers for missing folders.
 
-Folders that a command must not create (a missing `.git`) are covered, and the kernel needs a real folder to cover.
-Stand-ins belong to the application, not to the command or the user: no capture records one, and none outlives the
-commands that need it.
+A command must not create some folders (a missing `.git`), and the kernel needs a real folder to cover. Placeholders
+belong to the application: no capture records one, and none outlives the commands that need it.
 
-A stand-in is recognised by being empty and having a modification time that no clock shows any more. If a program puts
-something into it, that time changes, and the folder is no longer ours. Every process that needs a stand-in holds a
-shared lock on it, which ends with the process; a process that can get the exclusive lock is the last, and removes it.
-So the next start can recognise everything that a killed application leaves. A list of them on disk was rejected: it is
-wrong as soon as a folder is moved, or the list is lost.
+A placeholder is recognised by being empty and having an impossible modification time. If a program writes into it, that
+time changes, and the folder is no longer ours. Every process that needs a placeholder holds a shared lock on it. A
+process that can get the exclusive lock is the last, and removes it. So the next start can recognise everything that a
+killed application left.
 """
 
 import os
@@ -25,7 +23,7 @@ _FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | ge
 
 
 def is_stand_in(path: Path) -> bool:
-    """Whether the folder at `path` is a stand-in. Blocks."""
+    """Whether the folder at `path` is a placeholder. Blocks."""
     try:
         status = path.lstat()
         return bears_stamp(status.st_mode, status.st_mtime_ns) and not any(path.iterdir())
@@ -34,13 +32,12 @@ def is_stand_in(path: Path) -> bool:
 
 
 def bears_stamp(mode: int, modified_ns: int) -> bool:
-    """Whether a file of this mode and modification time is a stand-in, if it is also empty."""
     return stat.S_ISDIR(mode) and modified_ns == STAMP_NS
 
 
 @contextmanager
 def holding(paths: Iterable[Path]) -> Generator[None]:
-    """Ensure that there is a folder at each of `paths`, outer ones first. Afterwards remove those we made. Blocks."""
+    """Create the missing folders among `paths`, outer ones first. Remove them afterwards. Blocks."""
     with ExitStack() as ours:
         if sys.platform != "win32":
             for path in sorted(paths, key=lambda path: len(path.parts)):
@@ -51,7 +48,7 @@ def holding(paths: Iterable[Path]) -> Generator[None]:
 
 
 def sweep(paths: Iterable[Path]) -> None:
-    """Remove the stand-ins among `paths` that a killed process has left. Blocks."""
+    """Remove the placeholders among `paths` that a killed process has left. Blocks."""
     for path in sorted(paths, key=lambda path: -len(path.parts)):
         if is_stand_in(path):
             _remove_unless_held(path)
@@ -61,7 +58,7 @@ if sys.platform != "win32":
     import fcntl
 
     def _held(path: Path) -> int | None:
-        """Return a descriptor of the folder (created if missing) that holds our shared lock; `None` if impossible."""
+        """Return a descriptor of the folder (created if missing) that holds our shared lock; None if impossible."""
         while True:
             try:
                 path.mkdir(mode=0o755)
@@ -107,4 +104,4 @@ if sys.platform != "win32":
 else:
 
     def _remove_unless_held(path: Path) -> None:
-        """Do nothing: sandboxes on this system create no stand-ins."""
+        """Do nothing: sandboxes on this system create no placeholders."""

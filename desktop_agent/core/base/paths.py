@@ -1,8 +1,7 @@
-"""Where the application keeps its files: configuration, data, cache and logs; and how names are written as text.
+"""The application's folders: configuration, data, cache and logs. Also writes file names as text.
 
-`DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders are
-used. Nothing here creates a folder (the first writer does), except for a spare cache folder when the usual one is
-unusable.
+`DESKTOP_AGENT_HOME` puts all four under one folder; otherwise the platform's own folders are used. Nothing here creates
+a folder, except for a spare cache folder when the usual one is unusable.
 """
 
 import os
@@ -25,13 +24,11 @@ _LEAST_FREE_BYTES = 4 * 2**20
 
 
 def real_path(path: Path) -> Path:
-    """Follow all symbolic links. A link that leads to itself is kept, where `Path.resolve` raises `RuntimeError`."""
+    """Follow all symbolic links. A link that leads to itself is kept; `Path.resolve` would raise `RuntimeError`."""
     return Path(os.path.realpath(path))
 
 
 class AppPaths(Struct, frozen=True):
-    """The four roots, all absolute."""
-
     config: Path
     data: Path
     cache: Path
@@ -59,7 +56,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The application's four folders; their contents are private to the owner."""
+        """The application's four folders. Their contents are private to the owner."""
         return (self.config, self.data, self.cache, self.logs)
 
     @property
@@ -102,7 +99,7 @@ def problem_with_cache(folder: Path) -> str:
 
 
 def spare_cache(folder: Path) -> Path | None:
-    """Return a private folder, already created, that replaces the cache `folder`; `None` if that is impossible."""
+    """Create and return a private folder that replaces the cache `folder`; None if that is impossible."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     try:
         spare = place_of_spare_cache(folder)
@@ -117,7 +114,10 @@ def spare_cache(folder: Path) -> Path | None:
 
 
 def place_of_spare_cache(folder: Path) -> Path:
-    """Return the path of the spare cache folder, which need not exist. Raises `OSError` without a temporary folder."""
+    """Return the path of the spare cache folder, which need not exist.
+
+    Raises `OSError` without a temporary folder.
+    """
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
     return Path(tempfile.gettempdir()) / name
@@ -156,7 +156,7 @@ def _octal(char: str) -> str:
 
 
 def unquoted_name(text: str) -> str:
-    """Return the name that `quoted_name` or git wrote as `text`; any other text as it is."""
+    """Return the name that `quoted_name` or git wrote as `text`. Any other text is returned unchanged."""
     quoted = QUOTED_NAME.fullmatch(text.strip())
     if quoted is None:
         return text
@@ -169,7 +169,7 @@ def unquoted_name(text: str) -> str:
 
 
 def legible_name(name: str) -> str:
-    """Return a name for people, models and JSON: one that is not UTF-8 in C quotes, which every path may have."""
+    """Return a name for users, models and JSON: in C quotes if it is not UTF-8."""
     return name if is_unicode(name) else quoted_name(name)
 
 

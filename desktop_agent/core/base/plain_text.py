@@ -1,10 +1,9 @@
-"""Makes text safe and readable for people: names invisible characters, escapes control characters, and words amounts.
+"""Makes text safe and readable: names invisible characters, escapes control characters, and formats amounts.
 
-Characters that cannot be seen, or that change how the text around them looks, are the format, control, separator and
-surrogate characters of Unicode, its blanks except the space, and those of `Default_Ignorable_Code_Point`
-(DerivedCoreProperties.txt of Unicode 16), which fonts draw as nothing. A name, a title or a command that has one may
-look like another one; bidirectional controls even reorder what stands beside them (CVE-2021-42574, "Trojan Source").
-This module is the only place that knows these characters.
+Invisible characters are the format, control, separator and surrogate characters of Unicode, its blanks except the
+space, and those of `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt of Unicode 16). A name or command with one
+may look like another one; bidirectional controls even reorder text (CVE-2021-42574, "Trojan Source"). Only this module
+lists these characters.
 """
 
 import math
@@ -51,8 +50,8 @@ MOST_SHOWN_CHARS = 60_000
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
     """Whether the character at `index` must be shown by name.
 
-    With `is_content`, in text written to be read (a file, a message), characters that shape emoji or separate Chinese
-    and Japanese words are allowed; a command or a name has no use for them.
+    With `is_content` (a file, a message), characters that shape emoji or separate Chinese and Japanese words are
+    allowed.
     """
     if HIDING.match(text, index) is None:
         return False
@@ -65,7 +64,7 @@ def has_hidden(text: str) -> bool:
 
 
 def name_of(char: str) -> str:
-    """Return what is shown in place of a character: `␍`, `⟨U+202E⟩`, or `\\xff` for a byte that is not UTF-8."""
+    """Return the name that is shown for a character: `␍`, `⟨U+202E⟩`, or `\\xff` for a byte that is not UTF-8."""
     code = ord(char)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -77,7 +76,7 @@ def name_of(char: str) -> str:
 
 
 def named(text: str) -> str:
-    """Return `text` on one line with names in place of invisible characters, except for blanks."""
+    """Return `text` on one line, with names instead of invisible characters, except for blanks."""
     if text.isascii() and text.isprintable():
         return text
     return HIDING.sub(lambda match: name_of(match.group()), text)
@@ -87,7 +86,7 @@ _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def is_encodable(text: str) -> bool:
-    """Whether files, the journal and requests can hold `text`, because it has no lone surrogate."""
+    """Whether files, the journal and requests can hold `text`: it has no lone surrogate."""
     if text.isascii():
         return True
     try:

@@ -1,7 +1,7 @@
-"""Recognises secrets, and keeps them out of texts.
+"""Recognises secrets, and removes them from texts.
 
-`mask` is applied to texts that leave the program indirectly: details of provider errors, the log, exports.
-`system.environment` keeps the secrets that are recognised here out of child processes.
+`mask` is applied to texts that leave the program indirectly: provider errors, the log, exports. `system.environment`
+withholds these secrets from child processes.
 """
 
 import json
@@ -91,15 +91,15 @@ _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """Return `text` without the known `secrets` and without anything that looks like a key.
 
-    The beginning of a key stays (`sk-ant-***`), so that people can tell which one it was. JSON strings in `text` are
-    decoded, masked and encoded again, since an escape can be anywhere in a key or before it.
+    The beginning of a key stays (`sk-ant-***`), so that users can recognise it. JSON strings in `text` are decoded,
+    masked and encoded again, because an escape can be anywhere in a key or before it.
     """
     known = sorted((secret for secret in set(secrets) if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
     return _masked(text, known, _DEEPEST)
 
 
 def may_hold_key(text: str) -> bool:
-    """Whether something in `text` could look like a key. If this is `False`, nothing does."""
+    """Whether something in `text` could look like a key. If False, nothing does."""
     if not text.isascii():
         return True  # letters such as the long s count as others do, whatever `lower` says
     lowered = text.lower()

@@ -1,4 +1,4 @@
-"""Web addresses, parsed without a library: whether they are valid, how they are shown, and where they lead."""
+"""Parses web addresses without a library: whether they are valid, how they are shown, and where they lead."""
 
 import argparse
 import ipaddress
@@ -17,7 +17,7 @@ _NUMERIC = re.compile(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 
 
 def address_of(url: str) -> str | None:
-    """Return `scheme://host:port` for people, without path, user name or password; `None` if it is no web address."""
+    """Return `scheme://host:port` for users, without path, user name or password; None for no web address."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -39,7 +39,7 @@ def without_userinfo(url: str) -> str:
 
 
 def why_no_address(url: str) -> str:
-    """Return why requests cannot be sent to paths below `url`; empty if they can. The text quotes no password in it."""
+    """Return why requests cannot be sent to paths below `url`; empty if they can. Never quotes a password."""
     if has_userinfo(url):
         return "it has a user name or a password before the @; a key belongs in the keyring"
     if any(sign.isspace() or not sign.isprintable() for sign in url):
@@ -59,8 +59,9 @@ def why_no_address(url: str) -> str:
 
 
 def completed(text: str) -> str:
-    """Return an address as people type it with the scheme that it lacks: http on this machine and for private numbers,
-    which have no certificates, else https.
+    """Return a typed address with its missing scheme.
+
+    The scheme is http on this machine and for private IP addresses, which have no certificates, else https.
     """
     text = text.strip()
     if not text or text.startswith("/") or _SCHEME.match(text):
@@ -75,7 +76,7 @@ def completed(text: str) -> str:
 
 
 def address_argument(text: str) -> str:
-    """For `argparse`: return the address given on a command line, empty if blank. Never quotes one that it refuses."""
+    """For `argparse`: return the address given on a command line, empty if blank. Errors do not quote the address."""
     text = completed(text)
     if text and (reason := why_no_address(text)):
         raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
@@ -83,8 +84,9 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the IP address that `host` represents, including forms such as `127.1` and `0x7f.0.0.1` that resolvers
-    accept; `None` for a name.
+    """Return the IP address that `host` represents; None for a name.
+
+    Accepts forms such as `127.1` and `0x7f.0.0.1`, as resolvers do.
     """
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
@@ -111,7 +113,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_readable_on_the_way(url: str) -> bool:
-    """Whether what is sent to `url` leaves this machine unencrypted."""
+    """Whether data that is sent to `url` leaves this machine unencrypted."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "http" and bool(parts.hostname) and not is_loopback(parts.hostname or "")

@@ -1,15 +1,13 @@
-"""Content-addressed storage shared by all sessions: put bytes in, get a digest; equal bytes are stored once.
+"""Content-addressed storage shared by all sessions. `put` returns a digest; equal bytes are stored once.
 
 A blob is durable when `put` returns, and never changes afterwards. It is stored as `DIGEST.gz`, or as `DIGEST` if gzip
-would not make it smaller; the digest is always that of the uncompressed content. All blobs are in one folder, because
-each folder that gets a new name costs one more sync. Earlier versions stored blobs uncompressed in `NN/DIGEST`, `NN`
-being the first two digits of the digest; these stay readable for ever. File names come only from digests, so nothing in
-a journal can lead outside the folder.
+would not make it smaller. The digest is always that of the uncompressed content. Earlier versions used `NN/DIGEST`,
+with the digest's first two digits as `NN`; these stay readable. File names come only from digests, so nothing in a
+journal can lead outside the folder.
 
-A blob is first written as a draft, whose temporary name ends with its final name. The drafts and the folder that holds
-their temporary names are synced at the same time, so callers wait for the disk once. Nobody waits for the renames that
-follow. A power failure can undo a rename, but the complete draft remains: if no file has a blob's name, its draft is
-read instead, and `collect` renames it.
+A blob is first written as a draft, whose temporary name ends with its final name. Drafts and their folder are synced at
+the same time, so callers wait for the disk once. A power failure can undo the later rename; then the complete draft is
+read, and `collect` renames it.
 """
 
 import os
@@ -38,8 +36,6 @@ _SYNCED_AT_ONCE = 128
 
 
 class BlobFile(Struct, frozen=True):
-    """One file of the store: which blob it holds, and in which form."""
-
     path: Path
     digest: Digest
 
@@ -67,7 +63,7 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Whether the content is complete. All of it is read for that, because disks lose data."""
+        """Whether the content is complete. Reads all of it, because disks lose data."""
         try:
             for _ in self.blocks(size):
                 pass
@@ -100,8 +96,8 @@ class Blobs:
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
         """Store all `contents` and return their digests in order, with fewer waits for the disk than `put`.
 
-        No blob gets its final name before all contents are on the disk, where they can be found even under their
-        temporary names. Raises `StorageError` if they cannot be made durable.
+        Blobs get their final names after all contents are on the disk. Raises `StorageError` if the contents cannot be
+        made durable.
         """
         digests = tuple(digest_of(content) for content in contents)
         wanted = dict(zip(digests, contents, strict=True))
@@ -117,7 +113,7 @@ class Blobs:
         return digests
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
-        """Move a file of any size, which must be on the same disk, into the store without loading it into memory."""
+        """Move a file of any size into the store without loading it into memory. It must be on the same disk."""
         try:
             digest, size = self._adopt(path)
         except OSError as error:
@@ -132,7 +128,7 @@ class Blobs:
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
-        """Return the content; `size` is checked if given. Raises `StorageError` if it is missing or damaged."""
+        """Return the content. `size` is checked if given. Raises `StorageError` if it is missing or damaged."""
         reason: Exception | None = None
         for file in chain(self._files(digest), self._unplaced(digest)):
             try:
@@ -144,7 +140,7 @@ class Blobs:
         raise _not_read(digest, reason)
 
     def of_file(self, image: FileImage | None) -> bytes | None:
-        """Return what a file held; empty for a folder, `None` for an absent file. Raises `StorageError` like `get`."""
+        """Return a file's content; empty for a folder, None for an absent file. Raises `StorageError` like `get`."""
         if image is None:
             return None
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
@@ -160,19 +156,19 @@ class Blobs:
         return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
-        """The blob that `path` holds, judged by its name; `None` if it is not a blob."""
+        """Return the blob at `path`, judged by its name; None if it is not a blob."""
         digest = path.name.removesuffix(PACKED_SUFFIX)
         is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
         return BlobFile(path, digest) if is_blob else None
 
     def draft_at(self, path: Path) -> BlobFile | None:
-        """The blob that the draft at `path` was written for, even incompletely; `None` if it is not a blob's draft."""
+        """Return the blob of a complete or incomplete draft at `path`; None if it is not a blob's draft."""
         name = intended_name(path.name)
         blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
         return BlobFile(path, blob.digest) if blob else None
 
     def place_draft(self, path: Path) -> None:
-        """Rename a draft to its final name if it is complete. The process that wrote it must have ended."""
+        """Rename a draft to its final name if it is complete. Call it only after the draft's writer has ended."""
         draft = self.draft_at(path)
         if draft and draft.is_whole():
             with suppress(FileNotFoundError):  # another process collects, too
@@ -183,7 +179,7 @@ class Blobs:
         return next((file for file in chain(files, self._unplaced(digest)) if file.path.is_file()), files[0])
 
     def _unplaced(self, digest: Digest) -> Iterator[BlobFile]:
-        """The complete drafts of a blob whose rename a power failure undid. Lists the folder, so call this last."""
+        """Yield the complete drafts of a blob whose rename a power failure undid. Slow: lists the folder."""
         try:
             drafts = [self.draft_at(path) for path in self.folder.iterdir()]
         except OSError:
@@ -249,7 +245,7 @@ class Blobs:
         return plain_file.digest, size
 
     def _sync(self, drafts: Sequence[StagedFile], *folders: Path) -> None:
-        """Sync all drafts concurrently, because the disk serves many requests in little more time than one."""
+        """Sync all drafts concurrently: the disk serves many requests in little more time than one."""
         waits = [self._waiting.submit(draft.sync) for draft in drafts]
         waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]
         wait(waits)
@@ -263,7 +259,7 @@ class Blobs:
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """Whether `file` has the right content. If so, renew its time, because blobs in new use must not be collected."""
+    """Whether `file` has the right content. If so, its time is renewed, so that it is not collected."""
     if not file.is_whole(size):
         return False
     try:
@@ -295,12 +291,12 @@ class DamagedError(Exception):
 
 
 def _level(size: int) -> int:
-    """Return the compression level for content of this size: large content is compressed faster, but a little less."""
+    """Return the compression level for content of this size. Large content is compressed faster, but less."""
     return 1 if size > _LARGE_BYTES else 6
 
 
 def is_packable(size: int) -> bool:
-    """Whether content of this size can be compressed: gzip states the length in a field of limited size."""
+    """Whether content of this size can be compressed. gzip's length field is limited."""
     return 0 < size <= _MOST_BYTES
 
 
@@ -312,7 +308,7 @@ def packed(content: bytes) -> bytes | None:
 
 
 def stated_length(file: BinaryIO) -> int:
-    """Return the length that the end of the file states (RFC 1952). Raises `DamagedError` for an impossible one."""
+    """Return the length that the end of the file states (RFC 1952). Raises `DamagedError` for an impossible length."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LENGTH_BYTES))
     length = int.from_bytes(file.read(), "little")

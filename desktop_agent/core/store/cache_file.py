@@ -1,8 +1,7 @@
 """A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time.
 
-Its content can be rebuilt, so no problem here is worth reporting to a user: the caller discards a damaged file. If the
-cache cannot be written, the caller continues in memory or in a spare file. Every database in the cache folder is opened
-here.
+The content can be rebuilt, so the caller discards a damaged file. If the cache cannot be written, the caller continues
+in memory or in a spare file. Every database in the cache folder is opened here.
 """
 
 import sqlite3
@@ -43,7 +42,7 @@ def is_lock(error: sqlite3.Error) -> bool:
 
 
 def is_usable(path: Path) -> bool:
-    """Whether a database can be read and written; a locked one counts as usable. Does not wait; writes nothing."""
+    """Whether a database can be read and written. A locked database counts as usable. Does not wait; writes nothing."""
     try:
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
@@ -85,11 +84,10 @@ class CacheFile(Struct, frozen=True):
     def connect(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
     ) -> sqlite3.Connection:
-        """Open the file for writing, and create it if there is none. `is_shared` lets several threads use the
-        connection in turn.
+        """Open the file for writing, and create it if necessary. `is_shared`: several threads may use the connection.
 
-        Raises `OSError` or `sqlite3.Error`: `interrupted` if `is_stopped` says so, `locked` if others use the file for
-        longer than `busy_s`.
+        Raises `OSError` or `sqlite3.Error`: `interrupted` if `is_stopped` returns True, `locked` if others use the file
+        for longer than `busy_s`.
         """
         make_private_folder(self.path.parent)
         make_private_file(self.path)
@@ -116,12 +114,12 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return a substitute among the system's temporary files; `None` if none is possible or this is a spare."""
+        """Return a substitute among the system's temporary files; None if that is impossible or this is a spare."""
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
     def discard_spare(self) -> None:
-        """Delete the spare file, once the file it replaced can be used again."""
+        """Delete the spare file, after the file that it replaced works again."""
         with suppress(OSError):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 
@@ -141,7 +139,10 @@ class CacheFile(Struct, frozen=True):
     def opened_to_read(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
-        """Open the file alongside its writer; yield `None` if there is nothing to read. Raises like `connect`."""
+        """Open the file for reading beside its writer. Yield None if there is nothing to read.
+
+        Raises like `connect`.
+        """
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
@@ -152,7 +153,7 @@ class CacheFile(Struct, frozen=True):
 
     @contextmanager
     def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None] | None = None) -> Generator[bool]:
-        """Hold the writer lock for longer than a transaction; yield `False` if stopped while waiting for it."""
+        """Hold the writer lock for longer than a transaction. Yield False if stopped while waiting for the lock."""
         from filelock import FileLock, Timeout  # slow, and who only reads needs none
 
         make_private_folder(self.path.parent)
@@ -175,11 +176,10 @@ class CacheFile(Struct, frozen=True):
         is_stopped: Callable[[], bool],
         on_wait: Callable[[], None] | None = None,
     ) -> "CacheFile":
-        """Wait for the writer lock, and let `write` bring the file up to date. If it is damaged or worn, delete it and
-        write again.
+        """Wait for the writer lock, and let `write` update the file. Return the file that was updated.
 
-        `write` returns whether the file is worn. If the file cannot be written, a spare one is brought up to date
-        instead. Returns the file that was brought up to date. Raises `OSError` and `sqlite3.Error`.
+        `write` returns whether the file is worn. A damaged or worn file is deleted and written again. If the file
+        cannot be written, a spare file is updated instead. Raises `OSError` and `sqlite3.Error`.
         """
         try:
             self._update(write, is_stopped, on_wait)

@@ -1,7 +1,7 @@
 """The session list: the folder and the summary of each session, quick to read and always rebuildable.
 
-Summaries are cached in one file. A journal that has grown is read from where the cached summary ends, and a journal
-that was replaced is read from its beginning. Deleting the cache loses nothing.
+Summaries are cached in one file. A journal that has grown is read from the end of the cached part. A journal that was
+replaced is read from its beginning.
 """
 
 from collections.abc import Collection, Iterator
@@ -46,24 +46,24 @@ class Catalog:
         return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:
-        """The folder of a session's files. Raises `SessionNotFoundError` if `session_id` is not a session id."""
+        """Return the folder of a session's files. Raises `SessionNotFoundError` for an invalid session id."""
         if not is_session_id(session_id):
             raise SessionNotFoundError(f"{session_id!r} is not a session id.", hint=_LIST_HINT)
         return self._folder / session_id
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """The journal of an existing session. Raises `SessionNotFoundError` when there is none."""
+        """Return the journal of an existing session. Raises `SessionNotFoundError`."""
         path = self.session_folder(session_id) / JOURNAL_NAME
         if journal_state(self._folder, session_id) is None:
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
-        """The ids of all sessions, newest first. Raises `StorageError` when their folder cannot be read."""
+        """Return the ids of all sessions, newest first. Raises `StorageError` if their folder cannot be read."""
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
-        """The summaries of all readable sessions but those in `without`, most recently used first."""
+        """Return the summaries of all readable sessions except those in `without`, most recently used first."""
         journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
@@ -85,7 +85,10 @@ class Catalog:
         return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
-        """Whether the cached summary matches the session's journal. One known to be out of date counts as right."""
+        """Whether the cached summary matches the session's journal.
+
+        A summary that is marked as outdated counts as right.
+        """
         known = self._cache.get(session_id)
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
@@ -105,7 +108,10 @@ class Catalog:
         return summarise(path, name, self.blobs, known)
 
     def find(self, text: str) -> SessionId:
-        """Return the session that `text` identifies: a full id, or an unambiguous beginning or end of one."""
+        """Return the session that `text` identifies: a full id, or an unambiguous beginning or end of one.
+
+        Raises `SessionNotFoundError` and `UsageError`.
+        """
         ids = self.ids()
         matches = [text] if text in ids else [i for i in ids if text and (i.startswith(text) or i.endswith(text))]
         if not matches:
@@ -119,7 +125,7 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """Return, by path, the contents that agents left in the files of `workspace` in its latest other sessions."""
+        """Return, by path, the contents that agents left in the files of `workspace`, in its latest other sessions."""
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
         for summary in islice(same, _MOST_OTHERS):

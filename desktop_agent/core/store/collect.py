@@ -1,15 +1,14 @@
-"""What the blob folder holds and which sessions need it, and the removal of blobs that no session refers to any more.
+"""Measures the blob folder, and removes blobs that no session refers to.
 
-A blob is needed as long as any file in any session's folder contains its digest. It does not matter whether the record
-around the digest is of a newer version, torn, or the text of a message. If a file is unreadable, nothing is removed,
-because it could contain any digest.
+A blob is needed as long as any file in any session's folder contains its digest. If a file is unreadable, nothing is
+removed, because it could contain any digest.
 
 Sessions can run meanwhile, in any process. They put a blob first and record its digest later. Therefore only blobs that
-no session has put for a day are removed, and `Blobs.put` renews the time of a blob that it finds. A blob is moved aside
-before its age is checked for the last time: from then on, a session that puts the same content writes it again.
+no session has put for a day are removed, and `Blobs.put` renews the time of an existing blob. A blob is moved aside
+before its age is checked for the last time: a session that then puts the same content writes it again.
 
-A draft that a power failure left under its temporary name counts as a blob while a session needs it. It is renamed when
-it is a day old; until then, the process that wrote it could be about to rename it.
+A draft that a power failure left counts as a blob while a session needs it. It is renamed when it is a day old; until
+then, its writer could be about to rename it.
 """
 
 import os
@@ -49,8 +48,6 @@ def _no_pause() -> None:
 
 
 class SessionUse(Struct, frozen=True):
-    """The disk space that one session takes. It is named after its folder, whether or not that name is a session id."""
-
     name: str
     journal_bytes: int
     """The size of everything in its folder."""
@@ -61,7 +58,10 @@ class SessionUse(Struct, frozen=True):
 
 
 class StorageReport(Struct, frozen=True):
-    """What the blob folder holds. Unless noted otherwise, bytes are lengths of files, which are mostly compressed."""
+    """The contents of the blob folder.
+
+    Unless noted otherwise, bytes are lengths of files, which are mostly compressed.
+    """
 
     blobs: int
     blob_bytes: int
@@ -76,8 +76,6 @@ class StorageReport(Struct, frozen=True):
 
 
 class Collected(Struct, frozen=True):
-    """What was removed, or would be in a dry run."""
-
     removed: int
     removed_bytes: int
     kept_young: int
@@ -85,8 +83,6 @@ class Collected(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True):
-    """A file of the blob folder. `digest` is empty for a temporary file that is not a blob's draft."""
-
     path: Path
     digest: Digest
     is_draft: bool
@@ -118,9 +114,8 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 def _hex_runs(text: bytes) -> Iterator[str]:
     """Yield the runs of hexadecimal digits that are at least as long as a digest.
 
-    The regular expression alone takes 7 s for 500 MB. One byte in eight is therefore checked first, which takes a
-    thirtieth of that, and the expression is applied only where enough of these bytes in a row are hexadecimal digits.
-    Every run of 64 digits contains eight of them; ordinary text hardly ever has as many in a row.
+    The regular expression alone takes 7 s for 500 MB. So one byte in eight is checked first, which takes a thirtieth of
+    that. The expression is applied only where enough of these bytes in a row are hexadecimal digits.
     """
     samples = text[::_STRIDE].translate(_IS_HEX)
     first = samples.find(_ALL_HEX)
@@ -166,11 +161,10 @@ def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
 def collect(
     blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False, pause: Pause = _no_pause
 ) -> Collected:
-    """Remove blobs that no session refers to and abandoned temporary files, if they are at least a day old.
+    """Remove unreferenced blobs and abandoned temporary files, if they are at least a day old.
 
-    `pause` is called between steps of a few milliseconds. An exception it raises ends the collection, leaving
-    everything in order. Raises `StorageError`; if a session or the blob folder cannot be read, it does so before
-    anything is removed.
+    `pause` is called between steps of a few milliseconds. An exception that it raises ends the collection safely.
+    Raises `StorageError`. If a session or the blob folder cannot be read, nothing is removed.
     """
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
@@ -218,7 +212,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _files_in(blobs: Blobs) -> list[_Found]:
-    """Return all blobs and temporary files in the blob folder. Other files there were not written by the store."""
+    """Return all blobs and temporary files in the blob folder. Other files are ignored."""
     found: list[_Found] = []
     with storage_error("The stored contents could not be listed.", hint=_PERMISSIONS):
         if not blobs.folder.exists():
@@ -248,10 +242,10 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
-    """The entries of the sessions' folder, and which of `known` each refers to.
+    """Return the entries of the sessions' folder, and which of `known` each refers to.
 
-    Raises `StorageError` if anything there cannot be read. It does so, too, if there are blobs but no sessions' folder,
-    which is then more likely to be elsewhere than gone.
+    Raises `StorageError` if anything there cannot be read. Also raises it if there are blobs but no sessions' folder,
+    which has then probably been moved.
     """
     title = "A session could not be read, so it is unknown which contents are needed. Nothing was removed."
     with storage_error(title, hint=_PERMISSIONS):
@@ -277,7 +271,10 @@ def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Every file in `entry`, or `entry` itself; follows symlinks. Raises `OSError` if something cannot be listed."""
+    """Yield every file in `entry`, or `entry` itself. Follows symlinks.
+
+    Raises `OSError` if a folder cannot be listed.
+    """
     if entry.name == _LOCK_NAME or is_left_over(entry):
         return
     real = Path(os.path.realpath(entry, strict=True))

@@ -1,7 +1,7 @@
-"""The digest of a journal: what the session list shows and what the session cost, without decoding every line.
+"""The digest of a journal: its entry in the session list and its cost, without decoding every line.
 
-Only the few lines about the session itself are decoded, and folded as everywhere else. For all others, the head of the
-line is enough. Digests are cached in one file, which can be lost, damaged or read-only: that only costs time.
+Only the few lines about the session itself are decoded and folded. For all others, the head of the line is enough.
+Digests are cached in one file. If the file is lost or damaged, they are computed again.
 """
 
 import json
@@ -49,7 +49,7 @@ _Key = tuple[bytes, str, str]
 
 
 class SpendingSums:
-    """Running sums of what a session used. They start from what `known`, its earlier summary, already contains."""
+    """Running sums of what a session used. They start from `known`, the sums of its earlier summary."""
 
     def __init__(self, known: SessionSummary | None) -> None:
         self._before = known.usage if known is not None else Usage()
@@ -86,7 +86,7 @@ class SpendingSums:
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
-        """The spending per day and model, without requests whose model is not recorded."""
+        """Return the spending per day and model, without requests whose model was not recorded."""
         new = [
             Spending(
                 day=moment_of(day.decode()).date(),
@@ -162,14 +162,12 @@ _Row = tuple[str, int, int, int, bytes, str]
 
 
 class Noted(NamedTuple, Generic[Known]):
-    """What is known of one journal, and how far it was read."""
-
     mark: JournalMark
     known: Known
 
 
 class JournalFold(Protocol[Known_co]):
-    """Folds a journal's lines, continuing from what is already known of it."""
+    """Folds a journal's lines, continuing from an earlier result."""
 
     def take(self, line: bytes) -> None: ...
 
@@ -182,7 +180,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """Fold a journal, from `noted` on if that is still valid. `None` if the journal is unreadable, or if stopped."""
+    """Fold a journal, from `noted` on if that is still valid. None if the journal is unreadable, or if stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))
@@ -200,14 +198,14 @@ def fold_journal(
 
 
 class JournalCache(Generic[Known]):
-    """Stores what is known of each session's journal, as a struct; one file holds structs of one type.
+    """Caches a struct for each session's journal. One file holds structs of one type.
 
-    What cannot be written is kept in memory, so that a read-only disk does not make the list slow every time. All
-    methods block; a problem with the file never raises.
+    Values that cannot be written stay in memory, so that a read-only disk does not slow the list down every time. All
+    methods block. A problem with the file never raises.
     """
 
     def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
-        """`decoder` reads the stored values; a file whose `version` differs is rebuilt."""
+        """`decoder` reads the stored values. A file of another `version` is rebuilt."""
         self._file = CacheFile(path, version, _SCHEMA, ("session",))
         self._decoder = decoder
         self._unsaved: dict[SessionId, Noted[Known]] = {}
@@ -245,7 +243,7 @@ class JournalCache(Generic[Known]):
         known: Mapping[SessionId, Noted[Known]],
         read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
     ) -> dict[SessionId, Noted[Known]]:
-        """Read the journals of `names` and return what is now known of each, by name. Results are saved in batches."""
+        """Read the journals of `names` and return the results by name. Results are saved in batches."""
         seen: dict[SessionId, Noted[Known]] = {}
         unsaved: dict[SessionId, Noted[Known]] = {}
         for name in names:

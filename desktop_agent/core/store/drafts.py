@@ -1,6 +1,6 @@
 """Unsent text: one small private file per conversation, always replaced as a whole.
 
-An unreadable file counts as empty: a draft is a convenience, and nothing depends on it.
+An unreadable file counts as empty.
 """
 
 import errno
@@ -36,7 +36,7 @@ def session_draft(session_id: SessionId) -> DraftKey:
 
 
 def viewing_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of a draft for a session that another process has open. That process has a draft of its own."""
+    """Return the key of a draft for a session that another process has open. That process has its own draft."""
     return f"viewing-{session_id}"
 
 
@@ -45,8 +45,6 @@ def folder_draft(workspace: Path) -> DraftKey:
 
 
 class SavedDraft(Struct, frozen=True):
-    """What the user has written in one conversation and its session does not contain yet."""
-
     text: str = ""
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
     """Edits of earlier prompts, by turn."""
@@ -58,7 +56,7 @@ class SavedDraft(Struct, frozen=True):
         return not self.text and not self.edits and not self.sent
 
     def given_back(self) -> "SavedDraft":
-        """Return the draft with the prompts that were sent but never recorded placed before the later text."""
+        """Return the draft with the sent but unrecorded prompts placed before the later text."""
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
 
@@ -71,10 +69,10 @@ class Drafts:
         """The function that releases each draft that this window has claimed."""
 
     def claim(self, key: DraftKey) -> DraftKey:
-        """Return the key under which this window keeps the conversation's draft, until `release`.
+        """Return the key of this window's draft for the conversation, valid until `release`.
 
-        Several windows can show a conversation that is not their own session. The first window gets the draft, together
-        with those that closed windows left; every other window has a draft of its own.
+        Several windows can show a conversation of another process. The first window gets the conversation's draft, and
+        the drafts that closed windows left. Every other window has its own draft.
         """
         if key.startswith("session-"):  # the session has a lock, which says whose the draft is
             return key
@@ -90,7 +88,7 @@ class Drafts:
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
-        """Return the stored draft, or an empty one. Prompts that were sent but not recorded are in its text again."""
+        """Return the stored draft, or an empty one. Its text includes prompts that were sent but not recorded."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
@@ -99,7 +97,7 @@ class Drafts:
         return _draft_in(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
 
     def save(self, key: DraftKey, draft: SavedDraft) -> None:
-        """Replace the stored draft; an empty one is deleted. Raises `StorageError`."""
+        """Replace the stored draft. An empty draft is deleted. Raises `StorageError`."""
         path = self._path(key)
         with storage_error("What is written here could not be saved.", path=path):
             if draft.is_empty:
@@ -109,7 +107,7 @@ class Drafts:
             write_atomically(path, _content(draft), mode=0o600)
 
     def _take(self, slot: DraftKey) -> bool:
-        """Claim a draft; `False` if another window has it. Where locking is impossible, only one window is assumed."""
+        """Claim a draft. False if another window has it. Where locking is impossible, only one window is assumed."""
         from filelock import FileLock, Timeout  # 9 ms, for which the draft of a session does not wait
 
         try:

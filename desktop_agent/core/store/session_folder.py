@@ -1,6 +1,6 @@
 """The folder of a session: one writer at a time, and new sessions created atomically.
 
-The operating system holds the lock of the writer, and releases it when the process dies, however it dies.
+The operating system holds the writer's lock, and releases it when the process dies.
 """
 
 import os
@@ -26,7 +26,10 @@ class SessionLock:
     """The right to write one session. Held from construction until `release`."""
 
     def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
-        """Take the lock. Raises `SessionBusyError` if it is held, and `StorageError` if locking is impossible."""
+        """Take the lock.
+
+        Raises `SessionBusyError` if another process has it, and `StorageError` if locking is impossible.
+        """
         from filelock import FileLock, Timeout  # slow, and who lists sessions needs none
 
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
@@ -68,7 +71,7 @@ def is_locked(session_folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool | None:
-    """Whether the lock is held; `None` if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
+    """Whether the lock is held; None if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
     if sys.platform == "win32":
         return None
     import fcntl

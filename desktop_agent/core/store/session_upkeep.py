@@ -1,8 +1,8 @@
 """Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove.
 
-A fork begins as a copy of another session's complete turns. That source is only read, and may be running. Renaming,
-pinning and archiving (`file_session`) append a record to the journal, and removing a session deletes its folder; all of
-these take the session's lock.
+A fork begins as a copy of another session's complete turns. The source is only read, and may be running. Renaming,
+pinning and archiving (`file_session`) append a record to the journal; removing deletes the folder. These take the
+session's lock.
 """
 
 import os
@@ -50,8 +50,6 @@ class Fork(Struct, frozen=True, kw_only=True):
 
 
 class _Extent(Struct):
-    """How much of a journal is copied, determined record by record."""
-
     blobs: Blobs
     end: int = 0
     """Everything before this offset of the source was read."""
@@ -99,11 +97,10 @@ class _Extent(Struct):
 def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None:
     """Create the session `fork` from the journal `source`. Blocks; memory is bounded by one line.
 
-    Records are copied line by line and renumbered; texts that were moved to blobs stay there, shared. An unfinished
-    turn of the source is left out, and so is what only waits: queued prompts, open questions. The copy is made in a
-    temporary folder and gets its name when it is complete.
+    Records are copied line by line and renumbered; blobs are shared. An unfinished turn, queued prompts and open
+    questions are left out. The copy gets its name when it is complete.
 
-    Raises `UsageError` if there is no such turn, and `StorageError` if something cannot be read or written; then there
+    Raises `UsageError` if there is no such turn, and `StorageError` if something cannot be read or written. Then there
     is no new session.
     """
     hint = "Free some disk space, or check the permissions of the data folder."
@@ -177,8 +174,7 @@ _TAIL_BYTES = 256 * 1024
 def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
     """Append `filing` to the journal at `path`, durably. Blocks.
 
-    What a crash left unfinished in the session stays for the next opening. Only a torn last line is moved aside, as
-    before every append. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`.
+    A torn last line is moved aside. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`.
     """
     lock = SessionLock(path.parent)
     try:
@@ -208,7 +204,7 @@ _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Return the disk space a session takes. Deleting it frees `own_bytes` a day later. Raises `StorageError`."""
+    """Return the disk space of a session. Deleting the session frees `own_bytes` a day later. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 
@@ -217,8 +213,8 @@ def remove_session(folder: Path) -> None:
     """Remove the session in `folder`, with everything in it. Blocks.
 
     The folder is renamed first, so that a crash leaves either a whole session or none; `empty_trash` removes the rest.
-    Blobs that no session needs any more go with the next collection; files of the workspace are not touched. Raises
-    `SessionBusyError` if the session is open elsewhere, and `StorageError`; then all of it is still there.
+    Unneeded blobs are removed with the next collection. Raises `SessionBusyError` if the session is open elsewhere, and
+    `StorageError`; then nothing was removed.
     """
     trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
     lock = SessionLock(folder)
@@ -241,7 +237,7 @@ def discard_session(folder: Path) -> None:
 
 
 def empty_trash(sessions: Path) -> int:
-    """Remove what a crash left of deleted sessions, as far as possible now; return how many were removed."""
+    """Remove remains of deleted sessions that a crash left. Return how many were found."""
     found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef
 
 
 class Unfinished(Struct):
-    """A fold of what was begun and not finished."""
+    """A fold of unfinished work: turn, calls, questions, writes."""
 
     turn: int | None = None
     model: ModelRef | None = None
@@ -38,25 +38,25 @@ class Unfinished(Struct):
 
     @property
     def is_writing(self) -> bool:
-        """Whether files may be half written; the next opening of the session finds out whether they are."""
+        """Whether files may be half written. The next opening of the session checks them."""
         return self.prepared is not None or not self.jobs.keys().isdisjoint(self.calls)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the open turn does nothing but wait for the user, so that asking again would repeat no action."""
+        """Whether the open turn only waits for the user, so that asking again would repeat no action."""
         is_still = self.turn is not None and self.prepared is None
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
     @property
     def worked_s(self) -> float:
-        """The time the turn has worked at the least, in seconds: from its start to the last event in the journal."""
+        """The least time that the turn has worked, in seconds: from its start to the last event in the journal."""
         if self.since is None or self.seen_at is None:
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
     def is_untouched(self, call_id: CallId) -> bool:
-        """Whether an unfinished call surely had no effect, because it was not started or was waiting for an answer."""
+        """Whether an unfinished call surely had no effect: it was not started, or waited for an answer."""
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:

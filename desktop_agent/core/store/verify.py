@@ -3,9 +3,9 @@
 Verifying only reads. While a session is open elsewhere, records that its writer has yet to write do not count as
 missing.
 
-A repaired journal replaces the old one in one step; the old one is kept next to it. Nothing is invented: unreadable
-lines are dropped, records are renumbered, and a call without a result gets one that says that there was none. Records
-of unknown kinds and versions stay as they are, except for their number.
+A repaired journal replaces the old one in one step; the old one is kept next to it. Unreadable lines are dropped,
+records are renumbered, and a call without a result gets one that says so. Records of unknown kinds and versions are
+only renumbered.
 """
 
 import os
@@ -65,8 +65,6 @@ ChangeEvent = ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.Ch
 
 
 class Numbers(Struct):
-    """A fold of the journal's order: record numbers, duplicate ids, and what is unfinished."""
-
     records: int = 0
     last: int = 0
     is_gap_explained: bool = False
@@ -149,8 +147,8 @@ class Numbers(Struct):
 def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
     """Check one session and report what is wrong. Blocks until all of it is read; changes nothing.
 
-    `is_ours` says that the caller has the session's lock, so that no other process writes it. Raises
-    `SessionNotFoundError` if there is no such session.
+    `is_ours`: the caller has the session's lock, so that no other process writes it. Raises `SessionNotFoundError` if
+    there is no such session.
     """
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
@@ -278,9 +276,9 @@ class Repaired(Struct, frozen=True):
 
 
 def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
-    """Repair what can be repaired; report what was wrong and what remains. Blocks.
+    """Repair what can be repaired. Return what was wrong and what remains. Blocks.
 
-    Raises `SessionBusyError` if the session is open elsewhere, and `StorageError` if the disk does not allow it: the
+    Raises `SessionBusyError` if the session is open elsewhere, and `StorageError` if the disk does not allow it. The
     journal is then either the old or the repaired one, complete.
     """
     path = catalog.journal_path(session_id)
@@ -349,7 +347,6 @@ def _rewrite(path: Path, blobs: Blobs) -> Path:
 
 
 def _keep(path: Path) -> Path:
-    """Give the journal a second name next to it."""
     kept = free_path(path.parent, f"{path.name}{KEPT_SUFFIX}")
     try:
         os.link(path, kept)
@@ -384,7 +381,7 @@ def _line_of(event: ev.KnownEvent, number: int, at: datetime, blobs: Blobs) -> b
 
 
 def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
-    """The original line, unchanged byte for byte unless its number or its session is wrong."""
+    """Return the original line, with its number and session corrected if necessary."""
     assert line.content is not None, "what was read is there"
     fields = decode_line(line)
     right: JsonObject = {"seq": number}

@@ -1,12 +1,11 @@
 """The journal: one JSON object per line, appended and never rewritten. It *is* the session.
 
-A record is a single `write` of a whole line. A killed process or a full disk can leave the last line incomplete, which
-is noticed when the file is opened for writing: if only its newline is missing, it is completed; otherwise it is moved
-to a `.torn` file next to the journal. `journal_reader` reads journals.
+A record is a single `write` of a whole line. A killed process or a full disk can leave the last line incomplete.
+Opening the file for writing completes the line if only its newline is missing; otherwise the line is moved to a `.torn`
+file next to the journal. `journal_reader` reads journals.
 
-After a failed `fsync` it is unknown what is on the disk, and the next `fsync` can succeed without writing it: the
-system has dropped the pages, or marked them clean (https://lwn.net/Articles/752063/). So lines not known to be on the
-disk are kept in memory, and written again to the reopened file before anything else.
+After a failed `fsync`, the next `fsync` can succeed without writing the data (https://lwn.net/Articles/752063/). So
+lines that may not be on the disk are kept in memory, and written again to the reopened file.
 """
 
 import errno
@@ -47,10 +46,10 @@ _O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Journal:
-    """Writes a journal. One per session and process; all methods block, so the session calls them in a thread."""
+    """Writes a journal. One per session and process. All methods block, so the session calls them in a thread."""
 
     def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
-        """Take over `descriptor`, open for appending to a file with this `status`. All of it must be on the disk."""
+        """Take over `descriptor`, open for appending to a file with this `status`. The file must be synced."""
         self._path = path
         self._descriptor = descriptor
         self._size = status.st_size
@@ -65,7 +64,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
-        """Start a new journal. Raises `StorageError` when the file exists or cannot be made."""
+        """Start a new journal. Raises `StorageError` if the file exists or cannot be made."""
         with _writing(path):
             make_private_folder(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)
@@ -81,7 +80,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
-        """Open a journal for appending. The bytes of a torn last line go to a file, whose path is also returned."""
+        """Open a journal for appending. A torn last line is moved to a file, whose path is also returned."""
         with _writing(path):
             refuse_links(path)
             torn = _mend_tail(path)
@@ -94,7 +93,7 @@ class Journal:
                 raise
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """Write one record; `is_durable` waits for the disk. On `StorageError` the journal is as it was before."""
+        """Write one record. `is_durable` waits for the disk. On `StorageError`, the journal is unchanged."""
         line = self._encode(event)
         with _writing(self._path):
             self._check()
@@ -151,7 +150,7 @@ class Journal:
             return False
 
     def _make_sound(self) -> None:
-        """After a failure, restore the file's correct content, on the disk too. Raises `OSError`."""
+        """After a failure, restore the file's correct content, and sync it. Raises `OSError`."""
         if self._is_sound:
             return
         descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that has reported the failure already
@@ -175,14 +174,14 @@ class Journal:
         self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """Remove an incomplete line. If that fails too, it is removed before the next record or at the next opening."""
+        """Remove an incomplete line. If that fails, it is removed before the next record or at the next opening."""
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)
 
 
 def _mend_tail(path: Path) -> Path | None:
-    """End the file with a newline, moving a broken last line away. Return where it was moved."""
+    """End the file with a newline, moving a broken last line away. Return where it was moved, or None."""
     descriptor = os.open(path, os.O_RDWR | _O_SAFE)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -203,7 +202,6 @@ def _mend_tail(path: Path) -> Path | None:
 
 
 def _is_whole(descriptor: int, start: int, size: int) -> bool:
-    """Whether only the newline of the last line is missing."""
     if size - start > MAX_LINE_BYTES:
         return False
     os.lseek(descriptor, start, os.SEEK_SET)
@@ -215,7 +213,7 @@ def _is_whole(descriptor: int, start: int, size: int) -> bool:
 
 
 def _keep(path: Path, descriptor: int, start: int) -> Path:
-    """Copy everything from `start` on to a new file beside the journal; it is on the disk when this returns."""
+    """Copy everything from `start` on to a new file beside the journal. The copy is synced."""
     kept = free_path(path.parent, f"{path.name}.{start}", ".torn")  # a later record may be cut off at the same place
     os.lseek(descriptor, start, os.SEEK_SET)
     with StagedFile(path.parent) as draft:
@@ -241,7 +239,6 @@ def _last_line_start(descriptor: int, size: int) -> int:
 
 @contextmanager
 def _writing(path: Path) -> Generator[None]:
-    """Raise an `OSError` of the block as a `StorageError` that says that the session could not be written."""
     try:
         yield
     except OSError as error:
@@ -261,8 +258,8 @@ _NOT_FINITE = (b"NaN", b"Infinity")
 def encode_line(fields: JsonObject) -> bytes:
     """Return the line of `fields` with its newline. Raises `ValueError` for values that no reader would accept.
 
-    Normally pydantic's own fast JSON is used; what that refuses goes to the slower `json`, which accepts a lone
-    surrogate. Neither writes NaN or infinities: they are not JSON, and no other program would read the line.
+    Normally pydantic's fast JSON is used. Lone surrogates need the slower `json`. Neither writes NaN or infinities,
+    which are not JSON.
     """
     try:
         line = to_json(fields)

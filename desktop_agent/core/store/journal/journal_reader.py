@@ -1,9 +1,7 @@
-"""Reading a journal: each line gives an event, or a `Damage` that says what is wrong with it.
+"""Reads a journal: each line gives an event, or a `Damage` that says what is wrong with it.
 
-An unreadable line is reported with its number and skipped; it is never a reason to refuse the session.
-
-A line is decoded, then `migrated` from an earlier format. Then its long texts, which the writer moved into blobs with
-`externalise`, are put back with `internalise`.
+An unreadable line is reported with its number and skipped. A line is decoded, then `migrated` from an earlier format.
+Then `internalise` restores its long texts, which the writer moved into blobs with `externalise`.
 """
 
 import errno
@@ -67,19 +65,19 @@ _MARK = b"; moved="
 def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
     """Return `fields` with every long string, at any depth, replaced by a reference to its blob.
 
-    An object that merely looks like a reference becomes a blob itself, so that nothing a model writes can be mistaken
-    for one. Raises `ValueError` for an object that could not be read back, and `StorageError`.
+    An object that merely looks like a reference becomes a blob itself, so that a model cannot forge references. Raises
+    `ValueError` for an object that could not be read back, and `StorageError`.
     """
     return {key: _out(value, blobs) for key, value in fields.items()}
 
 
 def may_have_moved(line: bytes) -> bool:
-    """Whether `internalise` could change this line. Few lines need it, so the others need not be searched."""
+    """Whether `internalise` could change this line. Few lines need it."""
     return _MARK in line
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
-    """Return `fields` with their texts put back (`MISSING` for a lost one), and a description of each lost text."""
+    """Return `fields` with their texts restored (`MISSING` for a lost text), and a description of each lost text."""
     lost: list[str] = []
     return _in_object(fields, blobs, lost), lost
 
@@ -145,14 +143,12 @@ def _reference(content: bytes, media_type: str, blobs: Blobs) -> JsonObject:
 
 
 class Damage(Struct, frozen=True):
-    """An unreadable line: its number (from 1), and the reason."""
-
     line: int
     reason: str
 
 
 class Readable(NamedTuple):
-    """One readable line: its event, and descriptions of those of its contents that are lost."""
+    """One readable line: its event, and descriptions of lost contents."""
 
     event: JournalEvent
     lost: list[str]
@@ -174,7 +170,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
 def read_each_line(
     path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
 ) -> Iterator[tuple[Line, Readable | Damage]]:
-    """Yield each line from byte `start` on, with its event or what is wrong with it. Raises `StorageError`."""
+    """Yield each line from byte `start` on, with its event or its damage. Raises `StorageError`."""
     is_first = start == 0
     with reading(path):
         refuse_links(path)
@@ -203,16 +199,15 @@ def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
 
 
 def refuse_links(path: Path) -> None:
-    """Raise `OSError` if a journal or its folder is a link, which would redirect reading and writing elsewhere."""
+    """Raise `OSError` if a journal or its folder is a link, which would redirect reading and writing."""
     if path.is_symlink() or path.parent.is_symlink():
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Check a record in its position: only the first may be a `SessionOpened`, which names the session and its
-    workspace.
+    """Check a record in its position: only the first may be a `SessionOpened`, which names session and workspace.
 
-    If it names another session than `folder` does, the folder's name replaces that id.
+    If the record names another session than `folder`, the folder's name replaces that id.
     """
     event = record.event
     if not isinstance(event, SessionOpened):
@@ -226,6 +221,6 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
 
 
 def reading(path: Path) -> AbstractContextManager[None]:
-    """Return a context that turns an `OSError` into a `StorageError` which says that the session could not be read."""
+    """Return a context that turns an `OSError` into a `StorageError`: the session could not be read."""
     hint = "Check the permissions of the data folder."
     return storage_error("The session could not be read.", hint=hint, path=path)

@@ -1,10 +1,10 @@
-"""Scanning journals without decoding them: how far a cache has read, and what the head of a line says.
+"""Scans journals without decoding them: how far a cache has read, and the head of each line.
 
-A journal only grows, so a reader that has read part of it needs only the rest. A repair, or restoring a copy, replaces
-it after all; then the `JournalMark` does not match, and the journal is read from its beginning.
+A journal only grows, so a reader that has read part of it needs only the rest. If a repair or a restored copy replaced
+the journal, the `JournalMark` does not match, and the journal is read from its beginning.
 
-The head of a line is enough for the list of sessions and for headings. It relies on the order in which this application
-writes keys, which a test checks. A line of another program, which begins differently, is decoded and reordered first.
+The head of a line is enough for the session list and for headings. It relies on the order in which this application
+writes keys. A line of another program is decoded and reordered first.
 """
 
 import json
@@ -45,7 +45,7 @@ def state_of(status: os.stat_result) -> State:
 
 
 def journal_states(folder: Path) -> dict[SessionId, State]:
-    """The current state of every journal. Raises `StorageError` if the sessions' folder cannot be read."""
+    """Return the current state of every journal. Raises `StorageError` if the sessions' folder cannot be read."""
     with storage_error("The sessions could not be listed.", hint="Check the permissions of the data folder."):
         try:
             names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
@@ -64,7 +64,7 @@ def journal_state(folder: Path, session_id: SessionId) -> State | None:
 
 
 class JournalMark(NamedTuple):
-    """Which state a journal had when it was read, and up to the end of which line it was read."""
+    """The state of a journal when it was read, and the position up to which it was read."""
 
     state: State
     read_bytes: int = 0
@@ -78,7 +78,7 @@ def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def goes_on(file: BinaryIO, mark: JournalMark) -> bool:
-    """Whether the journal still begins with the marked part, so that at most lines were added to it."""
+    """Whether the journal still begins with the marked part, so that at most lines were added."""
     size, mtime_ns = state_of(os.fstat(file.fileno()))
     is_touched = size == mark.state[0] and mtime_ns != mark.state[1]
     return size >= mark.read_bytes and not is_touched and _witness(file, mark.read_bytes) == mark.witness
@@ -139,8 +139,6 @@ _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 class LineHead(Struct, frozen=True, gc=False):
-    """When something happened, and what. The values are undecoded bytes, because the heads of all lines are scanned."""
-
     at: bytes
     kind: bytes
     turn_digits: bytes | None
@@ -152,7 +150,7 @@ class LineHead(Struct, frozen=True, gc=False):
 
 
 class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
-    """A usage with plausible counts and costs only, because one invalid value would spoil sums over many journals."""
+    """A usage with plausible counts and costs only. One invalid value would spoil sums over many journals."""
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
@@ -164,7 +162,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
 
 
 class ReportedModel(Struct, frozen=True, gc=False):
-    """The fields of a model's reference by which models are told apart."""
+    """The fields of a model's reference that tell models apart."""
 
     provider: str
     model: str
@@ -195,7 +193,7 @@ def reported_in(line: bytes) -> Reported | None:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return a line of another program in the key order that this application writes; empty if the line is invalid."""
+    """Return a line of another program in this application's key order; empty if the line is invalid."""
     fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:

@@ -1,8 +1,7 @@
-"""The lines of a journal file, read exactly, quickly and with bounded memory, even from a hostile file.
+"""Reads the lines of a journal file exactly, quickly and with bounded memory, even from a hostile file.
 
-Normally msgspec's fast JSON is used, which keeps integers of any size (orjson silently turns them into floats). What it
-refuses goes to the slower `json`, which accepts a lone surrogate. Neither reads NaN or infinities: they are not JSON.
-`journal` writes lines.
+Normally msgspec's fast JSON is used, which keeps integers of any size. Lone surrogates need the slower `json`. Neither
+reads NaN or infinities, which are not JSON. `journal` writes lines.
 """
 
 import json
@@ -30,8 +29,6 @@ _BLOCK_BYTES = 2**20
 
 
 class Line(Struct, frozen=True):
-    """One line of a journal file."""
-
     number: int
     """The line's number, from 1."""
     offset: int
@@ -53,7 +50,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from the current position of `file`; one without its newline is the last."""
+    """Yield the lines from the current position of `file`. A line without a newline is the last."""
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")
@@ -73,14 +70,13 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
 
 
 def decode_line(line: Line) -> JsonObject:
-    """Return the object on a line. Raises `MalformedLineError` that says what is wrong with it."""
+    """Return the object on a line. Raises `MalformedLineError`, which says what is wrong."""
     if line.content is None:
         raise MalformedLineError(f"too long: {line.size} bytes, of which {MAX_LINE_BYTES} are read")
     return decode(line.content)
 
 
 def decode(content: bytes) -> JsonObject:
-    """Return the object that `content` encodes. Raises `MalformedLineError`, which says what is wrong with it."""
     try:
         fields: object = msgspec.json.decode(content)
     except (ValueError, RecursionError):
@@ -117,7 +113,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _has_infinity(value: object) -> bool:
-    """Whether a number was too large for a float when it was parsed (`1e400`): no program could send it again."""
+    """Whether a number was too large for a float when it was parsed (`1e400`). No program could send it again."""
     for part in parts_of(value):
         if isinstance(part, float):
             if math.isinf(part):
@@ -138,8 +134,8 @@ _HEAD_BYTES: Final = 64
 def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
     """Return the offset of a line shortly before the first record whose `seq` is above `seq`. Blocks.
 
-    Record numbers grow along the file, so this searches by halves. A line of unknown form ends the search: an offset
-    that is too early is never wrong. Raises `OSError`.
+    This is a binary search, because record numbers grow along the file. A line of unknown form ends the search with an
+    earlier offset. Raises `OSError`.
     """
     with open_regular(path) as file:
         low, high = 0, file.seek(0, 2)  # what is before `low` is not above `seq`; what is from `high` on is

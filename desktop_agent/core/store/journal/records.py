@@ -1,11 +1,9 @@
-"""Records of a journal with their positions: from any line on, the last ones, page by page, or as they are added.
+"""Records of a journal with their positions: from any line on, the last ones, by page, or as they are added.
 
-Every step is one line, so a reading thread never keeps the interpreter lock from the window for long; `Yielder`
-releases it now and then.
+`Yielder` releases the interpreter lock now and then, so that the window is not delayed.
 
 A page is a range of lines whose entries are read together, wherever the user scrolls. It is the fold of its own lines,
-and of the few later lines that concern its entries (`JournalPage.late`). Page boundaries have no meaning; pages are
-long enough to fill a screen or two, and short enough to be read in a moment.
+and of the few later lines that concern its entries (`JournalPage.late`). A page fills a screen or two.
 """
 
 import json
@@ -47,8 +45,6 @@ _BREATH_S = 0.0002
 
 
 class Yielder:
-    """Releases the interpreter lock whenever it was held for a millisecond."""
-
     def __init__(self) -> None:
         self._since = time.perf_counter()
 
@@ -59,7 +55,7 @@ class Yielder:
 
 
 class Record(Struct, frozen=True):
-    """A line of a journal. `event` is None when it cannot be read; `problems` say what is wrong with it."""
+    """A line of a journal. `event` is None if it cannot be read; `problems` say why."""
 
     start: int
     end: int
@@ -78,8 +74,8 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the records whose lines begin from byte `start` to `end`.
 
-    An unfinished last line is still being written and is not a record. When `is_thin`, the long texts in tool results
-    are not fetched from their blobs; each is replaced by `…`. Raises `StorageError` if the file cannot be read.
+    An unfinished last line is skipped. When `is_thin`, the long texts in tool results are not read from their blobs;
+    each is replaced by `…`. Raises `StorageError` if the file cannot be read.
     """
     results = _WithoutTexts(blobs.folder)
 
@@ -159,7 +155,7 @@ def merged(first: JournalPage, second: JournalPage) -> JournalPage:
 
 
 def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGil) -> Transcript:
-    """Return the fold of one page. Blocks. Raises `StorageError` when the journal cannot be read."""
+    """Return the fold of one page. Blocks. Raises `StorageError` if the journal cannot be read."""
     transcript = Transcript()
     for record in read_records(path, blobs, page.start, page.end, yield_gil=yield_gil):
         if record.event is not None:
@@ -173,7 +169,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Return the end of a session; all before it is one page, which is not loaded. Blocks. Raises `StorageError`."""
+    """Return the end of a session. Everything before is one page that is not loaded. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
@@ -237,11 +233,10 @@ class Follower:
         """The last bytes before the offset, which must still be there at the next read."""
 
     def read(self) -> list[JournalEvent]:
-        """Return what was added since the last call; the first call returns everything. Unreadable lines are left out.
+        """Return the events since the last call; the first call returns all. Unreadable lines are left out.
 
-        Raises `StorageError` if the journal is gone, or no longer begins with what was read: a writer took a record
-        back because its disk failed, or a repair replaced the file. Then only reading it again from the beginning
-        helps.
+        Raises `StorageError` if the journal is missing, or no longer begins with the part that was read. Then read it
+        again from the beginning.
         """
         try:
             refuse_links(self._path)

@@ -1,8 +1,7 @@
-"""The snapshot of a session: its journal folded up to an offset, so that opening it need not read the whole journal.
+"""The snapshot of a session: its journal folded up to an offset, to open the session quickly.
 
-It is a cache next to the journal: sections of JSON, one per line, each small enough to be read in a moment. It records
-how many bytes of the journal it covers and what the last of these bytes were, so that a changed journal is noticed. A
-snapshot with any problem is treated as missing.
+It is a cache next to the journal: small sections of JSON, one per line. It records how many bytes of the journal it
+covers, and a hash, so that a changed journal is noticed. A snapshot with any problem is treated as missing.
 """
 
 import json
@@ -31,7 +30,7 @@ Section = tuple[str, object]
 
 
 def _check_of(journal: Path, offset: int) -> str:
-    """Return what identifies the first `offset` bytes of a journal. Raises `OSError`; `ValueError` if it is shorter."""
+    """Return a hash of the first `offset` bytes of a journal. Raises `OSError`; `ValueError` if it is shorter."""
     hasher = new_hasher()
     with journal.open("rb") as file:
         hasher.update(file.read(min(offset, _CHECKED_BYTES)))
@@ -52,7 +51,7 @@ def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Se
 
 
 def read_extent(path: Path, journal: Path) -> int | None:
-    """Return the offset up to which the snapshot covers this journal; `None` if it is missing or does not match."""
+    """Return the offset up to which the snapshot covers this journal; None if it is missing or does not match."""
     try:
         with open_regular(path) as file:
             header = _object(file.readline(_MAX_LINE_BYTES))
@@ -65,7 +64,7 @@ def read_extent(path: Path, journal: Path) -> int | None:
 
 
 def read_sections(path: Path, offset: int) -> Iterator[Section]:
-    """Yield the sections of the snapshot for the journal up to `offset`. Raises `OSError`, and `ValueError`."""
+    """Yield the sections of the snapshot for the journal up to `offset`. Raises `OSError` and `ValueError`."""
     number = 0
     with open_regular(path) as file:
         if _object(file.readline(_MAX_LINE_BYTES)).get("offset") != offset:
