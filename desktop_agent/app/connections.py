@@ -69,10 +69,7 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
 
 
 def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
-    """Return the vendor's default model if it is listed, otherwise the first listed model, if any.
-
-    A listed name also matches if it has a date after the default name.
-    """
+    """Return the vendor's default model, perhaps listed with a date in its name, otherwise the first listed model."""
     names = [model.name for model in listed]
     for usual in vendor_of(account.provider).models:
         for name in names:
@@ -82,10 +79,7 @@ def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """Let the user sign in, store the account and return it. An empty `name` means the default name.
-
-    Raises `AgentError`. Cancelling changes nothing.
-    """
+    """Let the user sign in, store the account and return it. `name` may be empty. Raises `AgentError`."""
     match way:
         case "chatgpt":
             return await bench.sign_ins.sign_in_with_chatgpt(browser, name or CHATGPT_NAME)

@@ -56,10 +56,7 @@ def _is_executable(file: Path) -> bool:
 
 
 def _plain_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest parent that is not an application.
-
-    macOS runs some folders as applications because of their names or contents.
-    """
+    """Return the folder, or the nearest parent that macOS would not run as an application."""
     if sys.platform in ("darwin", "win32"):
         while (folder.suffix or (folder / "Contents").exists()) and folder != folder.parent:
             folder = folder.parent

@@ -54,10 +54,7 @@ async def submit_and_wait(handle: SessionHandle, op: ops.Op, is_answer: Callable
 
 
 async def undo_since(handle: SessionHandle, turn: int) -> None:
-    """Undo the changes of `turn` and of later turns. Changes that conflict with the user's work stay.
-
-    Raises `AgentError` if the session cannot undo now.
-    """
+    """Undo the changes of `turn` and later turns, except conflicting ones. Raises `AgentError` if undo is refused."""
     transcript = handle.transcript
     if transcript.turns.is_running:
         raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
@@ -109,10 +106,7 @@ _PROJECT = "pagination"
 
 
 def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
-    """Copy the demo project to a new folder and return this folder. Blocks: call this in a thread.
-
-    Every demo gets a new folder, so that earlier demo sessions keep their files.
-    """
+    """Copy the demo project to a new folder for this demo, and return the folder. Blocks: call this in a thread."""
     root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
     shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
     _commit_everything(root)

@@ -1,7 +1,4 @@
-"""Reads the usage of all sessions off the window's thread, and shows it in its own window.
-
-Modules for the window are imported when it is first opened.
-"""
+"""Reads the usage of all sessions off the window's thread, and shows it in its own window."""
 
 import asyncio
 import threading

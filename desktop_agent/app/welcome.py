@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 
 async def choose(live: LiveSettings, account: Account, model: str) -> None:
-    """Use this account and model for new conversations, without the settings of another provider.
-
-    Raises the errors of `LiveSettings.change`.
-    """
+    """Use this account and model for new conversations. Raises the errors of `LiveSettings.change`."""
     for key in left_behind(live.loaded, account.provider):
         await live.reset(key)
     await live.change("model.provider", account.provider)
@@ -54,10 +51,7 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
-    """Test an account with the typed key or, if it is empty, with its credential. Store account and key if they work.
-
-    Raises `AgentError` if they do not work. Then nothing is stored.
-    """
+    """Test an account with the typed key, or with its credential, then store it. Raises `AgentError` if it fails."""
     await _require_free(bench, account)
     models = await _models(bench, account, typed)
     note = await keep_key(bench, account, typed) if typed else ""

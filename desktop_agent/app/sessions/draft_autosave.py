@@ -1,7 +1,4 @@
-"""Saves a draft for each conversation. A crash costs at most half a second of typing.
-
-Sent prompts are saved, too, until they are in the journal.
-"""
+"""Saves a draft for each conversation, and sent prompts until they are in the journal."""
 
 import asyncio
 import logging

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class PageLoader:
-    """Loads pages for one handle, one at a time, the most urgent page first."""
+    """Loads pages of one session, one at a time, the most urgent page first."""
 
     def __init__(
         self,

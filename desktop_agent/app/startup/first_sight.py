@@ -24,10 +24,7 @@ from desktop_agent.ui.window.session_handle import OwnSession
 
 
 def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:
-    """Return the session named on the command line, otherwise the last used session, if any.
-
-    Raises `AgentError` if the named session does not exist.
-    """
+    """Return the session named on the command line, else the last used one. Raises `AgentError` if it is missing."""
     if arguments.is_demo:
         return None
     if arguments.resume == NEWEST:

@@ -29,10 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
-    """Do the same as `desktop-agent storage collect` after a delay, unless a process did so within a day.
-
-    A failure is retried the next day.
-    """
+    """Do the same as `desktop-agent storage collect` after a delay, at most once a day."""
     await clock.sleep(DELAY_S)
     is_stopped = Event()
     try:

@@ -205,10 +205,7 @@ class ScopeChoice(QWidget):
 
 
 def _has_rules(request: ApprovalRequest) -> bool:
-    """Whether rules with patterns can answer the request.
-
-    A command with variables, input or a shell cannot have patterns, because it only matches exactly.
-    """
+    """Whether rules with patterns can answer the request. Commands with variables, input or a shell match exactly."""
     return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
 
 

@@ -63,11 +63,7 @@ class RenameDialog(QDialog):
 
 
 class PathActions(QObject):
-    """The actions on the current row, by mouse, keyboard and context menu.
-
-    Paths are passed as Python objects, because Qt strings lose parts of a name that are not UTF-8. Relative paths are
-    relative to the workspace, with `/`.
-    """
+    """The actions on the current row. Paths are Python objects, because Qt strings lose parts that are not UTF-8."""
 
     file_activated = Signal(object)  # an absolute path
     application_requested = Signal(object)  # an absolute path, to be opened with its application

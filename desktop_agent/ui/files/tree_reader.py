@@ -157,10 +157,7 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 
 
 class TreeReader(QObject):
-    """Reads for one tree. Requests during a read of the same folder, or of git, cause one more read.
-
-    Results for an earlier workspace are dropped.
-    """
+    """Reads for one tree. A request during a read causes one more read. Drops results for an earlier workspace."""
 
     repository_moved = Signal()  # git says something else than when it was last asked
     repository_read = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason

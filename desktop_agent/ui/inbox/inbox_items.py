@@ -63,10 +63,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
 
 def is_short(request: ApprovalRequest) -> bool:
-    """Whether one short line shows the whole question: a short sandboxed command without risks.
-
-    Other questions have more to read before a yes: a diff, risks, fields, or a definition.
-    """
+    """Whether one short line shows the whole question: a short sandboxed command without risks."""
     command = request.command
     has_more = bool(
         request.is_escalation

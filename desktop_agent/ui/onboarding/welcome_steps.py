@@ -91,10 +91,7 @@ class CardsStep(Step):
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these titles, explanations and values. The chosen card stays chosen; if it is gone, choose the first.
-
-        A card that is offered again keeps its focus.
-        """
+        """Offer these titles, explanations and values. The chosen and the focused card stay if offered again."""
         before = self.value
         kept = {(card.text(), card.accessibleDescription()): card for card, _ in self._cards}
         self._cards = []

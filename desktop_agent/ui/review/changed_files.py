@@ -245,10 +245,7 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether the file's mark or line counts need a comparison: it changed twice, is partly undone, or has kept hunks.
-
-    A rename counts as two changes but needs no comparison, because renaming a folder renames many files.
-    """
+    """Whether mark or line counts need a comparison: the file changed twice, is partly undone, or has kept hunks."""
     is_changed_twice = len(file.standing) > 1 and not file.is_only_renamed
     return is_changed_twice or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
 

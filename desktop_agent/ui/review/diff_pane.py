@@ -229,11 +229,7 @@ class DiffPane(QWidget):
             self.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
 
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
-        """Focus the next undecided hunk; return whether there is one.
-
-        If the focus was outside the diff, the search begins with the marked hunk itself, because its mark was not
-        visible.
-        """
+        """Focus the next undecided hunk; return whether there is one."""
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
         if is_found:

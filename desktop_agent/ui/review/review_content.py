@@ -50,11 +50,7 @@ _REDRAW_INTERVAL_MS = 100
 
 
 class ReviewContent(QWidget):
-    """Shows a transcript's changes or git's differences, and turns decisions into ops.
-
-    Large widgets are made one by one while the window is idle, each with its final parent, because reparenting restyles
-    them.
-    """
+    """Shows a transcript's changes or git's differences, and turns decisions into ops. Builds big widgets when idle."""
 
     file_open_requested = Signal(str)
     call_requested = Signal(str)

@@ -1,7 +1,4 @@
-"""The review panel: all changed files, their diffs, and undo.
-
-Before the first change it shows only a message. Its content is made while the window is idle, or at the first change.
-"""
+"""The review panel: all changed files, their diffs, and undo. Its content is made when first needed or when idle."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -97,10 +94,7 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def wait_for_preparation(self) -> None:
-        """Show no changes and do not ask git until `prepare` has made all widgets.
-
-        Making them at once takes two frames or more, and starting git would delay the window's first paint.
-        """
+        """Show no changes and do not ask git until `prepare` has made all widgets."""
         self._is_waiting = self.content is None and not self.is_prepared
 
     def refresh(self) -> None:

@@ -42,11 +42,7 @@ _LOADED: Final = 30_000
 
 
 async def return_memory() -> None:
-    """Collect all garbage once the window is idle, and return freed memory to the system. Runs on the window's loop.
-
-    A full collection also clears Python's lists of free objects. Without this, a few such objects held 20 MB of mostly
-    empty arenas after a long session.
-    """
+    """Collect all garbage once the window is idle, and return freed memory to the system. Runs on the window's loop."""
     load, waited_s = _Load(time.monotonic, time.thread_time), 0.0
     while waited_s < _MOST_PATIENCE_S:
         await asyncio.sleep(_PATIENCE_MS / 1_000)
@@ -76,9 +72,8 @@ class _Load:
 class WindowThreadCollector(QObject):
     """Replaces automatic collection from `start` to `stop`, with the same counts and thresholds.
 
-    The youngest garbage is collected at once, which takes a millisecond. Older garbage can take as long as a frame, so
-    its collection waits until the window is less busy. With very many objects, collection waits until the window is
-    idle.
+    The youngest garbage is collected at once. Older garbage waits until the window is less busy, or idle if there is
+    much.
     """
 
     def __init__(

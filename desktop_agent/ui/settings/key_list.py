@@ -60,7 +60,7 @@ class KeyTable(Struct, frozen=True):
         return {action: each for action, each in found.items() if each and action != beside}
 
     def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
-        """Return the actions with these keys: of the whole window if `beside` is of a part, otherwise of the parts."""
+        """Return the window's actions with these keys, or the parts' actions if `beside` is an action of the window."""
         group = group_of(beside)
         others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
         return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))

@@ -213,10 +213,7 @@ class ToolRow(QWidget):
 
 
 class ServerToolList(UnfoldedRows):
-    """The tools of a server in rows of the same height.
-
-    The list has its final height before the rows are made, so the layout around it does not change.
-    """
+    """The tools of a server in rows of the same height, so that the layout does not change while rows are made."""
 
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
         super().__init__()

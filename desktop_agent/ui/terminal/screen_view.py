@@ -246,10 +246,7 @@ _MOST_ANNOUNCED = 500
 
 
 class ReadAloud(QTimer):
-    """Copies the terminal's text to a field that only screen readers see, while a screen reader runs.
-
-    Painted cells have no accessible text.
-    """
+    """Copies the terminal's text, which is only painted, to a hidden field for screen readers while one runs."""
 
     def __init__(self, view: QWidget) -> None:
         super().__init__(view, singleShot=True, interval=_PAUSE_MS)

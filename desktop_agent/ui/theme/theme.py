@@ -27,10 +27,7 @@ from desktop_agent.ui.theme.tokens import (
 
 @cache
 def shipped_families() -> frozenset[str]:
-    """Load the shipped fonts, which takes 5 ms once, and return their families; skip missing or broken files.
-
-    Needs the application object. It does not read the system's typefaces, which would take longer.
-    """
+    """Load the shipped fonts, which takes 5 ms once, and return their families. Needs the application object."""
     loaded = (QFontDatabase.addApplicationFont(str(file)) for file in sorted(resource_path("fonts").glob("*.ttf")))
     return frozenset(family for number in loaded for family in QFontDatabase.applicationFontFamilies(number))
 

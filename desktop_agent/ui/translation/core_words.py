@@ -65,10 +65,7 @@ def error_words(error: AgentError) -> str:
 
 
 def answer_words(markdown: str) -> str:
-    """Translate the answer of a slash command line by line or sentence by sentence.
-
-    Code blocks and unknown texts stay unchanged.
-    """
+    """Translate the known lines or sentences in the answer of a slash command, except code blocks."""
     return _answer(markdown, _translate(_KNOWN)) if markdown and _is_translated() else markdown
 
 

@@ -134,10 +134,7 @@ class CodeLabel(QLabel):
 
 
 class Note(QLabel):
-    """A note in plain text. Nothing is parsed as markup, and backticks become quotation marks.
-
-    The height is cached for each width, because layouts ask often and Qt lays the lines out each time.
-    """
+    """A note in plain text. Nothing is parsed as markup, and backticks become quotation marks."""
 
     def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:
         super().__init__(quoted(text))

@@ -30,10 +30,7 @@ from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 
 class ReadingPlaces:
-    """Remembers the user's scroll position in each session, even after the session is closed.
-
-    A session with only its end loaded is shown at its end.
-    """
+    """Remembers the user's scroll position in each session, even after the session is closed."""
 
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
@@ -245,10 +242,7 @@ class SessionController(ShownSession):
 
 
 def _asked_about(transcript: Transcript) -> CallId:
-    """Return the call that has waited longest for a yes or no; empty if there is none.
-
-    Questions of servers and spending limits are skipped, because they have other kinds of answers.
-    """
+    """Return the call that has waited longest for a yes or no; empty if there is none."""
     asked = (one for one in transcript.pending_approvals if one.question is None and one.spending is None)
     return next((one.call_id for one in asked), "")
 

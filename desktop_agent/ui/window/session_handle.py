@@ -201,10 +201,7 @@ class OwnSession(SessionHandle):
 
 
 class DraftSession(OwnSession):
-    """A conversation before its first prompt. Shown like a session, but not on disk until `open_with`.
-
-    Holds the chosen mode and the prompts until the session exists.
-    """
+    """A conversation before its first prompt. Shown like a session, but not on disk until `open_with`."""
 
     def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
         """`begin` is called with the draft after the user sent the first prompt."""

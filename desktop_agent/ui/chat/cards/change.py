@@ -1,7 +1,4 @@
-"""The body of an edit's card: a few changed lines of the first file, and of other files on demand.
-
-A thread compares the files, because comparing words takes time. For colours, old and new lines are lexed separately.
-"""
+"""The body of an edit's card: a few changed lines of the first file, and of other files on demand."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

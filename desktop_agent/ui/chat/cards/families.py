@@ -1,7 +1,4 @@
-"""Chooses the body for a call's result: the first family whose data the result has.
-
-A result without a family shows the first lines of the tool's answer.
-"""
+"""Chooses the body for a call's result: the first family that fits the call."""
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.change import ChangeBody

@@ -160,10 +160,7 @@ class ControlRow(QObject):
         return max(area.y() + height, middle + row_height // 2)
 
     def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
-        """Return the widgets on the right that fit. Status widgets shrink first, so that buttons do not move.
-
-        The meter's text is hidden first, then the cost, then the meter.
-        """
+        """Return the widgets on the right that fit. The meter's text is hidden first, then the cost, then the meter."""
         status = [widget for widget in (self.cost, self.meter) if widget.text()]
         fits = _width_of(buttons) <= room
         self.meter.set_short(False)

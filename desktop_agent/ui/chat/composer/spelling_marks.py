@@ -133,5 +133,5 @@ class SpellingMarks(QObject):
 
 
 def _in_utf16(text: str) -> str:
-    """Return the text with two characters instead of each one beyond U+FFFF, so that positions match Qt's."""
+    """Return the text with each character beyond U+FFFF replaced by two, so that positions match Qt's."""
     return _BEYOND.sub("\0\0", text)

@@ -1,7 +1,4 @@
-"""The buttons above a code block in an answer: copy it, or apply it to a file.
-
-The target file is guessed from the text: after the fence, in the code, or before the fence.
-"""
+"""The buttons above a code block in an answer: copy it, or apply it to a file named in the text."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Entries of growing markdown: answers, thinking, and the output of slash commands.
-
-Fences have buttons. Links work by mouse, through the view, and by keyboard.
-"""
+"""Entries of growing markdown: answers, thinking, and the output of slash commands."""
 
 from collections.abc import Callable
 from typing import ClassVar

@@ -1,7 +1,4 @@
-"""A prompt: text in a bubble, its attachments below, and an editor.
-
-A thumbnail appears once it is decoded. Its button has the same size before.
-"""
+"""A prompt: text in a bubble, its attachments below, and an editor."""
 
 from functools import partial
 

@@ -79,7 +79,7 @@ class QuestionCard(QWidget):
         super().hideEvent(event)
 
     def rearm(self) -> None:
-        """Ignore answers for a moment again, because a second press would be meant for an answered question."""
+        """Ignore answers for a moment, because a second press may be meant for the previous question."""
         self._arming.restart()
         self.update()
 

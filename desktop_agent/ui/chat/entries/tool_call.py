@@ -1,7 +1,4 @@
-"""A tool call: a card with one line, a body with its result, and notes.
-
-While a question waits for the user, it replaces the card.
-"""
+"""A tool call: a card with one line, a body with its result, and notes; or the question about the call."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

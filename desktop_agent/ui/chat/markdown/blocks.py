@@ -28,10 +28,7 @@ Alignment = Literal["left", "center", "right"]
 
 
 class Block(NamedTuple):
-    """A block: its text, its containers, and its range in the source.
-
-    A named tuple, because streaming an answer creates and compares thousands.
-    """
+    """A block: its text, its containers, and its range in the source."""
 
     kind: BlockKind
     content: str
@@ -62,10 +59,7 @@ class TextSlice(NamedTuple):
 
 
 def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the ends of the parts into which a table with these body rows is cut.
-
-    A cut depends on nothing after it, so appended rows never move a cut.
-    """
+    """Return the ends of the parts into which a table with these body rows is cut. Appended rows never move a cut."""
     ends: list[int] = []
     start = cells = chars = 0
     for number, row in enumerate(rows, 1):
@@ -78,10 +72,7 @@ def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def bounded(text: str, start: int, chars: int, lines: int) -> int:
-    """Return the end of the first `lines` lines of `text` after `start`, at most `chars` characters after `start`.
-
-    Parsing time grows with the number of lines and of characters.
-    """
+    """Return the end of the first `lines` lines of `text` after `start`, at most `chars` characters after `start`."""
     limit = min(len(text), start + chars)
     at = start
     for _ in range(lines):

@@ -20,10 +20,7 @@ class KnownFiles:
         return bool(self._paths or self._changed)
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
-        """Set the files below `root`, and the `names` that identify a file without its path (see `names_alone`).
-
-        Return whether the files changed.
-        """
+        """Set the files below `root`, and the `names` from `names_alone`. Return whether the files changed."""
         is_other = (self._root, self._paths) != (f"{root}/", paths)
         self._root, self._paths, self._names = f"{root}/", paths, names
         self._changed = frozenset()

@@ -1,8 +1,4 @@
-"""Mouse and keyboard in a transcript.
-
-The mouse selects by letters, words and lines, follows links, and scrolls while dragging. Tab goes to the oldest
-question first, then through the rows from top to bottom. Each message has a context menu.
-"""
+"""Mouse and keyboard in a transcript: selection, links, scrolling, the order of Tab, and the context menu."""
 
 from functools import partial
 from typing import cast

@@ -86,10 +86,7 @@ class TranscriptView(QAbstractScrollArea):
     # -- what is shown --
 
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
-        """Show another conversation, or the same conversation from scratch, at its end.
-
-        If `is_gentle`, the last message is shown at once, and earlier messages in the next turns of the event loop.
-        """
+        """Show a conversation from scratch, at its end. If `is_gentle`, show all but the last message later."""
         self._begin(transcript)
         self.rows.reset(transcript.entries)
         self.rows.number_pages(transcript)

@@ -40,10 +40,7 @@ class FileStore(Protocol):
     """Reads and writes files off the window's thread."""
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
-        """Write a file below `root` if its digest is `expected` (`None`: the file does not exist).
-
-        Return why the file was not written; empty after success.
-        """
+        """Write a file below `root` if its digest is `expected` (`None`: no file). Return why not; empty on success."""
         ...
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff: ...
@@ -125,10 +122,7 @@ class SaveBar(BannerFrame):
 
 
 class FilePage(QWidget):
-    """Shows the file at `path` below `root` once it is read, and saves it through `store`.
-
-    Asks before it overwrites a file that was changed elsewhere.
-    """
+    """Shows and saves the file at `path` below `root`. Asks before it overwrites a file that was changed elsewhere."""
 
     changed = Signal()  # its title, or what can be done with it
     close_requested = Signal(object)  # itself

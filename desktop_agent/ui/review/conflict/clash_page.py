@@ -194,10 +194,7 @@ class ResultEditor(QPlainTextEdit):
 
 
 class ClashPage(QWidget):
-    """Lets the user go from clash to clash and decide.
-
-    Its keys work everywhere in the dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
-    """
+    """Lets the user go from clash to clash and decide. Its keys work everywhere in the dialog."""
 
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Direction, names: Names) -> None:
         super().__init__()

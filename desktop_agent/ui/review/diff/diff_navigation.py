@@ -1,7 +1,4 @@
-"""The marked row, the selection and the search matches of a diff.
-
-A search also finds text in folded lines, and ignores case.
-"""
+"""The marked row, the selection and the search matches of a diff. A search also finds text in folded lines."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""A diff to read, navigate, search, select from and copy.
-
-Work that takes longer than one frame is done after painting.
-"""
+"""A diff to read, navigate, search, select from and copy."""
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent

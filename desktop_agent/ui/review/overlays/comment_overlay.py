@@ -1,7 +1,4 @@
-"""Comments on the lines of a diff: cards between the rows, and an editor.
-
-A comment follows its lines when they move.
-"""
+"""Comments on the lines of a diff: cards between the rows, and an editor. Comments move with their lines."""
 
 import secrets
 from collections.abc import Sequence

@@ -22,11 +22,7 @@ _ACTIONS = ("keep", "undo", "redo")
 
 
 class HunkActions(QWidget):
-    """The buttons for one hunk.
-
-    A diff has two of these widgets, for the marked and the hovered hunk. All other bars show pictures of buttons, so
-    that a thousand hunks need only two widgets.
-    """
+    """The buttons for one hunk. A diff has two of these widgets, for the marked and the hovered hunk."""
 
     chosen = Signal(str)  # a `HunkChoice`
 
