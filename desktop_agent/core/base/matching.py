@@ -229,7 +229,6 @@ class NarrowingSearch(_Names):
         return self._best_by_letters("".join(words), limit)
 
     def _best_by_words(self, words: Sequence[str], fitting: Sequence[int], limit: int) -> Matches:
-        """Return the best matches: the last part is the words, begins with them, has them, or the path has them."""
         parts, (first, *more) = self._last_parts, dict.fromkeys(words)
         kinds = (
             (at for at in (() if more else fitting) if parts[at] == first),

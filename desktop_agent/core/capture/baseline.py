@@ -198,7 +198,6 @@ class Baseline:
             return True
 
     def _move_to_memory(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
-        """Continue in memory with everything that can be read from the file."""
         with self._in_memory:
             if self._memory is None:
                 read = self._from_spare() or (_copied(opened.database) if opened is not None else None)
@@ -291,7 +290,6 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
-    """Return a copy in memory; None if the database cannot be read or stays locked."""
     if database is None:
         return None
     busy = 0

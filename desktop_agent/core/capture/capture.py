@@ -164,7 +164,6 @@ class StatCapture:
         return CaptureReport(tuple(lost), out_of_reach, tuple(made), may_release and not looked.is_touched)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
-        """Report the stored differences since the snapshot. Return those that could not be captured."""
         sent: set[str] = set()
 
         def send_once(change: FileTransition) -> None:
@@ -409,7 +408,6 @@ class _Keeper:
         return is_done
 
     def _content(self, entry: Entry) -> bytes | None:
-        """Return the entry's content from a linked object, from git, or from the unchanged file; None if it is lost."""
         for read in (self._session.objects.read, self._read_from_git):
             if _is_of(entry, content := read(entry.object)):
                 return content
@@ -428,7 +426,6 @@ def _is_of(entry: Entry, content: bytes | None) -> bool:
 
 
 def _lost_link(item: Touched) -> str:
-    """Return why a file with hard links cannot be restored fully; empty if it can."""
     before, after = item.before, item.after
     is_other = before is not None and (after is None or before.inode != after.inode)
     if before is not None and is_other and before.links > 1:
@@ -488,7 +485,6 @@ class _Report:
         self._written = session.snapshots.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
-        """Report the changes at these paths. Return the changes that could not be captured."""
         lost: list[Uncaptured] = []
         touched = self._touched(paths)
         left_alone = _LeftAlone(self._at_end, {item.path for item in touched}, self._entries, self._span)

@@ -156,7 +156,6 @@ class HeldObjects:
             shutil.rmtree(self._folder / "retired", ignore_errors=True)
 
     def _link(self, source: Path, target: Path) -> bool:
-        """Hard-link a regular file into our folder. Return whether the link exists now."""
         try:
             if not self._may_link or not stat.S_ISREG(source.lstat().st_mode):
                 return False
@@ -169,7 +168,6 @@ class HeldObjects:
         return True
 
     def _bring_back(self) -> None:
-        """Move all retired packs back, including those that a killed process left."""
         names = _packs(os.fspath(self._folder / "retired"))
         _move(names, self._folder / "retired" / "pack", self._folder / "pack")
         self._open.clear()

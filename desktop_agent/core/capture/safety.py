@@ -336,7 +336,6 @@ def _content(pack: BinaryIO, file: CopiedFile) -> bytes:
 
 
 def _changed_state(file: CopiedFile) -> FileState | None:
-    """Return the current state; `_SAME` if it equals the copy."""
     try:
         status = os.lstat(file.path)
     except (FileNotFoundError, NotADirectoryError):

@@ -277,7 +277,6 @@ class _Pairing:
         return own > likeness or self._likeness(item.before, item.after) < _ALIKE
 
     def _likeness(self, one: Entry, other: Entry) -> float:
-        """Return the common content of two files, as a share of the larger one (0 to 1)."""
         first, second = self._pieces_of(one), self._pieces_of(other)
         common = sum(len(piece) * count for piece, count in (first & second).items())
         return common / max(one.size, other.size, 1)
@@ -350,13 +349,11 @@ class _Groups:
         self._groups.setdefault(key, _Twins()).sources.append(path)
 
     def add_target(self, key: tuple[object, ...], path: str) -> None:
-        """Add a new file if a deleted file has the same key."""
         if key in self._groups:
             self._groups[key].targets.append(path)
 
     @property
     def whole(self) -> list[_Twins]:
-        """The groups with both deleted and new files."""
         return [group for group in self._groups.values() if group.targets]
 
 

@@ -165,7 +165,6 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
-    """Raise `AgentError` if an undo could not restore this file or folder."""
     what = _join(path, name)
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)

@@ -303,14 +303,12 @@ class Ledger:
         return problems
 
     def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
-        """Remove the folders that go along with a file, but were not empty yet when the file was removed."""
         coming = {write.change.path for write in writes if write.change.after is not None}
         for write in writes:
             if write.change.after is None:
                 self._remove_empty([folder for folder in write.new_folders if folder not in coming])
 
     def _brought_back(self, writes: Sequence[LedgerWrite], problems: Mapping[ChangeId, str]) -> dict[ChangeId, str]:
-        """Restore the files that could not be written at their new paths. Return the reason for each."""
         failed = {write.change.path for write in writes if write.change.id in problems}
         back: dict[ChangeId, str] = {}
         for write in writes:
@@ -357,7 +355,6 @@ class Ledger:
             write_state(self.files.root / path, old_state, keeps_names=self.files.keeps_names)
 
     def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
-        """Carry out one write. Return why it failed, or an empty text."""
         change = write.change
         try:
             if not self.files.is_inside(change.path):

@@ -240,7 +240,6 @@ def _net(life: Life, changes: Sequence[FileChange]) -> FileChange:
 
 
 def _line_counts(changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Add up the line counts. A file that only moved has none."""
     left = {(change.path, change.moved_to, _digest(change.before)) for change in changes if change.moved_to}
     arrived = {(change.moved_from, change.path, _digest(change.after)) for change in changes if change.moved_from}
     moved = left & arrived

@@ -170,7 +170,6 @@ def _mode_lines(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
-    """Return the percentage of unchanged bytes, rounded down. Git shows the number, but does not rely on it."""
     if old == new:
         return 100
     if edits is None:

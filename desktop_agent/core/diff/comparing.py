@@ -103,7 +103,6 @@ class Comparer:
         return self._running.result()
 
     async def _stop_running(self) -> None:
-        """Make sure that no thread uses the process any more."""
         while self._running and not self._running.done():
             if self._process:
                 self._process.kill()

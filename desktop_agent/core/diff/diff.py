@@ -273,7 +273,6 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
 
 
 def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Edit]:
-    """Yield `edits`, and between them the runs of matched lines whose bytes differ, as edits."""
     old_at = new_at = 0
     for edit in edits:
         yield from _differing(old, new, old_at, edit.old_start, new_at - old_at)

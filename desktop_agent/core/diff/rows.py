@@ -134,7 +134,6 @@ class DiffRowLayout:
         return self.start_of_lines(number) + hunk.edits[edit].old_end - hunk.old_start + above
 
     def _above(self, number: int, edit: int) -> int:
-        """Return how many more rows than old lines a hunk has above an edit."""
         first = self._hunks.first_edits[number]
         surplus = self._hunks.surplus(self._mode)
         return surplus[first + edit] - surplus[first]
@@ -149,7 +148,6 @@ class DiffRowLayout:
         return sizes
 
     def _block_at(self, row: int) -> int:
-        """Return the index of the block that contains the row; -1 for a head above all blocks."""
         return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
     def _segments_from(self, row: int) -> Iterator[RowSegment]:
@@ -347,7 +345,6 @@ class DiffRows:
         return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
     def _change_of(self, row: int) -> int:
-        """Return the index of the change whose head this row is; -1 for any other row."""
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 
@@ -393,8 +390,6 @@ class DiffRows:
 
 
 class _LineCounts:
-    """Counts the old lines of edits within a range of lines, in logarithmic time."""
-
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits
 

@@ -127,7 +127,6 @@ def _original_char(match: re.Match[str]) -> str:
 
 
 def _ending_near(lines: Sequence[str], at: int) -> str:
-    """Return the ending of the line before `at`, or of the line at `at` if there is none, or a line feed."""
     for line in (*lines[max(0, at - 1) : at], *lines[at : at + 1]):
         if line.endswith("\n"):
             return "\r\n" if line.endswith("\r\n") else "\n"

@@ -124,7 +124,6 @@ def _origin(base: Lines, wanted: Lines, yours: Lines) -> Origin:
 
 
 def _with_ending(first: Lines, second: Lines) -> Lines:
-    """Return `first` with a line ending, so that `second` can follow. It lacks one at the end of a file."""
     if not first or not second or first[-1].endswith("\n"):
         return first
     return (*first[:-1], first[-1] + ("\r\n" if second[0].endswith("\r\n") else "\n"))

@@ -116,7 +116,6 @@ def _names_a_remote(words: list[str], cover: Cover) -> bool:
 
 
 def _listed_under(words: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return a command's key in `COVERED`, and how many words the key leaves out."""
     if re.fullmatch(r"python[\d.]*", words[0]) and tuple(words[1:3]) == ("-m", "pytest"):
         return ("pytest",), 2
     first = tuple(words[:1])

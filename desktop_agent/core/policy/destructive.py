@@ -132,7 +132,6 @@ def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
 
 
 def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    """Yield what `cp a b` or `cp a b dir` overwrites: the file, or files with the same names in the folder."""
     operands = _operands(words, values=("-t", "-S", "-m", "-o", "-g", "--target-directory", "--suffix", "--mode"))
     target = _target_option(words)
     if target is None:
@@ -226,7 +225,6 @@ class _GitCall:
 
     @property
     def action(self) -> str:
-        """The first operand, which is the subcommand of a command such as `stash`."""
         return self.operands[0].text if self.operands else ""
 
     def has(self, *options: str) -> bool:
@@ -241,7 +239,6 @@ class _GitCall:
 
 
 def _git(parts: Sequence[Word], folder: str) -> Iterator[Loss]:
-    """Yield what a git command can destroy. `parts` begins with the word `git`."""
     index = 1
     while index < len(parts) and parts[index].text.startswith("-"):
         text = parts[index].text

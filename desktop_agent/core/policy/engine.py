@@ -193,7 +193,6 @@ def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) ->
 
 
 def _edit_patterns(paths: tuple[str, ...] | list[str]) -> tuple[tuple[str, ...], ...]:
-    """Return, for each file (or once for all, if there are many), the patterns from the narrowest to the widest."""
     if len(paths) > _MOST_FILES:
         return (_folder_patterns(posixpath.commonpath([posixpath.join(".", path) for path in paths])),)
     return tuple((path, *_folder_patterns(posixpath.dirname(path))) for path in paths) or (("**",),)

@@ -151,7 +151,6 @@ def holds_secrets(name: str) -> bool:
 
 
 def _variants_of(name: str) -> Iterator[str]:
-    """Yield a name, and then the shorter names that remain as its suffixes are removed one by one."""
     if name.endswith((".swp", ".swo")) and name.startswith("."):
         name = name[1:]  # an editor's copy of what it has open
     left = name.lstrip("#")

@@ -112,7 +112,6 @@ def _runs_files(name: str) -> bool:
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield every word that could name a file. Which word is the script depends on the interpreter."""
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
             yield from _RECIPES.get(word, ())

@@ -203,7 +203,6 @@ def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
-    """Return why it cannot be known what a program runs; None if it can be known."""
     if base in (".", "source"):
         return f"`{base}` runs a file's commands in this shell"
     if base in _CHANGES_MEANING:
@@ -278,7 +277,6 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
 
 
 def _replaced_by_xargs(options: Sequence[Word]) -> str:
-    """Return the text that `xargs` replaces with its input (even in the program's name); empty if there is none."""
     for index, option in enumerate(options):
         if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
             is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
@@ -287,7 +285,6 @@ def _replaced_by_xargs(options: Sequence[Word]) -> str:
 
 
 def _option_length(text: str, form: WrapperForm) -> int | None:
-    """Return how many of the following words belong to an option; None if the option is unknown."""
     if text.startswith("--"):
         name, has_value, _ = text[2:].partition("=")
         if name in form.long_values:

@@ -204,7 +204,6 @@ class _Walker:
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
     def _arithmetic(self, node: Node, redirects: Sequence[Node]) -> None:
-        """Record the expressions of `((…))` or `for ((…))`, and visit the commands in and around them."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
         self._evaluates = True

@@ -169,7 +169,6 @@ class _Reader:
 
 
 def _may_be_braces(raw: str) -> bool:
-    """Whether bash or zsh could expand an unquoted `{…}` to several words or a variable's name."""
     rest = raw.replace("{}", "")  # stands for itself, also inside a word
     return "{" in rest and "}" in rest and not raw.startswith(("'", '"'))
 

@@ -86,7 +86,6 @@ def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield the programs of this name in `folders`, which can contain `*` as a wildcard."""
     for folder in folders:
         for place in _matching(folder):
             path = place / name

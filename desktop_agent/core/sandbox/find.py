@@ -192,7 +192,6 @@ def _run(command: Command) -> str:
 
 
 def _hint_for(problem: str) -> str:
-    """Return what would help, judging by the trial's error and the kernel's settings for user namespaces."""
     if _kernel_setting("user/max_user_namespaces") == "0":
         return "User namespaces are switched off: set the sysctl user.max_user_namespaces to 15000 or more."
     if _kernel_setting("kernel/unprivileged_userns_clone") == "0":

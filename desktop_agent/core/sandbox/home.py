@@ -384,7 +384,6 @@ class _InstallLookup(Struct):
 
 
 def _is_program(path: str) -> bool:
-    """Whether a command line can run or source `path`. A virtual environment's `activate` counts."""
     if not os.path.isfile(path):  # noqa: PTH113 - `Path` does not forgive a folder that is closed to us
         return False
     folder, name = os.path.split(path)

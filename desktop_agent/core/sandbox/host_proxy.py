@@ -144,7 +144,6 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
                 await asyncio.to_thread(path.unlink)
 
     async def _serve(self, door: socket.socket) -> None:
-        """Receive the program's listening socket, and serve its connections until cancelled."""
         with await _handed_out(door) as listener:
             connections: set[asyncio.Task[None]] = set()
 

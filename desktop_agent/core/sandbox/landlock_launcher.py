@@ -73,7 +73,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _hand_out_listener(path: str) -> None:
-    """Create a listening socket in this network namespace, and pass it to the process at `path`."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", PROXY_PORT))
     listener.listen(64)
@@ -120,7 +119,6 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
 
 
 def _drop_capabilities() -> None:
-    """Remove all of root's capabilities permanently, including the bounding set."""
     if os.geteuid() != 0:
         return
     capability = 0

@@ -107,8 +107,6 @@ def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_times(times: bytes | None) -> _Change:
-    """Return a change that sets these times, in seconds and nanoseconds; None means the current time."""
-
     def apply(path: bytes) -> None:
         if _libc.utimensat(_HERE, path, times, 0) != 0:
             raise OSError(ctypes.get_errno(), "utimensat")
@@ -202,7 +200,6 @@ def serve(listener: int, writable: frozenset[bytes] | None) -> None:
 
 
 def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | None) -> int:
-    """Make `call` if it is allowed. Return the error number; 0 for success."""
     try:
         file = caller.open(call)
         change = call.change(caller, call.first)
@@ -261,7 +258,6 @@ class _Caller:
         return text
 
     def open(self, call: SystemCall) -> int:
-        """Return a descriptor of the file that `call` names. Raises `OSError`, mostly as the call itself would."""
         flags = 0 if call.flags is None else self.arguments[call.flags] & 0xFFFFFFFF
         if flags & ~(_NO_FOLLOW | _EMPTY_PATH):
             raise OSError(errno.EINVAL, "flags")

@@ -306,7 +306,6 @@ class CodeIndex:
     def _take_in(
         self, database: IndexDatabase, found: dict[str, os.stat_result | None], progress: IndexProgress
     ) -> None:
-        """Index new and changed files, and remove missing files, which have no status."""
         if not found:
             return
         with transaction(database.sql):
@@ -346,7 +345,6 @@ _MOST_PER_FILE = 3
 
 
 def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
-    """Return the first `count` hits without overlapping windows, and without further hits of a file that has many."""
     chosen: list[Hit] = []
     places: dict[str, list[int]] = {}
     for hit in hits:
@@ -388,7 +386,6 @@ def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _weight(window: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Return a window's score: how many different words it has, then how many lines have any of them."""
     return sum(map(len, {stem for stems in window for stem in stems})), sum(map(bool, window))
 
 

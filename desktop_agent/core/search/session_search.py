@@ -122,7 +122,6 @@ class SessionSearch:
         return [hit for item in _spread(found, limit) if (hit := self._hit(item, question)) is not None]
 
     def _hit(self, found: FoundPiece, question: SessionQuestion) -> SearchHit | None:
-        """Return the hit, with its text read from the journal; None if the journal was replaced."""
         reader = PieceReader(self._blobs, {})
         try:
             with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
@@ -175,7 +174,6 @@ _FIRST, _LAST = 1, 2**62
 
 
 def _expression(database: SearchDatabase, query: SearchQuery, question: SessionQuestion) -> str:
-    """Return the FTS5 expression; empty if the query cannot match anything."""
     parts: list[str] = []
     if query.text.strip():
         if not question.phrases:

@@ -245,7 +245,6 @@ class Blobs:
         return plain_file.digest, size
 
     def _sync(self, drafts: Sequence[StagedFile], *folders: Path) -> None:
-        """Sync all drafts concurrently: the disk serves many requests in little more time than one."""
         waits = [self._waiting.submit(draft.sync) for draft in drafts]
         waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]
         wait(waits)

@@ -91,8 +91,6 @@ class _Found(Struct, frozen=True):
 
 
 class _Holding(Struct, frozen=True):
-    """An entry of the sessions' folder: its size in bytes, and the blobs it refers to."""
-
     name: str
     size: int
     digests: frozenset[Digest]
@@ -189,7 +187,6 @@ def collect(
 
 
 def _is_removed(path: Path, oldest: float) -> bool:
-    """Remove the file, unless a session has put its content again in the meantime."""
     aside = _without_suffix(path).with_name(_without_suffix(path).name + _ASIDE_SUFFIX)
     try:
         path.replace(aside)
@@ -212,7 +209,6 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _files_in(blobs: Blobs) -> list[_Found]:
-    """Return all blobs and temporary files in the blob folder. Other files are ignored."""
     found: list[_Found] = []
     with storage_error("The stored contents could not be listed.", hint=_PERMISSIONS):
         if not blobs.folder.exists():

@@ -122,7 +122,6 @@ class Drafts:
         return True
 
     def _gather(self, key: DraftKey) -> None:
-        """Merge the drafts of this conversation that closed windows left into the draft of this window."""
         for path in sorted(self._folder.glob(f"{key}.*.json")):
             slot = path.name.removesuffix(".json")
             if slot in self._claims or not self._take(slot):

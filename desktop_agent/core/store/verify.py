@@ -164,7 +164,6 @@ def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) ->
 
 
 def _of_journal(path: Path, blobs: Blobs, numbers: Numbers, *, is_open: bool) -> Iterator[Finding]:
-    """Yield each finding, and fold every readable record into `numbers`."""
     named: dict[Digest, tuple[int, int]] = {}
     for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
@@ -361,7 +360,6 @@ def _keep(path: Path) -> Path:
 
 
 def _conclusions(unfinished: Unfinished, turn: int) -> Iterator[ev.KnownEvent]:
-    """Yield an answer for every open question and a result for every open call."""
     asked_in = turn if unfinished.turn is None else unfinished.turn
     for call_id in sorted(unfinished.asked):
         decision = Aborted(reason="The application ended before an answer came.")
@@ -381,7 +379,6 @@ def _line_of(event: ev.KnownEvent, number: int, at: datetime, blobs: Blobs) -> b
 
 
 def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
-    """Return the original line, with its number and session corrected if necessary."""
     assert line.content is not None, "what was read is there"
     fields = decode_line(line)
     right: JsonObject = {"seq": number}
@@ -393,7 +390,6 @@ def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
 
 
 def _bring_back(path: Path, blobs: Blobs) -> None:
-    """Store missing contents again, if files of the workspace still contain them."""
     workspace: Path | None = None
     for _, found in read_each_line(path, blobs):
         if isinstance(found, Damage):

@@ -449,7 +449,6 @@ def _is_special(path: Path) -> bool:
 
 
 def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
-    """Replace the file at `path` with a new pipe, or with a socket without a listener."""
     if not hasattr(os, "mkfifo"):
         raise OSError(errno.ENOTSUP, f"this system has no {kind}")
 

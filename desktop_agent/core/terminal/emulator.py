@@ -232,7 +232,6 @@ class Emulator:
 
 
 def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
-    """Return the answer to a sequence; empty if it is not a query or not answered."""
     if between:
         return ""
     match parameters, final:
@@ -250,7 +249,6 @@ def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
 
 
 def _answer_colour(command: str, text: str, ground: str) -> str:
-    """Return the answer to a colour query. `text` and `ground` are colours as `#RRGGBB`."""
     colour = {"10;?": text, "11;?": ground}.get(command)
     if colour is None:
         return ""

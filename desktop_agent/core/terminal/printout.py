@@ -212,7 +212,6 @@ def _fits(line: str) -> bool:
 
 
 def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
-    """Parse a line of text and colours. `look` is the style before it. Return its row, and the style after it."""
     text, *rest = SGR.split(line)
     runs = [Run(0, len(text), look)] if text and look != PLAIN else []
     for parameters, part in zip(rest[::2], rest[1::2], strict=True):

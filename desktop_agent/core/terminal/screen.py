@@ -181,7 +181,6 @@ class Screen:
         self.move_to(None, self.cursor.column)
 
     def _fit(self, rows: list[Row], cursor: Cursor) -> list[Row]:
-        """Resize one of the two screens so that its cursor stays on it. Return the rows that leave at the top."""
         cursor.row = min(cursor.row, len(rows) - 1)
         for row in rows:
             row.fit(self.columns)

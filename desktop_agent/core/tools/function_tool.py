@@ -262,8 +262,6 @@ def _annotated(annotation: Any, metadata: tuple[object, ...]) -> Any:
 
 
 class _ByMsgspec:
-    """Tells pydantic that msgspec handles a type."""
-
     def __get_pydantic_core_schema__(self, source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: object) -> object:
             try:

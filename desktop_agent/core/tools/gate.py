@@ -66,8 +66,6 @@ class Permit(Struct, frozen=True):
 
 
 class _Settled(Struct, frozen=True):
-    """The result of an answer: the decision to record, and what lets the call run or what is asked next."""
-
     decision: Decision
     judged: Judged
     again: Case | None = None
@@ -273,7 +271,6 @@ class LiveJudging(Struct, frozen=True, eq=False):
             self._tasks.pop(call_id, None)
 
     async def _emit_judgement(self, case: Case, command: str) -> None:
-        """Emit the verdict at once, and the whole request when the safety copies and scripts are known."""
         call_id = case.call.id
         verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):

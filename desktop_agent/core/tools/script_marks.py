@@ -36,7 +36,6 @@ def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) 
 
 
 def _mark_of(path: Path) -> Digest:
-    """Return a digest of a file; empty if there is no file that could run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):
@@ -139,7 +138,6 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
 
 
 def _named_folders(segments: Sequence[Segment], places: Sequence[Path], root: Path) -> list[Path]:
-    """Return the folders below `root` that a command line names: `env -C web`, `make -C web`, `npm --prefix=web`."""
     texts: dict[str, None] = {}
     for segment in segments:
         for word in (*segment.parts[1:], *(word for outer in segment.outer for word in outer[1:])):

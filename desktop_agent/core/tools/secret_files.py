@@ -107,7 +107,6 @@ class SecretNames:
 
     @cached_property
     def _linked_secrets(self) -> dict[Identity, str]:
-        """The secrets with several names. Each has one name that marks it as a secret."""
         known = dict(self._elsewhere())
         for path in self.by_name:
             _note(known, path, path.relative_to(self._root).as_posix())

@@ -233,7 +233,6 @@ def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
 
 
 def _without_title_and_null(schema: JsonObject) -> JsonObject:
-    """Drop the title. Replace `{"anyOf": [X, null], "default": null}` by X, because leaving it out says the same."""
     alternatives = schema.get("anyOf")
     if isinstance(alternatives, list) and "default" in schema and schema["default"] is None:
         wanted = [option for option in cast("list[JsonObject]", alternatives) if option.get("type") != "null"]

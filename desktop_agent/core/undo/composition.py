@@ -105,8 +105,6 @@ class Lineage(Struct):
 
 
 class _Move(Struct):
-    """One file of an undo or redo, with its path before and after. A path is empty if the file is absent."""
-
     lineage: Lineage
     note: _Write
     old: str
@@ -324,7 +322,6 @@ class Composition:
         return self.image(replace(after, content=content, mode=mode))
 
     def _applied(self, now: Version, before: Version, after: Version) -> Version:
-        """Return `now` with the change from `before` to `after` applied. Raises `NeededError`."""
         if now in (before, after):
             return after
         if before == after:
@@ -350,7 +347,6 @@ class Composition:
         return Placed(path, self.image(merged))
 
     def _elements(self, lineage: Lineage) -> list[Step | Foreign | Anchor]:
-        """Return the steps, foreign changes and anchors of the file. Computed once."""
         if lineage.elements is not None:
             return lineage.elements
         elements: list[Step | Foreign | Anchor] = []
@@ -605,7 +601,6 @@ def _placed(path: str, image: FileImage | None) -> Version:
 
 
 def _is_cut_off(lineage: Lineage, status: Status) -> bool:
-    """Whether an undo or redo was killed after only one half of a rename."""
     halves = (
         (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
         for step in lineage.steps

@@ -106,7 +106,6 @@ def _steps(
     records: Iterable[ChangeRecord],
     images: StoredImages,
 ) -> list[_Step]:
-    """Return the versions after the commit, up to the one on disk, without undone changes."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
     if file.moved_from:  # otherwise it is a new file to git
@@ -190,7 +189,6 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
 def _makers(
     transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
 ) -> tuple[Maker, ...]:
-    """Return who made the version on disk: its clashing lines, or all differing lines if none clash."""
     base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
     paths = {outcome.path, *(record.change.path for record in meant)}
     steps: list[tuple[Maker, FileState | None]] = []
@@ -271,7 +269,6 @@ def _clashing_lines(
     yours: FileState | None,
     steps: Sequence[tuple[Maker, FileState | None]],
 ) -> list[int]:
-    """Return how many of the clashing lines each step changed; zeros if the versions are not text."""
     none = [0] * len(steps)
     states = [base, wanted, yours, *(state for _, state in steps)]
     if any(state is not None and state.kind != "file" for state in states):

@@ -72,14 +72,12 @@ class _Case(Struct):
 
     @property
     def place(self) -> str:
-        """The path at which the user finds the file: its wanted path, or else its present path."""
         last = self.lineage.steps[-1]
         placed = self.wanted or self.base or last.after or last.before
         return placed.path if placed else last.change.path
 
     @property
     def here(self) -> str:
-        """The present path of the file. If it is absent, the path at which it was or is wanted."""
         return self.base.path if self.base else self.place
 
     @property
@@ -235,7 +233,6 @@ class _Draft:
         return state is None or path in self._out
 
     def _bound_to(self, case: _Case) -> list[_Case]:
-        """Return the other files that share a bond with this one, or a path that one leaves and the other gets."""
         bonds = [*(self._with_change[one] for one in case.bonds), *(self._at_path[path] for path in case.paths())]
         numbers = sorted({number for bond in bonds for number in bond})
         return [other for number in numbers if (other := self._cases[number]) is not case]
@@ -288,7 +285,6 @@ class _Draft:
         return merge_states(self._state(base), yours, None)
 
     def _taken_along(self, lineage: Lineage, base: Version, wanted: Placed) -> FileState | None:
-        """Return the content of a file that moves to another path, with later edits by others."""
         if base is None:
             return self._state(wanted)
         yours, before = self._now(base.path), self._state(base)
@@ -319,7 +315,6 @@ class _Draft:
         raise _TakenError(PLACE_TAKEN)
 
     def _barred(self, path: str, *, is_coming: bool) -> str:
-        """Return why nothing can be written at the path; empty if writing is possible."""
         planned = self._out.keys() | self._into.keys()
         link = self._files.link_above(path)
         if link in planned:
@@ -352,7 +347,6 @@ class _Draft:
     # -- what has to stay together --
 
     def _refuse_together(self) -> None:
-        """Refuse the files that depend on a refused file."""
         is_growing = True
         while is_growing:
             is_growing = self._refuse_covered()
@@ -375,7 +369,6 @@ class _Draft:
         return other.wanted.path == case.base.path and not self._is_at(case.base.path, case.base)
 
     def _refuse_covered(self) -> bool:
-        """Refuse files that would be written through a link, or below a file, that stays."""
         is_found = False
         for case in self._cases:
             for path in case.paths() if not case.reason else ():
@@ -594,7 +587,6 @@ class _Draft:
     def _will_be_empty(
         self, folder: str, gone: Iterable[str], after: Mapping[str, FileState | None] | None = None
     ) -> bool:
-        """Whether nothing will remain in this folder except folders that are removed as well."""
         place, gone = self._files.root / folder, set(gone)
         if self._files.link_above(folder) or place.is_symlink() or not place.is_dir():
             return False
@@ -633,7 +625,7 @@ class _Draft:
 
 
 class _TakenError(ClashError):
-    """Another file is at the path that a file should get."""
+    pass
 
 
 def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
@@ -659,7 +651,6 @@ def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
 
 
 def _needs(case: _Case, other: _Case) -> bool:
-    """Whether `case` cannot be written without `other`: they share a bond, or `case` takes the path of `other`."""
     is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
     return is_in_its_way or not case.bonds.isdisjoint(other.bonds)
 

@@ -174,7 +174,6 @@ class Undoing:
         return any(record is not None and record.change.is_new_name for record in records)
 
     def _names_with(self, op: ops.WriteFile) -> tuple[str, ...]:
-        """Return the other names (hard links) of the file that the user's write changes, too. Blocks."""
         names = self._ledger.files.other_names(op.path)
         if op.purpose == "edit":
             return names
@@ -191,7 +190,6 @@ class Undoing:
         return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> Destroyed | None:
-        """Return what the call that `op` recovers destroyed beyond its changes; None if nothing."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
         known = self._transcript.changed.destroyed.get(op.selection.call_id)

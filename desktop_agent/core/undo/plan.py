@@ -131,7 +131,6 @@ def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alo
 
 
 def _covers(selection: ChangeSelection, record: ChangeRecord) -> bool:
-    """Whether the record matches the criteria of the selection, apart from its author."""
     named = selection if selection.change_ids else structs.replace(selection, change_ids=(record.change.id,))
     return named.includes(record.change, turn=record.turn, call_id=record.call_id)
 
@@ -249,7 +248,6 @@ class _Hunks:
         return self._of_several(diff, edits)
 
     def refused(self, reason: str) -> FileOutcome:
-        """Return the outcome if the hunks cannot be separated from edits of others."""
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         path = base.path if base else self._row.path
@@ -306,7 +304,6 @@ class _Hunks:
         return next((one for one in lineages if one.steps[-1].after is not None), None)
 
     def _of_several(self, diff: FileDiff, edits: Sequence[FileChange]) -> dict[ChangeId, Undone]:
-        """Find the hunks of each change that make up the selected hunks of the net diff."""
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         if lineage is None or base is None:
@@ -372,7 +369,6 @@ class _Hunks:
         return composed is not None and composed.image == result.image()
 
     def _content(self) -> FileState | None:
-        """Return the file with the hunks undone or redone, as if there were no other changes."""
         diff = self._ledger.images.diff(self._row.change)
         return self._without(diff) if self._direction == "undo" else self._ledger.images.state(self._row.change.after)
 
@@ -404,8 +400,6 @@ def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
 
 
 class _Region(Struct):
-    """Neighbouring lines of a text, and all the edits that made them."""
-
     start: int
     end: int
     members: set[tuple[ChangeId, Edit]]
@@ -435,7 +429,6 @@ class _Regions:
         self._regions = joined
 
     def at(self, edits: Iterable[Edit]) -> set[tuple[ChangeId, Edit]]:
-        """Return the recorded edits that made the lines of `edits`. `edits` lead from the first version to the last."""
         found: set[tuple[ChangeId, Edit]] = set()
         for edit in edits:
             for region in self._regions:

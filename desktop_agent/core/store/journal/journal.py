@@ -213,7 +213,6 @@ def _is_whole(descriptor: int, start: int, size: int) -> bool:
 
 
 def _keep(path: Path, descriptor: int, start: int) -> Path:
-    """Copy everything from `start` on to a new file beside the journal. The copy is synced."""
     kept = free_path(path.parent, f"{path.name}.{start}", ".torn")  # a later record may be cut off at the same place
     os.lseek(descriptor, start, os.SEEK_SET)
     with StagedFile(path.parent) as draft:

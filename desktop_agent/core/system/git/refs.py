@@ -147,7 +147,6 @@ async def _restore_all(git: PinnedGit | None, changes: Sequence[RefChange]) -> R
 
 
 async def _restore(git: PinnedGit, change: RefChange, now: Refs) -> str:
-    """Restore one ref. Return why that failed; empty on success."""
     assert change.before is not None
     if change.name.startswith(_STASH):
         if any(entry.oid == change.before for entry in now.stash):

@@ -153,7 +153,6 @@ def _git_dir(dot_git: str) -> str | None:
 
 
 def _would_wait(git_dir: str) -> bool:
-    """Whether git would hang, because one of the files that it opens first is a pipe or a device."""
     for name in _OPENED_FIRST:
         try:
             mode = _mode_at(f"{git_dir}/{name}")

@@ -164,7 +164,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response once its headers arrived. The time limit restarts with each interim answer (1xx)."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as limit:

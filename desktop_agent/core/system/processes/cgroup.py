@@ -272,7 +272,6 @@ class CommandGroups:
 
 
 def _places() -> tuple[Path, Path] | None:
-    """Return the mount point of cgroups (version 2), and the folder of this process's cgroup."""
     own = _group_of("self")
     for mount in os.fsdecode(_read(Path("/proc/self/mountinfo"))).splitlines():
         fields, _, rest = mount.partition(" - ")

@@ -272,7 +272,6 @@ def _most_files(arguments: GrepArguments) -> int:
 
 
 def _is_as_asked(arguments: GrepArguments, results: int, *, entries: int) -> bool:
-    """Whether the answer ends at the limit that the model itself set, so that no note is needed."""
     is_named = "max_results" in arguments.model_fields_set
     return entries == arguments.head_limit or (is_named and results == arguments.max_results)
 

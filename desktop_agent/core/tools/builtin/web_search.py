@@ -119,7 +119,7 @@ class WebSearch(ReadTool[WebSearchArguments]):
 
 
 class _NoAnswerError(Exception):
-    """An engine did not answer, or its answer cannot be parsed. The message says why."""
+    pass
 
 
 def _answer(engine: str, results: Sequence[SearchResult]) -> ToolResult:

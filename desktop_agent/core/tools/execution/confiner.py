@@ -182,7 +182,6 @@ class Confinement(Struct):
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
-        """Return the homes with the folders in which this command searched for programs."""
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
 
 

@@ -310,7 +310,6 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         context: ToolContext,
         confinement: Confinement,
     ) -> ToolResult:
-        """Run a command in its `confinement`. If it can write to the workspace, capture its changes."""
         await self._recheck_workspace()
         call.confinement = confinement.words
         context = replace(context, confine=confinement.confine)

@@ -154,7 +154,6 @@ class Safeguard:
     # -- what is on disk meanwhile --
 
     def _reuse_precautions(self, call_id: CallId, plan: _Plan) -> bool:
-        """Reuse the precautions on disk if they fit this command. Return whether they do."""
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
             return False

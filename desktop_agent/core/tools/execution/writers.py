@@ -32,8 +32,6 @@ class Maker(Struct, frozen=True):
 
 
 class _Idling(Struct):
-    """How often, and for how long, a program was active without changing anything in the folder."""
-
     times: int = 0
     ns: int = 0
 
@@ -54,7 +52,6 @@ class _Program(Struct, kw_only=True):
     wrote_elsewhere: _Idling = field(default_factory=_Idling)
 
     def note(self, stretches: Iterable[Stretch], watched_ns: int) -> None:
-        """Count activity during which the program changed nothing here."""
         stretches = list(stretches)
         self.watched_ns += watched_ns
         self.ran_idly.add(stretches)
@@ -147,7 +144,6 @@ class _Claim(Struct, frozen=True, eq=False):
     """The stretches in which it ran between the last look and that date: a change may be made in several steps."""
 
     def times_of(self, most: int) -> frozenset[int]:
-        """Return the ids of the stretches in `then` if at least `most` bytes were written in them, else none."""
         return frozenset(map(id, self.then)) if (_written(self.then) or 0) >= most else frozenset()
 
 

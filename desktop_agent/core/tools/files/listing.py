@@ -80,7 +80,6 @@ async def left_out(folder: Path, name: str, context: SearchGround) -> list[str]:
 
 
 async def _tracked_anyway(folder: Path) -> list[str]:
-    """Return the files below `folder` that git tracks although a rule ignores them."""
     repository = await asyncio.to_thread(find_repository, folder)
     if repository is None:
         return []

@@ -431,7 +431,6 @@ def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple
 
 
 def _common_tail(old: str, new: str) -> str:
-    """Return the path with which both names end, if each has a folder before it; else empty."""
     parts: list[str] = []
     for mine, other in zip(reversed(old.split("/")[1:]), reversed(new.split("/")[1:]), strict=False):
         if mine != other:
@@ -441,7 +440,6 @@ def _common_tail(old: str, new: str) -> str:
 
 
 def _git_paths(text: str) -> tuple[str, str] | None:
-    """Split a `diff --git` line into its two names. None if they differ in more than their prefixes."""
     if text.startswith('"') and (first := QUOTED_NAME.match(text)):
         return unquoted_name(first[0]), unquoted_name(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):

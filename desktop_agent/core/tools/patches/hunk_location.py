@@ -157,7 +157,6 @@ class _File:
         return [start for start in free if start >= self._after] or free
 
     def _anchor_lines(self, anchors: Sequence[str]) -> list[int]:
-        """Return the line of the innermost anchor, for each place where all the anchors are found."""
         lines = [self._lines_like(anchor) for anchor in anchors]
         found: set[int] = set()
         for outer in lines[0]:
@@ -203,7 +202,6 @@ class _File:
         return f"its lines are at line {start + 1}, but the file {end}."
 
     def _best_start(self, hunk: PatchHunk, wanted: Sequence[str]) -> tuple[int, int]:
-        """Return the start line at which most lines of the hunk match, and how many do."""
         places: dict[str, list[int]] = {}
         for number, line in enumerate(self._view(ANY_INDENT)):
             if line:

@@ -126,7 +126,6 @@ class PatchDraft(Struct):
         return entry | {"path": target.path, "from": source.path, "action": "Copy" if patch.is_copy else "Move"}
 
     def _is_move(self, source: str, target: str) -> bool:
-        """Whether the file really moved. A later part of the patch may create or delete a file at either end."""
         is_gone = self._before[source] is not None and self._after[source] is None
         return is_gone and self._after[target] not in (None, self._before[target])
 

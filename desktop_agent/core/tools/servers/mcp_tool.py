@@ -146,7 +146,6 @@ def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
 
 
 def _as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema with an object at its root, which has the properties of all alternatives."""
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
     properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:

@@ -107,7 +107,6 @@ def _import_library() -> None:
 
 
 async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
-    """Send a GET to a checked address without reading the body. Raises `ToolError` and httpx2's errors."""
     import httpx2
 
     host = url.raw_host.decode("ascii")

@@ -52,7 +52,6 @@ class HtmlReader:
             self.handle_text(unescape(html[position:]))
 
     def _behind(self, html: str, found: re.Match[str], name: str) -> int | None:
-        """Process one piece of markup and return its end; None if it does not end."""
         if (ending := _END_OF.get(name)) is not None:
             closed = ending.search(html, found.start() + 2)
             return closed.end() if closed is not None else None
@@ -255,7 +254,6 @@ class _Reader(HtmlReader):
         self._parts[start:] = [f"{lead}[{text.strip()}]({target})"]
 
     def _owe(self, breaks: int) -> None:
-        """Delay a line break (1) or paragraph break (2). Inside a table cell, it becomes a space."""
         if self._cells:
             self._has_space = True
         else:
