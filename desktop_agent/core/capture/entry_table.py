@@ -73,7 +73,6 @@ class EntryTable:
         return self._one(path, "born <= ? AND died > ?", generation, generation)
 
     def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
-        """Store `entry` from `generation` on, and a copy of `content` if it is given."""
         self.end(entry.path, generation)
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -346,7 +345,6 @@ class SnapshotRows:
         return past
 
     def overlapping(self, span: CommandSpan) -> list[CommandSpan]:
-        """Return the spans of all other commands that ran at the same time."""
         rows = self._database.execute(
             f"SELECT {_SPAN}, ended_ns IS NOT NULL, process, process_started FROM snapshot "
             "WHERE number <> ? AND begun_ns < ? AND (ended_ns IS NULL OR ended_ns > ?)",

@@ -46,8 +46,6 @@ class EndangeredPath(Struct, frozen=True):
 
 
 class CopiedFile(Struct, frozen=True):
-    """One file or folder in the copy: its path, its properties, and where its content is in the copy."""
-
     path: str
     kind: FileKind
     mode: int
@@ -69,8 +67,6 @@ class SafetyCopy(Struct, frozen=True):
 
 
 class SafetyReport(Struct):
-    """The copied files that a command destroyed or changed."""
-
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
     """Files and folders of the workspace, reported like any other changes."""
     outside: list[FileTransition] = field(default_factory=list[FileTransition])

@@ -99,7 +99,6 @@ class ScanProcess:
         return found
 
     def confirm(self, unread: frozenset[str]) -> None:
-        """Tell the process that its last findings were stored, except for the content of `unread`."""
         with self.worker.limited(_SLACK_S):
             self.worker.send(Confirm(unread))
 

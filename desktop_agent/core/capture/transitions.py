@@ -55,7 +55,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Bytes of content."""
         return 0 if self.kind in NO_CONTENT else self.signature[2]
 
     @property
@@ -114,8 +113,6 @@ class LeftAlone(Protocol):
 
 
 class Touched(Struct, frozen=True):
-    """One path, with its entries before and after the command."""
-
     path: str
     before: Entry | None
     after: Entry | None

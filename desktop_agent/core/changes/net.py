@@ -164,7 +164,6 @@ class NetChange(Struct, frozen=True):
 
     @property
     def authors(self) -> tuple[Author, ...]:
-        """Each author once, in the order of their first change."""
         return tuple(dict.fromkeys(record.change.author for record in self.records))
 
     @property

@@ -69,7 +69,6 @@ class HunkColumns:
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
 
     def sizes(self, mode: RowMode) -> Iterator[int]:
-        """Yield how many rows each hunk has, including its head."""
         above = list(map(self.surplus(mode).__getitem__, self.first_edits))
         lines = map(operator.sub, self.old_ends, self.old_starts)
         return map(operator.add, map(operator.sub, above[1:], above), (1 + count for count in lines))
@@ -82,7 +81,6 @@ class DiffRowLayout:
     """The rows of one diff in one mode, below `heads` rows that belong to no hunk."""
 
     def __init__(self, hunks: HunkColumns, mode: RowMode, opened: frozenset[int], heads: int) -> None:
-        """The gaps named in `opened` are unfolded."""
         self._hunks = hunks
         self._mode: RowMode = mode
         self._heads = range(heads)
@@ -117,7 +115,6 @@ class DiffRowLayout:
         return next(self._segments_from(row))
 
     def cut(self, first: int, last: int) -> Iterator[tuple[RowSegment, int, int]]:
-        """Yield the segments from row `first` to `last`, each with the range of these rows in it."""
         for segment in self._segments_from(max(0, first)):
             if segment.start > last:
                 return
@@ -293,7 +290,6 @@ class DiffRows:
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 
     def converted_lines(self) -> int:
-        """Return how many lines differ only in their ending."""
         return self._converted.between(0, len(self.diff.old_lines))
 
     def gap(self, index: int) -> Gap | None:

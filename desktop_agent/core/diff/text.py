@@ -102,7 +102,6 @@ def decoded(content: bytes, encoding: str) -> str:
 
 
 def errors_of(encoding: str) -> str:
-    """Return the error handler for an encoding: invalid UTF-8 becomes lone surrogates."""
     return "surrogateescape" if encoding == "utf-8" else "strict"
 
 

@@ -44,8 +44,6 @@ class MergeRegion(NamedTuple):
 
 
 class ThreeWay(Struct, frozen=True):
-    """The three texts and their corresponding regions, from beginning to end."""
-
     base: Text
     wanted: Text
     yours: Text
@@ -59,7 +57,6 @@ class ThreeWay(Struct, frozen=True):
 
     @property
     def merged_count(self) -> int:
-        """How many places of the file on disk change without asking the user."""
         return sum(region.origin == "wanted" for region in self.regions)
 
     def lines(self, source: Source) -> Lines:

@@ -41,8 +41,6 @@ class ResolvedPath(Struct, frozen=True):
 
 
 class Boundary:
-    """Decides whether a path lies in a workspace folder."""
-
     def __init__(self, root: Path, allowed: Sequence[Path] = (), *, guarded: Sequence[Path] = ()) -> None:
         """`allowed` folders can be read, too. `guarded` folders in the workspace cannot be written to. Blocks."""
         self.root = real_path(root)

@@ -160,7 +160,6 @@ class Evaluations:
         self._tokens(text, start)
 
     def expansion(self, text: str, start: int) -> None:
-        """Record what `${…}` evaluates, or that its form is unknown."""
         match = _EXPANSION.fullmatch(text)
         if match is None:
             self.doubt()

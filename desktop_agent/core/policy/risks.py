@@ -118,7 +118,6 @@ def acts_outward(segment: Segment) -> bool:
 
 
 def needs_network(segment: Segment) -> bool:
-    """Whether the command obviously needs a network."""
     program = segment.program.rpartition("/")[2]
     if program in NETWORK or "ssh" in segment.wrappers:
         return True

@@ -409,8 +409,6 @@ UNKNOWN_VALUE = "…"
 
 
 class Redirection(Struct, frozen=True):
-    """A redirection such as `> target`."""
-
     operator: str
     target: Word
 

@@ -34,8 +34,6 @@ class Word(Struct, frozen=True):
 
 
 class Hole(Struct, frozen=True):
-    """The end of an expansion, and its kind according to the parser."""
-
     end: int
     kind: str
 

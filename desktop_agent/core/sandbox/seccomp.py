@@ -205,7 +205,6 @@ def build_filter(
 
 
 def listener_call() -> int:
-    """Return the number of seccomp(2), on a machine that `build_filter` supports."""
     return _MACHINES[platform.machine()].seccomp
 
 

@@ -246,8 +246,6 @@ _LATEST = 2**50
 
 
 class IndexedJournal(NamedTuple):
-    """How far a journal is indexed, and the state for continuing."""
-
     id: int
     mark: JournalMark
     workspace: str
@@ -255,8 +253,6 @@ class IndexedJournal(NamedTuple):
 
 
 class FoundPiece(NamedTuple):
-    """A matching piece: its position, and its call."""
-
     session: SessionId
     place: int
     nth: int

@@ -82,7 +82,6 @@ class StagedFile:
         self.size += len(content)
 
     def sync(self) -> None:
-        """Sync and close the file. Nothing can be written afterwards."""
         retried(os.fsync, self._descriptor)
         self._close()
 

@@ -291,7 +291,6 @@ def numbers_of(parameters: str) -> Numbers:
 
 
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
-    """Carry out a control sequence (CSI)."""
     if between:
         if (between, final) == ("!", "p"):
             _soft_reset(screen)

@@ -292,8 +292,6 @@ def _clashing_lines(
 
 
 class Seen(Struct, frozen=True):
-    """One path of a file to restore: its state in the commit, and its present state."""
-
     path: str
     base: FileState | None
     disk: FileState | None

@@ -83,7 +83,6 @@ class OutputReader:
             return 0
 
     def close(self) -> None:
-        """Release the resources of a reader that was never started."""
         self._file.close()
         self._end()
 

@@ -131,11 +131,9 @@ class Confinement(Struct):
 
     @property
     def kept_back(self) -> Mapping[str, str]:
-        """The application's variables that a command does not get, each with the reason."""
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Make these `.git` folders read-only for a confined command."""
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 

@@ -88,8 +88,6 @@ class WatchedJob(_Program, kw_only=True):
 
 
 class RunningServer(Struct, frozen=True, eq=False):
-    """A running server that may write files of the workspace."""
-
     name: str
     activity: Activity
     may_write: Callable[[str], bool]

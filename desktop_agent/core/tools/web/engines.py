@@ -131,7 +131,6 @@ def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool
 
 
 def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
-    """Parse DuckDuckGo's instant answer: a description, and related topics."""
     fields = as_object(json.loads(answer))
     if link := unwrapped(str(fields.get("AbstractURL", "")), address):
         yield _result(str(fields.get("Heading", "")) or link, link, str(fields.get("AbstractText", "")))
