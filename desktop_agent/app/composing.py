@@ -74,9 +74,9 @@ class ContentPreviews(Controller):
             root = workspace.resolve()
             place = (root / content.name).resolve()
             if not place.is_relative_to(root):
-                return None  # that is said when the message is sent
+                return None  # sending the message reports this
             with open_regular(place) as file:
-                size = os.fstat(file.fileno()).st_size  # of the opened file: the name may lead elsewhere by now
+                size = os.fstat(file.fileno()).st_size  # of the opened file: the name may be another file by now
                 return (file.read(_MOST_READ_BYTES) if size <= _MOST_READ_BYTES else b""), size
         except (OSError, UsageError, StorageError):
             return None

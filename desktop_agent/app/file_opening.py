@@ -40,7 +40,7 @@ def _is_settings_file(path: Path) -> bool:
 
 
 def _opened(file: Path) -> Path:
-    real = Path(os.path.realpath(file))  # desktops look at the name of the link, or of its target
+    real = Path(os.path.realpath(file))  # desktops use the name of the link or of its target
     if real.is_dir():
         return _plain_folder(real)
     return file if _is_only_shown(file) and _is_only_shown(real) else _plain_folder(file.parent)
@@ -51,7 +51,7 @@ def _is_only_shown(file: Path) -> bool:
 
 
 def _is_executable(file: Path) -> bool:
-    # Windows has no execute permission: there only the name tells.
+    # Windows has no execute permission: only the name matters.
     return sys.platform != "win32" and os.access(file, os.X_OK)
 
 

@@ -62,7 +62,7 @@ class Inbox(Controller):
         self.refresh()
         self._popup.show_items(self.items)
         self._popup.open_popup()
-        self._launch(self._listed.refresh())  # another process may have asked, or been answered
+        self._launch(self._listed.refresh())  # another process may have asked a question, or got an answer
 
     def has(self, session_id: SessionId) -> bool:
         return any(item.session_id == session_id for item in self.items)
@@ -96,7 +96,7 @@ class Inbox(Controller):
             self.refresh()
             if (request := item.request) is None:
                 return
-            if request.spending is not None or request.question is not None:  # they stand below all calls
+            if request.spending is not None or request.question is not None:  # they are shown below all calls
                 self._panels.transcript.row_layout.scroll_to_bottom()
             else:
                 self._panels.transcript.navigation.show_turn(item.turn, request.call_id)
@@ -112,7 +112,7 @@ class Inbox(Controller):
             self._handles.append(handle)
             handle.happened.connect(self._on_happened)
             handle.replaced.connect(self.refresh)
-        # The session is shown only after this signal; then a turn that had ended in it is seen.
+        # The session is shown only after this signal; then its ended turn counts as seen.
         self._seen[_id(handle)] = handle.transcript.turns.turn
         self.refresh()
 

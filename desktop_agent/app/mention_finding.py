@@ -104,7 +104,7 @@ class SymbolFinding(QObject):
             if known.is_whole:
                 return
         await self._clock.sleep(_PAUSE_S)
-        with suppress(ToolError, OSError):  # without ripgrep, or in a folder that is gone, there are no symbols
+        with suppress(ToolError, OSError):  # without ripgrep, or in a removed folder, there are no symbols
             await self._search(typed, name, workspace, earlier)
 
     def _is_about(self, known: _Found, name: str, workspace: Path) -> bool:
@@ -204,7 +204,7 @@ class MentionFinding(Controller):
         """Mention files that were dropped or pasted. Raises `WorkspaceError` for files outside the folder."""
         if (workspace := self._navigator.workspace) is None:
             return
-        async with self._mentioning:  # files that are dropped one after another come in this order
+        async with self._mentioning:  # files dropped one after another keep their order
             for path in await asyncio.to_thread(_below, workspace, files):
                 self._mentions.insert(path)
 
@@ -214,7 +214,7 @@ class MentionFinding(Controller):
             return
         paths = await self._files.latest()
         if self._questions.is_waiting or paths is None:
-            return  # something else is being typed by now
+            return  # the user is typing something else by now
         offers = await self._completions(workspace, typed) or await asyncio.to_thread(
             offers_for, typed, self._sources(workspace, paths)
         )
@@ -251,7 +251,7 @@ class MentionFinding(Controller):
         try:
             values = await server.complete(part.template, part.name, part.value, dict(part.others))
         except ServerError:
-            return ()  # the user types on; sending the message says whether it can be fetched
+            return ()  # the user types on; sending the message reports whether it can be fetched
         return completed(typed.source, part, values)
 
 

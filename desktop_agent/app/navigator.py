@@ -260,7 +260,7 @@ class Navigator(Controller):
         self._show_draft(root, DEMO, "on_write")
         prompt = demo_prompt()
         self._panels.transcript.status.empty.set_examples([prompt])
-        if not self._panels.composer.text().strip():  # else the user has written something already
+        if not self._panels.composer.text().strip():  # otherwise the user has already written something
             self._panels.composer.set_text(prompt)
 
     async def show_session(self, session_id: str) -> bool:
@@ -269,7 +269,7 @@ class Navigator(Controller):
         Return whether it is shown: False if the user chose something else meanwhile.
         """
         choice = self._choose(session_id)
-        async with self._choosing:  # nothing is opened twice, by two clicks say
+        async with self._choosing:  # two clicks must not open a session twice
             if choice != self._choice:
                 return False
             handle, key = await self._open(session_id)
@@ -301,7 +301,7 @@ class Navigator(Controller):
         except AgentError:
             shown = self._panels.session.handle
             if self.workspace is None and shown is not None and shown.transcript.session.session_id == session_id:
-                self._drafts.enter(ours)  # it was shown first and stays visible, with what was written into it
+                self._drafts.enter(ours)  # it was shown first and stays visible, with the text written into it
             raise
         await self._drafts.fetch(ours)
         self._drafts.adopt(theirs, ours)

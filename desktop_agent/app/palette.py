@@ -67,7 +67,7 @@ class PaletteOpening(Controller):
         """Build, in small steps, the parts needed when the palette is first opened."""
         palette = self._palette or self._build()
         yield
-        self._sources_now()  # the names of keys are kept
+        self._sources_now()  # the names of keys are cached
         yield
         yield from palette.made_ready()
 
@@ -138,7 +138,7 @@ class PaletteOpening(Controller):
         assert self._sources is not None
         if query.text:
             self._questions.ask(query)
-        else:  # entries that are only listed appear at once, not after an empty list
+        else:  # listed entries appear at once, without an empty list before
             self._questions.drop()
             self._palette.show_rows(query, rows_for(query, self._sources))
 
@@ -195,7 +195,7 @@ def _setting_entries() -> tuple[PaletteEntry, ...]:
     sections = (
         PaletteEntry(kind="setting", key=section, title=section_title(section), group=group)
         for section in SECTIONS
-        if section != "project"  # which is there only where the project has settings
+        if section != "project"  # shown only if the project has settings
     )
     settings = (
         PaletteEntry(
@@ -206,7 +206,7 @@ def _setting_entries() -> tuple[PaletteEntry, ...]:
             also=setting.key,
         )
         for setting in declared_settings().values()
-        if setting.about.holds != "keys"  # whose actions are in the list themselves
+        if setting.about.holds != "keys"  # their actions are in the list themselves
     )
     return (*sections, *settings)
 

@@ -72,7 +72,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
     processes = ProcessRunner(SystemClock())
     try:
         listing = await list_paths(boundary.root, ".", SearchGround(boundary, processes, child_environment(environ)))
-    except (ToolError, OSError):  # also a folder that is removed meanwhile
+    except (ToolError, OSError):  # also if the folder is removed meanwhile
         return FolderPaths()
     finally:
         await processes.aclose()

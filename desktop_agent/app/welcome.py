@@ -162,7 +162,7 @@ class Welcome(Controller):
 
     async def _begin(self, account: Account, model: str) -> None:
         await choose(self._bench.live, account, model)
-        self._work.let_end()  # closing the dialog has nothing to give up
+        self._work.let_end()  # closing the dialog has nothing to cancel any more
         if self._dialog is not None:
             self._dialog.accept()
         self._begun()
@@ -188,7 +188,7 @@ class Welcome(Controller):
 
 def _found(bench: Workbench) -> Found:
     environ, has_keyring = bench.environ, True
-    with suppress(CredentialsError):  # then one is there, and says so itself
+    with suppress(CredentialsError):  # a keyring that fails is not missing, and reports its error itself
         has_keyring = not bench.keys.is_missing()
     return Found(
         has_keyring=has_keyring,

@@ -172,7 +172,7 @@ class WindowController(Controller):
         else:
             if (folder := await asyncio.to_thread(_plausible_folder)) is not None:
                 await navigator.show_folder(folder)
-            self._launch(self._welcome_without_key())  # beside the start: a keyring may wait for the user
+            self._launch(self._welcome_without_key())  # meanwhile: a keyring may wait for the user
 
     async def _welcome_without_key(self) -> None:
         """Open the welcome if there is no key, unless the user opened a dialog while the keyring was answering."""
@@ -182,7 +182,7 @@ class WindowController(Controller):
     def begin_upkeep(self) -> None:
         bench, spawner = self._bench, self._panels.spawner
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
-        # Not beside the imports of the review: each step of that would take half as long again.
+        # Not concurrently with the imports of the review, which would slow each step down by half.
         self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))
         spawner.spawn(tidy(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()))
 

@@ -374,7 +374,7 @@ class ContextInspector(QDialog):
         self._bar.show_report(report)
         self._bar.setAccessibleName(words)
         is_editing = self._text.document().isModified() and not self._text.isReadOnly()
-        self._list.blockSignals(is_editing)  # what the user is writing stays
+        self._list.blockSignals(is_editing)  # the user's edits stay
         self._list.show_sections(report.sections)
         self._list.blockSignals(False)
         if self._wanted:

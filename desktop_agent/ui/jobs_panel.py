@@ -86,7 +86,7 @@ class JobRow(QWidget):
         )
         self._stop = compact_button(self.tr("Stop"), "jobStopButton", clicked=self._on_stop, variant="destructive")
         policy = self._stop.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
+        policy.setRetainSizeWhenHidden(True)  # keeps the widgets beside it aligned with other rows
         self._stop.setSizePolicy(policy)
         words = vbox(STRETCH, self._command, self._last, STRETCH)
         hbox(self._mark, (words, 1), self._figures, self._output, self._stop, on=self, spacing=Space.S)
@@ -101,7 +101,7 @@ class JobRow(QWidget):
         self._last.setText(one_line(job.last_line.strip()) or self.tr("No output"))
         self._last.setToolTip(plain_tooltip(visible(job.last_line)))
         if job.state != "running":
-            self._stop.setText(self.tr("Stop"))  # its width stays, so it must be that of the other rows
+            self._stop.setText(self.tr("Stop"))  # its width is fixed, so it must match the other rows
         self._stop.setVisible(job.state == "running")
         self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
         ends = self.tr("Ends this and everything it started:\n{0}").format(visible(job.command))
@@ -262,7 +262,7 @@ class JobsPanel(QWidget):
         self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(self._scroll, content)
-        margins = (Space.XL, Space.S, Space.L, Space.S)  # at the right in line with the composer, for all of the list
+        margins = (Space.XL, Space.S, Space.L, Space.S)  # the right edge of the list is aligned with the composer
         inside = QWidget()
         inside.setMaximumWidth(_MAX_WIDTH)
         vbox(head, self._empty, self._scroll, on=inside, margins=margins, spacing=Space.XS)

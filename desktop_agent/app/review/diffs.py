@@ -41,12 +41,12 @@ class BlobDiffs:
 
     @cached_property
     def _comparer(self) -> "Comparer":
-        from desktop_agent.core.diff.comparing import Comparer  # not for the window's first sight
+        from desktop_agent.core.diff.comparing import Comparer  # not needed for the window's first paint
 
         return Comparer()
 
     def git_source(self) -> GitSource:
-        from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first sight
+        from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first paint
 
         return GitReview(self._comparer)
 

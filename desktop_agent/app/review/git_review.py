@@ -101,7 +101,7 @@ class _Raw(NamedTuple):
 
 def _changes(root: Path, differing: bytes, new: bytes) -> tuple[FileChange, ...]:
     entries, counts = _parse(differing)
-    # A file may exist and not be in the index any more: after `git rm --cached`, or after a rename was taken back.
+    # A file can exist without being in the index: after `git rm --cached`, or after a reverted rename.
     still_there = {e.origin: e for e in entries if e.status in "DR" and _image_on_disk(root, e.origin) is not None}
     names = {os.fsdecode(name) for name in new.split(b"\0") if name and not name.endswith(b"/")}
     names |= {entry.path for entry in still_there.values() if entry.status == "R"}
@@ -134,7 +134,7 @@ def _parse(output: bytes) -> tuple[list[_Raw], dict[str, tuple[int, int] | None]
 
 def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChange | None:
     if _SUBMODULE in (entry.old_mode, entry.new_mode):
-        return None  # another repository, with a review of its own
+        return None  # another repository, which has its own review
     after = _image_on_disk(root, entry.path)
     is_moved = entry.status == "R" and after is not None
     before = _image_in_git(entry) if entry.status not in "AC" else None
@@ -156,7 +156,7 @@ def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
     change = _found(entry.origin, "modified", _image_in_git(entry), _image_on_disk(root, entry.origin))
     try:
         before, after = _contents(root, change)
-    except AgentError:  # the review says so when the file is looked at
+    except AgentError:  # the review reports this when the file is shown
         return replace(change, is_binary=True)
     assert change.before is not None
     assert change.after is not None

@@ -55,7 +55,7 @@ class DraftAutosave(Controller):
             self._view.row_layout.show_edits(self._shown.edits)  # it is drawn again
             return
         homeless = self._taken_out(along) if self._key else self._composer.text()
-        self._key = ""  # what is put into the field is not typed
+        self._key = ""  # text put into the field from now on was not typed
         draft = self._written.get(key, SavedDraft())
         text = "\n\n".join(part for part in (draft.text, homeless) if part)
         if self._composer.text() != text:
@@ -102,7 +102,7 @@ class DraftAutosave(Controller):
         if prompts:
             self._pause.start()  # until then what was typed is on disk, and the session writes it down before that
         else:
-            self._save_soon()  # the journal has it: kept, it would be in the conversation and in the field after a kill
+            self._save_soon()  # the journal has the prompt: a saved copy would appear again in the field after a crash
 
     def give_back(self, key: DraftKey) -> None:
         """Put the saved prompts that the session did not accept back into the draft."""

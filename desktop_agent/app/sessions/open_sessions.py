@@ -89,7 +89,7 @@ class PageLoader:
         try:
             while (number := self._next()) is not None:
                 await self._load(number)
-                await asyncio.sleep(0)  # the page is shown in one turn of the loop, and room made in another
+                await asyncio.sleep(0)  # show the page in one turn of the loop, and drop other pages in the next
                 self._let_go()
         finally:
             self._task = None
@@ -176,7 +176,7 @@ class LiveSessions:
         )
         draft.open_with(session.id, session.submit)
         self._serve(session, draft)
-        if (now := draft.mode) != mode:  # the user picked another one meanwhile
+        if (now := draft.mode) != mode:  # the user picked another mode meanwhile
             draft.submit(ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox))
 
     async def open(self, session_id: SessionId) -> OwnSession:
@@ -228,7 +228,7 @@ class LiveSessions:
         opening = self._opening.get(session_id)
         if opening is not None:
             opening.handle.drop_waiting()
-            await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
+            await asyncio.wait([opening.task])  # cancelling it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
             await live.pages.aclose()
@@ -259,7 +259,7 @@ class LiveSessions:
 
     async def _open_end(self, handle: OwnSession, *, is_long: bool) -> OwnSession:
         session_id = handle.session_id
-        # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
+        # Before anything can be sent or fail: nothing else runs until the session is shown.
         await self._drafts.fetch(session_draft(session_id))
         handle.keep_with(partial(self._drafts.note_sent, session_draft(session_id)))
         if is_long:
@@ -271,7 +271,7 @@ class LiveSessions:
 
     async def _open_meanwhile(self, handle: OwnSession) -> None:
         try:
-            with suppress(AgentError):  # the handle has said it
+            with suppress(AgentError):  # the handle has reported the error
                 await self._open_rest(handle)
         finally:
             del self._opening[handle.session_id]
@@ -289,7 +289,7 @@ class LiveSessions:
                 with suppress(AgentError):
                     await self._bench.stored.file(session_id, filing)
             raise
-        self._serve(opened.session, handle)  # first: the view asks for pages as soon as it has the whole transcript
+        self._serve(opened.session, handle)  # first: the view requests pages once it has the whole transcript
         handle.open_with(session_id, opened.session.submit, opened.transcript)
         handle.send_waiting()
 
@@ -333,7 +333,7 @@ class Viewing(Controller):
         handle = SessionHandle(Transcript(), self._refuse, read_only=_reason())
         viewed = await self._bench.view_session(session_id, sink=handle.deliver)
         handle.transcript = await asyncio.to_thread(replay, viewed.events)
-        self.leave()  # only now: the user may have opened another one meanwhile
+        self.leave()  # only now, because the user may have opened another session meanwhile
         self._handle = handle
         for work in (self._follow(viewed, handle), self._watch(viewed)):
             task = asyncio.create_task(work, name=f"view {session_id}")

@@ -47,7 +47,7 @@ class _ExportProgress(QObject):
         self._dialog = QProgressDialog(self.tr("Exporting…"), self.tr("Cancel"), 0, 0, window)
         self._dialog.setObjectName("exportProgress")
         self._dialog.setWindowTitle(self.tr("Export the conversation"))
-        self._dialog.setMinimumDuration(2**31 - 1)  # shown from here, and only when it takes a while
+        self._dialog.setMinimumDuration(2**31 - 1)  # shown by this class, and only if the export takes long
         self._dialog.reset()
         self._dialog.canceled.connect(self._is_cancelled.set)
         self._written.connect(self._show, Qt.ConnectionType.QueuedConnection)
@@ -257,4 +257,4 @@ class SessionActions(Controller):
             question.open()
             return
         self._launch(self._listed.refresh())
-        self._navigator.go_to(imported.session_id)  # its last line says what was left out
+        self._navigator.go_to(imported.session_id)  # its last line lists what was left out

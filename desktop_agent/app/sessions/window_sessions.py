@@ -114,6 +114,6 @@ class Searching(Controller):
         self._panels.spawner.spawn(self._ask(query))
 
     async def _ask(self, query: SearchQuery) -> None:
-        if query is self._panel.query:  # or the user has typed on
+        if query is self._panel.query:  # otherwise the user has typed more
             hits = await asyncio.to_thread(self._bench.search.ask, query)
             self._panel.show_hits(query, hits, self._sessions())

@@ -57,7 +57,7 @@ def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) ->
         return None
     try:
         return loaded.of_model(now)
-    except AgentError:  # it belongs elsewhere: then it is not the one in force
+    except AgentError:  # the address belongs to another provider, so it is not in force
         return None
 
 
@@ -183,7 +183,7 @@ class ModelOffering(Controller):
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         try:
             account = loaded.of_model(model)
-        except AgentError:  # its account is not there: its name is all that is known
+        except AgentError:  # its account is missing: only its name is available
             return
         await self._bench.models.read(account)
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
@@ -221,7 +221,7 @@ class ModelOffering(Controller):
         )
         self._picker.show_accounts([*offered, demo_offers()])
         if (now := self._session.transcript.session.model) is not None:
-            self._on_shown(now)  # a list may have come that has a name for it
+            self._on_shown(now)  # a new list may have its display name
 
     def _is_connected(self, account: Account) -> bool | None:
         """Whether an account's models can be used; `None` until the keyring has answered."""

@@ -207,7 +207,7 @@ class ServerControl(Controller):
         try:
             await lease.connection.restart()
         except ServerError:
-            pass  # its card says why
+            pass  # its card shows the reason
         finally:
             lease.give_back()
             await shared.give_back()

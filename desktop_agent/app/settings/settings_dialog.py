@@ -82,7 +82,7 @@ class AccountActions(Controller):
             self._show_result(account, self.tr("The key is kept in the system keyring."), is_good=True)
         if account.kind == "key":
             await self.show_key(account)
-        else:  # a local server, which needs none
+        else:  # a local server needs no key
             await asyncio.to_thread(self._bench.accounts.put, replace(account, kind="key"))
             await self.refresh()
 
@@ -118,7 +118,7 @@ class AccountActions(Controller):
 
     async def show_key(self, account: Account) -> None:
         """Show the source of an account's key, or why there is none."""
-        await idle()  # the first look imports the keyring: beside that, showing the dialog would take twice as long
+        await idle()  # the first access imports the keyring, which would slow down showing the dialog
         keys = self._bench.keys
         try:
             match (await key_of(self._bench, account)).source:
@@ -130,7 +130,7 @@ class AccountActions(Controller):
                     status = KeyStatus(source="run")
                 case None if account.kind == "none":
                     status = KeyStatus()
-                case None:  # only now is it worth trying whether a key could be kept
+                case None:  # check only now whether a key could be stored
                     report = await in_daemon_thread(keys.probe)
                     problem = f"{core_words(report.problem)} {core_words(report.hint)}".strip()
                     status = KeyStatus(place=report.backend, problem=problem)
@@ -353,7 +353,7 @@ class Setup(Controller):
             self._dialog.model.show_server(account, server)
 
     async def _open_file(self) -> None:
-        from desktop_agent.core.settings.settings_file import begin_settings_file  # with a slow parser of TOML
+        from desktop_agent.core.settings.settings_file import begin_settings_file  # imports a slow TOML parser
 
         path = self._bench.live.path or self._bench.paths.settings_file()
         await asyncio.to_thread(begin_settings_file, path)

@@ -64,7 +64,7 @@ def _open(folder: Path) -> logging.Handler:
         make_private_folder(folder)
         return _LogFile(folder / _NAME, maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8")
     except OSError:
-        return logging.NullHandler()  # a disk that takes no log must not keep the window from opening
+        return logging.NullHandler()  # a disk that cannot store a log must not keep the window from opening
 
 
 def _set_levels(levels: Mapping[str, int]) -> None:

@@ -128,13 +128,13 @@ class EarlyActions(QObject):
             shown.connect(self._on_shown, Qt.ConnectionType.SingleShotConnection)
             self._composer.text_changed.connect(self._on_left_changed)
         elif self._session.handle is None:
-            if self._banner.shows(self._said):  # else it says already what went wrong
+            if self._banner.shows(self._said):  # otherwise the banner already shows an error
                 hint = _tr("It stays in the field. Choose a folder, then send it.")
                 self._say(AgentError(_tr("Your message is not sent: no folder is open."), hint=hint))
-            self._composer.controls.send.click()  # which asks for a folder
+            self._composer.controls.send.click()  # asks for a folder
         else:
             self._banner.withdraw(self._said)
-            # An earlier draft of this conversation may stand before it in the field.
+            # The field may begin with an earlier draft of this conversation.
             draft = text.removesuffix(self._message).strip()
             if draft:
                 self._composer.set_text(self._message)
@@ -143,7 +143,7 @@ class EarlyActions(QObject):
                 self._session.prompts.give_back([draft])
 
     def _keep_message(self, sent: str) -> None:
-        if self._composer.text() == sent:  # else it is an example, put above what the user was writing
+        if self._composer.text() == sent:  # otherwise it is an example, put before the user's text
             self._message = sent
             self._say(self._left if self._is_something_chosen else self._waits)
 

@@ -71,7 +71,7 @@ def load_core(
     `environ` has the API keys. `tell` is called with the reason for waiting for a keyring, and with an empty text after
     the wait.
     """
-    # They show the entries and the changes of that session, and what git has of them.
+    # These modules show the session's entries, its changes, and their git status.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
     import_module("pygit2")  # blocks the window's thread for two frames: better now than when a session opens

@@ -56,14 +56,14 @@ class Serving(QObject):
 
     async def run(self, ready: Callable[[], object]) -> None:
         """Serve until the user quits, then stop everything that was started. `ready` is called once the core works."""
-        # Beside the first painting of the panels, which takes about as long.
+        # Concurrently with the first paint of the panels, which takes about as long.
         reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
         early = EarlyActions(self.panels)
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self.panels.spawner.start()
         self.panels.icons.load()
         QApplication.setWindowIcon(QIcon(str(resource_path("rest", "icon.svg"))))
-        self.panels.composer.setFocus()  # Qt gave it to the first button, when there was nothing else
+        self.panels.composer.setFocus()  # Qt gave the focus to the first button
         watchdog = Watchdog(self._window)
         watchdog.start()
         movement = Movement(cast("QApplication", QApplication.instance()), self._window, self._theme)
@@ -71,16 +71,16 @@ class Serving(QObject):
             self._keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
             self.panels.review.wait_for_preparation()
             begun = await show_first_sight(self.panels, await reading)
-            await idle()  # an import beside it would take half of its time
+            await idle()  # a concurrent import would slow this down by half
             make_widget_classes()
             bench = await self._wait_for_core(early)
             early.stop_listening()
-            from desktop_agent.app.window_controller import WindowController  # of a core that is loaded by now
+            from desktop_agent.app.window_controller import WindowController  # the core is loaded by now
 
             self._controller = controller = WindowController(self.panels, self._theme, self._arguments, bench, begun)
             early.watch_choices(controller.bring_along)
             await controller.start()
-            if not self._quit.is_set():  # else what is written is kept
+            if not self._quit.is_set():  # otherwise the text is saved
                 early.repeat(controller.shown)
             ready()
             controller.begin_upkeep()
@@ -112,7 +112,7 @@ class Serving(QObject):
                 self.panels.conversation.banner.show_error(reason)
 
             early.stop_listening()
-            self.panels.session.prompts.folder_requested.connect(show)  # to every message that is sent now
+            self.panels.session.prompts.folder_requested.connect(show)  # for every message sent from now on
             show()
             await self._quit.wait()
             raise
@@ -150,7 +150,7 @@ class Serving(QObject):
 def _load_core(
     paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> "Workbench":
-    from desktop_agent.app.startup.preloading import load_core  # imports for as long as several first paints
+    from desktop_agent.app.startup.preloading import load_core  # this import takes as long as several first paints
 
     return load_core(paths, live, environ, tell)
 

@@ -40,7 +40,7 @@ async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
         if done is not None:
             counts = (done.removed, done.removed_bytes, done.kept_young)
             _log.info("Removed %d stored contents of %d bytes; %d are too young", *counts)
-            await return_memory()  # long sessions were read for it
+            await return_memory()  # the collection has read long sessions
     finally:
         is_stopped.set()
 
@@ -48,9 +48,9 @@ async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
 def _collected(blobs: Blobs, sessions: Path, stamp: Path, now: datetime, is_stopped: Event) -> Collected | None:
     with suppress(FileNotFoundError):
         age_s = now.timestamp() - stamp.stat().st_mtime
-        if 0 <= age_s < _INTERVAL.total_seconds():  # a time to come is that of a clock that was wrong
+        if 0 <= age_s < _INTERVAL.total_seconds():  # a time in the future comes from a wrong clock
             return None
-    # Noted before it is done: what fails today must not be tried again at each start.
+    # Recorded before the work: a failure must not be repeated at each start.
     make_private_folder(stamp.parent)
     stamp.touch(PRIVATE_FILE)
     os.utime(stamp, (now.timestamp(), now.timestamp()))

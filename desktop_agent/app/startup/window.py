@@ -39,7 +39,7 @@ class Window(QObject):
         self._paths = paths
         self._environ = environ
         store = QSettings(str(paths.config / LAYOUT_NAME), QSettings.Format.IniFormat)
-        # The look of the last time, until the settings are read: reading them costs as much as painting the frame.
+        # The theme of the last run, until the settings are read: reading them takes as long as painting the frame.
         self.theme = Theme(app, last_theme(store), last_interface_size(store))
         self.theme.install()
         self.main_window = MainWindow(self.theme, store)
@@ -54,7 +54,7 @@ class Window(QObject):
 
     def add_panels(self) -> None:
         if self._serving is None:
-            from desktop_agent.app.startup.serving import Serving  # what it imports is not for the first paint
+            from desktop_agent.app.startup.serving import Serving  # its imports are not needed for the first paint
 
             self._serving = Serving(self.main_window, self.theme, self._arguments, self._paths, self._environ)
 

@@ -141,7 +141,7 @@ class ScopeChoice(QWidget):
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
-                # What is allowed is said by the rules and the button, where the user makes them.
+                # The rules and the button say what is allowed.
                 words = scope_words(offer.scope) if self._can_make_rules else quoted(core_words(offer.label))
                 self._picker.addItem(words)
         self._picker.fit(most_chars=60)
@@ -173,7 +173,7 @@ class ScopeChoice(QWidget):
         """Return the meaning of a yes in words. `patterns` are the patterns of the rules, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
-            return self._picker.currentText()  # no rule is made: one that stands holds again
+            return self._picker.currentText()  # no rule is made: an existing rule applies again
         if scope == "once" or not patterns:
             return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
         kind = self._request.rule_kind or "command"
@@ -200,7 +200,7 @@ class ScopeChoice(QWidget):
             if scope != "once":
                 editor.set_scope(scope)
             editor.setVisible(scope != "once")
-            self.updateGeometry()  # at once, not with the next event: the dialog measures it now
+            self.updateGeometry()  # at once, because the dialog measures it now
         self.changed.emit()
 
 
@@ -238,7 +238,7 @@ class ApprovalDialog(QDialog):
         """The steps that build the dialog, each of which fits into a frame. Run them all before it is shown."""
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
-        # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
+        # From the outside in: Qt restyles all children of a widget that gets a parent.
         scroll = QScrollArea(self)
         body = self._body = QWidget()
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -335,7 +335,7 @@ class ApprovalDialog(QDialog):
         self._show_yes(self._scope.patterns())
         obstacle, is_refusal = self._obstacle(), self._question.is_refused
         self._allow.setEnabled(not obstacle)
-        # Without one Qt describes it by its tool tip, which is markup where the words are cut.
+        # Without a description, Qt uses the tool tip, which contains markup if the text is cut.
         about = obstacle or (self._allow.accessibleName() if self._allow.toolTip() else "")
         self._allow.setAccessibleDescription(about)
         if obstacle:
@@ -380,7 +380,7 @@ class ApprovalDialog(QDialog):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._fit()  # what is seen for the first time has its fonts only now
+        self._fit()  # widgets that are shown for the first time get their fonts only now
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -58,7 +58,7 @@ class CommandEdit(QWidget):
         self.field.setAccessibleDescription(said)
 
     def _on_restore(self) -> None:
-        self.field.set_text(self._question.request.command or "")  # can be undone like typing
+        self.field.set_text(self._question.request.command or "")  # an edit that the user can undo
 
     def _on_text_changed(self) -> None:
         self._show_mark()
@@ -261,7 +261,7 @@ def request_summary(request: ApprovalRequest) -> str:
 def quoted(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return text  # one of them is not a quote
+        return text  # one of the backticks is not part of a pair
     return "".join(in_quotes(part) if index % 2 else part for index, part in enumerate(parts))
 
 
@@ -283,7 +283,7 @@ class QuestionHead(QWidget):
         self._confinement = IconNote(theme, "approvalConfinement", self.tr("How it would run"))
         self._safety = IconNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
-        # The model wrote some of it.
+        # The model wrote a part of this text.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
         """The heading. It can have the focus, because no key does harm there."""
         self.command = CommandEdit(theme, question) if request.command is not None else None

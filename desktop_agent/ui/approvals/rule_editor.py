@@ -88,15 +88,15 @@ class PatternRow(QWidget):
     def __init__(self, theme: Theme, name: str, patterns: Sequence[str]) -> None:
         super().__init__()
         self.field = Picker(object_name="rulePatternEdit", min_chars=24, is_editable=True)
-        # A completer without words: a completed pattern would be a wider rule than the one that was typed.
+        # A completer without words: completing a pattern would widen the typed rule.
         self.field.setCompleter(QCompleter(self))
         self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.field.addItems(list(patterns))
-        # A style sheet of the application would give the field the font of the text again.
+        # The application's style sheet would reset the font of the field.
         families = ", ".join(f"'{family}'" for family in theme.code_font().families())
         self.field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
         self.field.setFixedHeight(PATTERN_HEIGHT)
-        self.rename(name)  # its line edit is what has the focus
+        self.rename(name)  # its line edit gets the focus
         self.field.edit.setCursorPosition(0)
         self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
@@ -237,9 +237,9 @@ class RuleEditor(QWidget):
         self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
-        self.preview.setVisible(bool(context.past.subjects))  # nothing can be said about the very first question
+        self.preview.setVisible(bool(context.past.subjects))  # the first question has no earlier calls
         self._refresh = Throttle(self._judge, self, TYPING_MS)
-        self._refresh.pause()  # until it is in sight
+        self._refresh.pause()  # until it is visible
         self._lay_out()
         for row in self._rows:
             row.changed.connect(self._on_changed)
@@ -358,7 +358,7 @@ class RuleEditor(QWidget):
             return
         questions = (subjects_of(self._request), *self._context.past.questions)
         answers = ([verdicts.get(subject, False) for subject in question] for question in questions)
-        times = sum(True in answer and False not in answer for answer in answers)  # all that needs a yes is allowed
+        times = sum(True in answer and False not in answer for answer in answers)  # all parts are allowed
         match self._kind:
             case "edit":
                 many = "You were asked %n times for edits like this."

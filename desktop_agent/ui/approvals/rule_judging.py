@@ -53,7 +53,7 @@ def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ..
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
-        case "edit":  # what a command changed was not an edit call
+        case "edit":  # changes by commands are no edit calls
             return tuple(change.path for change in asked.changes) if asked.command is None else ()
         case "tool":
             return (asked.tool,) if asked.command is None and not asked.changes else ()

@@ -55,7 +55,7 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
     if image.isNull():
         return CardPicture(QImage(), size, FORMATS[found], "damaged")
     if image.height() > image.width() and size.width() > size.height():
-        size.transpose()  # a photograph that says which way is up
+        size.transpose()  # the orientation in the metadata swaps width and height
     # The painter's own format, so that the window's thread need not convert it.
     return CardPicture(image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied), size, FORMATS[found])
 

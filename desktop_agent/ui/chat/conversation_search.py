@@ -61,7 +61,7 @@ class Search:
                 matches += found
                 yield
                 if self._readings.get(row) is not reading:
-                    return  # it changed meanwhile, and is being read again
+                    return  # the row changed meanwhile, and is being read again
             if matches:
                 self.found[row] = matches
         del self._readings[row]
@@ -193,8 +193,8 @@ class _Sought(NamedTuple):
 
 
 class Finder(QObject):
-    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are so far
-    pages_sought = Signal(str)  # a search for this text began: `add_pages` takes the pages that may have it
+    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches so far
+    pages_sought = Signal(str)  # a search for this text began: pass the pages that may have it to `add_pages`
     page_sought = Signal()  # the search wants to go to another page; see `wanted_pages`
 
     def __init__(self, layout: RowLayout, viewport: QWidget) -> None:

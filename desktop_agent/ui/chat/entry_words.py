@@ -133,7 +133,7 @@ def running(entry: ToolEntry, seconds: float) -> str:
 
 def _quantity(metadata: JsonObject) -> str:
     listed = metadata.get("matches")
-    # A number in older journals; a list is what the card shows, which need not be what was counted.
+    # Older journals have a number. A list is shown on the card, and may differ from the count.
     matches = _number(metadata.get("total_matches", None if isinstance(listed, list) else listed))
     files = _number(metadata.get("files"))
     if matches == 0:
@@ -268,12 +268,12 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
         )
         found.append((copied if entry.uncaptured else all_of_it, "muted"))
     kept_back = entry.result.metadata.get("kept_back") if entry.result is not None else None
-    if isinstance(kept_back, list) and kept_back:  # what the command did not get and seems to have missed
+    if isinstance(kept_back, list) and kept_back:  # inputs that the command did not get and seems to have missed
         names = ", ".join(visible(str(name)) for name in cast("list[object]", kept_back))
         text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
         found.append((text.format(names=names), "muted"))
     for item in entry.uncaptured:
-        text = say("⚠ {path} cannot be undone: {reason}") if item.path != "." else "⚠ {reason}"  # all of the folder
+        text = say("⚠ {path} cannot be undone: {reason}") if item.path != "." else "⚠ {reason}"  # "." is the folder
         found.append((text.format(path=item.path, reason=core_words(item.reason)), "warning_text"))
     return found
 

@@ -98,7 +98,7 @@ class _Area(QScrollArea):
 
 
 class _Picture(QWidget):
-    zoomed = Signal(float)  # it is to be this many times as large
+    zoomed = Signal(float)  # the factor of the size
 
     def __init__(self, image: QImage, size: QSize) -> None:
         super().__init__()

@@ -147,7 +147,7 @@ class FileTree(QWidget):
         set_names(self._rows, "fileTree", self.tr("Files"))
         theme.changed.connect(self._rows.viewport().update)
 
-        # git and file names have a say in these words
+        # the text contains output of git and file names
         self._message = make_label(role="secondary", wraps=True, is_plain=True)
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)

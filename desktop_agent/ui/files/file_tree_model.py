@@ -142,7 +142,7 @@ class FileTreeModel(QAbstractListModel):
     """
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
-    folders_changed = Signal()  # others are open than before
+    folders_changed = Signal()  # folders were opened or closed
     was_read = Signal(object)  # the folder (a relative path)
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -110,7 +110,7 @@ class PathActions(QObject):
         menu.addAction(self.tr("Close") if row.is_open else self.tr("Open"), self.choose)
         if not row.is_dir:
             menu.addAction(self.tr("Open with its application"), self._open_outside)
-            if row.mark.is_touched:  # the review has nothing else
+            if row.mark.is_touched:  # the review shows no other files
                 menu.addAction(self.tr("Show changes"), partial(self.show_changes_requested.emit, row.path))
         mentioned = f"{row.path}/" if row.is_dir else row.path
         menu.addAction(self.tr("Mention in the message"), partial(self.mention_requested.emit, mentioned))

@@ -71,7 +71,7 @@ class PathWatch(QObject):
         self._settle.stop()
         self._changed.clear()
         if self._watcher is not None:
-            self._watcher.blockSignals(True)  # it may have reported changes already, which arrive before its end
+            self._watcher.blockSignals(True)  # reported changes that have not arrived yet must be ignored
             self._watcher.deleteLater()
             self._watcher = None
 
@@ -82,7 +82,7 @@ class PathWatch(QObject):
         if outdated := watched - self._paths:
             self._watcher.removePaths(list(outdated))
         if missing := self._paths - watched:
-            self._watcher.addPaths(list(missing))  # what is not there is noticed by its folder, or by a poll
+            self._watcher.addPaths(list(missing))  # missing files are noticed by their folder's watch or by a poll
 
     def _note(self, path: str) -> None:
         self._changed.add(path)
@@ -98,8 +98,8 @@ class FolderWatch(PathWatch):
     """Watches the open folders and two files that git rewrites, and polls for other changes."""
 
     folder_changed = Signal(str)  # an absolute path
-    repository_changed = Signal()  # the index or HEAD is another one, or a folder changed
-    due = Signal()  # time to look again at what cannot be watched
+    repository_changed = Signal()  # the index or HEAD changed, or a folder did
+    due = Signal()  # time to check files that cannot be watched
 
     def __init__(self, parent: QObject | None = None, *, settle_ms: int = SETTLE_MS, poll_ms: int = POLL_MS) -> None:
         super().__init__(parent, settle_ms=settle_ms)
@@ -143,7 +143,7 @@ class FolderWatch(PathWatch):
     def _on_changed(self, paths: set[str]) -> None:
         for folder in paths.intersection(self._folders):
             self.folder_changed.emit(folder)
-        self.repository_changed.emit()  # a new or deleted file is a change for git as well
+        self.repository_changed.emit()  # a new or deleted file also changes the git status
 
 
 class _Job(NamedTuple):
@@ -159,7 +159,7 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 class TreeReader(QObject):
     """Reads for one tree. A request during a read causes one more read. Drops results for an earlier workspace."""
 
-    repository_moved = Signal()  # git says something else than when it was last asked
+    repository_moved = Signal()  # the git status changed since the last request
     repository_read = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason
     matches_found = Signal(object)  # `Matches`, the answer to the latest `find`
 
@@ -254,7 +254,7 @@ class TreeReader(QObject):
         if self._model.find(job.key) is folder:
             self._model.put(folder, listing, edits)
         else:
-            self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows
+            self._running[job.key] = True  # closed and opened again meanwhile: these edits refer to outdated rows
 
     async def _read_repository(self, job: _Job) -> None:
         from desktop_agent.core.system.git.git_process import status_of

@@ -33,7 +33,7 @@ class InboxRow(QWidget):
 
     wished = Signal(str)  # a `Wish`
     stepped = Signal(int)  # 1: to the row below; -1: above
-    half_seen = Signal()  # a yes while not all of the row was in sight, which does not count
+    half_seen = Signal()  # a yes while a part of the row was hidden, which does not count
 
     def __init__(self, theme: Theme, item: InboxItem, now: datetime) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class InboxRow(QWidget):
             self.half_seen.emit()
         else:
             self._is_answered = True
-            self.setFocus(Qt.FocusReason.OtherFocusReason)  # the keyboard would leave with the button
+            self.setFocus(Qt.FocusReason.OtherFocusReason)  # the focus would leave with the button
             for button in self.buttons:
                 button.setEnabled(False)
             self.wished.emit(wish)
@@ -256,7 +256,7 @@ class InboxPopup(Popup):
 
     def open_popup(self) -> None:
         super().open_popup()
-        self._place()  # only what is shown knows how high its words are
+        self._place()  # only visible widgets have their final height
         self._scroll.verticalScrollBar().setValue(0)
         for row in self._rows:
             row.hold_off()
@@ -334,7 +334,7 @@ class InboxPopup(Popup):
         corner = self._anchor.mapTo(self._over, QPoint(self._anchor.width(), self._anchor.height()))
         top = corner.y() + Space.XS
         left = max(_MARGIN, min(corner.x() - width, self._over.width() - width - _MARGIN))
-        head = self._head.sizeHint().height() + 1 + Space.XS  # the line below it, and the frame
+        head = self._head.sizeHint().height() + 1 + Space.XS  # the line below the head, and the frame
         wanted = head + self._rows_height(width - 2) if self._rows else _LEAST_HEIGHT
         height = min(wanted, self._over.height() - top - _MARGIN)
         self.setGeometry(QRect(left, top, width, height))
@@ -354,6 +354,6 @@ class InboxPopup(Popup):
         at = usable.index(now) if now in usable else 0
         wanted = usable[(at + (1 if next else -1)) % len(usable)]
         wanted.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
-        for shown in (wanted, *(row for row in self._rows if row.isAncestorOf(wanted))):  # all of what it answers
+        for shown in (wanted, *(row for row in self._rows if row.isAncestorOf(wanted))):  # the whole question
             self._scroll.ensureWidgetVisible(shown, 0, Space.S)
         return True

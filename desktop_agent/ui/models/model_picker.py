@@ -32,9 +32,9 @@ class ModelMemory(Protocol):
 class ModelPicker(QObject):
     """Opens the list of models above a button. On closing, the focus returns to the message field."""
 
-    opened = Signal()  # it is about to be shown: the accounts should be brought up to date
-    chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
-    connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
+    opened = Signal()  # the list is about to be shown: update the accounts
+    chosen = Signal(object, object)  # a `ModelKey`, and the effort level; None keeps the default
+    connect_requested = Signal(object)  # the `AccountOffers` without a credential
     refresh_requested = Signal()
 
     def __init__(

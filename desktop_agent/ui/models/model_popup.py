@@ -170,7 +170,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
             at = rect.adjusted(Space.S, Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, self.small_strong_font, self.theme.colour("muted"))
             return
-        is_problem = row.account is not None and bool(row.account.models)  # else it is one that may never have run
+        is_problem = row.account is not None and bool(row.account.models)  # otherwise it may be a server that never ran
         colour = self.theme.colour("warning_text" if is_problem else "muted")
         draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.small_font, colour)
 
@@ -244,7 +244,7 @@ class ModelList(QListView):
 class EffortChoice(QWidget):
     """Shows a model's effort levels side by side, with the current level marked, or a text if there are none."""
 
-    chosen = Signal(str)  # the level; empty is what the model does by itself
+    chosen = Signal(str)  # the level; empty is the model's default
 
     def __init__(self) -> None:
         super().__init__()
@@ -292,7 +292,7 @@ class EffortChoice(QWidget):
     def _on_clicked(self) -> None:
         button = self.sender()
         assert isinstance(button, QPushButton)
-        button.setChecked(True)  # a second click takes nothing back
+        button.setChecked(True)  # a second click does not uncheck it
         self.chosen.emit(button.property("level"))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -322,11 +322,11 @@ _STAR_KEYS = QKeySequence("Ctrl+D")
 class ModelPopup(FilterPopup[ChoiceRow]):
     """Covers `over`, above the button that opens it. Emits the chosen model."""
 
-    chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
-    connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
+    chosen = Signal(object, object)  # a `ModelKey`, and the effort level; None keeps the default
+    connect_requested = Signal(object)  # the `AccountOffers` without a credential
     refresh_requested = Signal()
     favourite_toggled = Signal(object)  # a `ModelKey`
-    closing = Signal()  # the keyboard should be elsewhere
+    closing = Signal()  # the focus should move elsewhere
 
     def __init__(
         self, theme: Theme, icons: Icons, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]

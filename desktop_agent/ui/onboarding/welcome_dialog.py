@@ -152,7 +152,7 @@ class OnboardingDialog(QDialog):
         vbox(*self._steps.values(), on=self._content)
         scroll_down(self._scroll, self._content)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        # Else it is as high as at its narrowest, with a scroll bar that leads nowhere.
+        # Otherwise it gets the height for its narrowest width, and a useless scroll bar.
         self._content.setMinimumHeight(1)
         self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
         self._said.hide()
@@ -171,7 +171,7 @@ class OnboardingDialog(QDialog):
 
     def _show(self, *, begins: bool = True) -> None:
         step = self._way[-1]
-        for each in self._steps.values():  # not of a stack, which is as high as its highest page
+        for each in self._steps.values():  # not of the stack, which is as high as its highest page
             each.setVisible(each is step)
         step.setEnabled(not self._is_busy or step is self._waiting)
         self._show_foot()
@@ -205,7 +205,7 @@ class OnboardingDialog(QDialog):
     def _on_changed(self) -> None:
         self._show_foot()
         if not self._is_busy:
-            self._say("")  # what was said of the earlier input
+            self._say("")  # the message about the earlier input
         focused = self.focusWidget()
         if isinstance(focused, ChoiceCard) and focused.isVisible():
             self._scroll.ensureWidgetVisible(focused)

@@ -24,8 +24,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, 
 class Step(QWidget):
     """One step. The dialog puts the step's buttons at its bottom, and shows only `primary` of them."""
 
-    changed = Signal()  # the button that leads on may be another one
-    leads_on = Signal(str)  # the user wants the step of this name next
+    changed = Signal()  # the primary button may have changed
+    leads_on = Signal(str)  # the name of the next step
 
     def __init__(self, title: str = "", explanation: str = "") -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class CardsStep(Step):
 
     def _new_card(self, title: str, text: str) -> ChoiceCard:
         card = ChoiceCard(self._theme, title, text, self.cards)
-        card.show()  # at once: it may get the keyboard
+        card.show()  # at once, because it may get the focus
         card.toggled.connect(self._on_toggled)
         card.confirmed.connect(self._on_confirmed)
         return card
@@ -438,7 +438,7 @@ class DoneStep(Step):
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
         account = connected.account
-        # The format of an account with an address of its own says nothing about who answers there.
+        # The format of an account with a custom address does not tell who answers there.
         who = f"{account.name} ({urlsplit(account.address).netloc})" if account.name and account.address else ""
         self._title.setText(self.tr("Connected with {0}").format(who or account.full_label))
         one = "It has one model. New conversations begin with the one that you choose here."

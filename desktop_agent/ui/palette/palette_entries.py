@@ -191,7 +191,7 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
             elif match.spans and match.spans[0][0] >= title_at:
                 tier = 2
             else:
-                continue  # letters here and there, of which some are not even to be seen
+                continue  # scattered letters, some of them not visible
             yield _Found(PaletteRow(entry=entry, title_spans=title, group_spans=group), tier)
 
 

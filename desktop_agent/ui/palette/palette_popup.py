@@ -78,7 +78,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
     """Requests matches and emits the chosen entry; the application answers and acts."""
 
     wanted = Signal(object)  # a `PaletteQuery`, to be answered by `show_rows`
-    chosen = Signal(object)  # a `PaletteEntry`; the keyboard is back where it was by then
+    chosen = Signal(object)  # a `PaletteEntry`; the focus has returned to its widget by then
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         super().__init__(theme, over, button, PaletteRows(), QListView(), page_rows=10)
@@ -119,9 +119,9 @@ class CommandPalette(FilterPopup[PaletteRow]):
         everything = self.tr("Search actions, settings, commands, sessions and files")
         self._field.setPlaceholderText(self.tr("Go to a file by parts of its path") if base == "file" else everything)
         self._model.show(())
-        self._on_text()  # before it is shown: entries that are only listed are there at once, and it gets their height
+        self._on_text()  # before it is shown: listed entries appear at once, and the popup gets their height
         self.open_popup()
-        self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select what is in it
+        self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select its text
 
     def close_popup(self) -> None:
         self._is_choosing = False

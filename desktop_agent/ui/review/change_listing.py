@@ -88,7 +88,7 @@ class BaselineModel(QAbstractListModel):
         if role == _Role.UserRole:
             return choice.baseline
         if role == _Role.AccessibleDescriptionRole and choice.baseline is None:
-            return "separator"  # how a combo box knows a line
+            return "separator"  # marks a separator line in a combo box
         return choice.obstacle or None
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
@@ -167,7 +167,7 @@ class BaselinePicker(Picker):
 
         `git` is None while the repository has not been queried yet.
         """
-        # Measuring 3,000 rows one by one would stop the window for frames. The lines between groups take a row then.
+        # Measuring 3,000 rows one by one takes several frames. Separators then take a full row.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)
         self._baselines.set_choices(turns, prompts, git)
         self.setCurrentIndex(self._baselines.row_of(current))
@@ -322,7 +322,7 @@ class ChangeListing(QWidget):
 
     def show_reviewed(self) -> None:
         reviewed = self._reviewed
-        prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
+        prompts = dict(reviewed.transcript.turns.prompts)  # a copy, to be compared with the next state
         self.picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
         self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
         self.files.can_revert = not reviewed.transcript.turns.is_working

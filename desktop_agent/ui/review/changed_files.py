@@ -77,7 +77,7 @@ class ChangedFile(NamedTuple):
             return "renamed"
         if first.before is None:
             return "created"
-        # A file that was renamed onto another one changed that one.
+        # A rename onto an existing file changes that file.
         return last.kind if first is last and last.kind != "renamed" else "modified"
 
     @property

@@ -140,7 +140,7 @@ class DiffPane(QWidget):
         self._request += 1
         self._is_loading = False
         self._patience.stop()
-        if "review" in self.__dict__:  # it is not built only to be emptied
+        if "review" in self.__dict__:  # do not build it only to empty it
             self.editing.set_path("")
             self.view.show_diff(None)
             self.stack.show_text()
@@ -180,7 +180,7 @@ class DiffPane(QWidget):
             self._start_at(wanted)
             await self._show_better(file, diff, request, is_same_file=is_same_file)
             if wanted and self._is_current(request):
-                self.take_keyboard()  # a picture took the place of the lines
+                self.take_keyboard()  # a picture replaced the lines
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
         """Show a picture or a notebook instead of its text, once it is ready."""
@@ -193,7 +193,7 @@ class DiffPane(QWidget):
             before, after = await self._source.versions(file.standing)
         except AgentError:
             if self._is_current(request):
-                self.stack.show_text()  # it says at least how large the file is
+                self.stack.show_text()  # it shows at least the size of the file
             return
         if self._is_current(request):
             await self.stack.show_change(diff, before, after)

@@ -26,7 +26,7 @@ class FileBar(QWidget):
     """Names the shown file. Other classes connect its public buttons."""
 
     mode_chosen = Signal(str)  # a `RowMode`
-    decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks
+    decided = Signal(str)  # a `HunkChoice` for the whole file, for files without hunks
 
     def __init__(self, theme: Theme, keys: PartKeys) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class FileBar(QWidget):
         }
         shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
         shown[self._note] = bool(self._note.toolTip())
-        # Hide first, then show: both at once would need room, and the panel would stay wider.
+        # Hide first, then show: showing both at once would widen the panel for good.
         for widget in sorted(shown, key=shown.__getitem__):
             widget.setVisible(shown[widget])
 

@@ -38,7 +38,7 @@ class FileEditing(DiffOverlay):
     saving is blocked, because it would overwrite the other change.
     """
 
-    saved = Signal(object)  # the bytes that the file shall have
+    saved = Signal(object)  # the new bytes of the file
     find_requested = Signal()
 
     def __init__(self, theme: Theme, bar: FileBar, parent: QObject) -> None:
@@ -320,7 +320,7 @@ def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | Non
             return None
         if not isinstance(entry, NoticeEntry) or entry.notice.code not in _NOT_WRITTEN:
             continue
-        if not 0 < entry.notice.seq <= saving.seq:  # one that could not be recorded has no number
+        if not 0 < entry.notice.seq <= saving.seq:  # a notice that could not be recorded has no number
             return entry
     return None
 

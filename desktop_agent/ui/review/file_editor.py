@@ -65,7 +65,7 @@ class FileEditor(QPlainTextEdit):
             self._timer.start(0)
 
     def content(self) -> str:
-        # `toPlainText` would make plain blanks of non-breaking ones.
+        # `toPlainText` would turn non-breaking blanks into plain blanks.
         return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:

@@ -227,7 +227,7 @@ class ReviewContent(QWidget):
 
     def _ask_git_again(self) -> None:
         transcript = self._reviewed.transcript
-        # Git's answer may be another one, as far as the session knows.
+        # Git may answer differently now.
         state = len(transcript.changes), transcript.turns.is_running
         if state != self._disk_state:
             self._disk_state = state

@@ -300,7 +300,7 @@ def _named(paths: Sequence[str]) -> str:
 class ReviewDecisions(QObject):
     """Turns decisions about files into ops, if needed after a comparison or an answer from git or the user."""
 
-    problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
+    problem = Signal(str)  # what failed and why; empty when the user tries something else
 
     def __init__(
         self,

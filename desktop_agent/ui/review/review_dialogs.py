@@ -40,7 +40,7 @@ class CommentsDialog(QDialog):
     """Lists the unsent comments. Show it with `open()`, and update it with `set_comments`."""
 
     removed = Signal(str)  # the id of a comment
-    sent = Signal(str)  # the text in front
+    sent = Signal(str)  # the text before the comments
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,7 +86,7 @@ class CommentsDialog(QDialog):
         quote = make_label(_shortened(comment.quote), is_plain=True)
         quote.setFont(self._theme.code_font(TypeSize.HEAD))
         quote.setStyleSheet(f"color: {self._theme.colours.muted};")
-        quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
+        quote.setMinimumWidth(1)  # long lines are cut and do not widen the window
         quote.setVisible(bool(quote.text()))
         text = make_label(comment.text, wraps=True, is_plain=True)
         remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat")

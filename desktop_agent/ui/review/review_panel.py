@@ -126,7 +126,7 @@ class ReviewPanel(QWidget):
             self._show_page()
 
     def _show_page(self) -> None:
-        if self._session is not None:  # until then it is not known
+        if self._session is not None:  # unknown before
             is_empty = self._session[0].is_whole and not self._session[0].changes
             self._empty.say("empty" if is_empty else "unreadable" if self._is_unreadable else "reading")
         has_changes = self._has_changes and not self._is_waiting
@@ -145,7 +145,7 @@ class ReviewPanel(QWidget):
 
     @cached_property
     def _made_content(self) -> "ReviewContent":
-        # Imported after the window's first sight: that takes as long as the import of the conversation.
+        # Imported after the window's first paint, because it takes as long as importing the conversation.
         from desktop_agent.ui.review.review_content import ReviewContent
 
         content = ReviewContent(self._theme, self._diff_source, self._git, self._spawn, self)
@@ -158,7 +158,7 @@ class ReviewPanel(QWidget):
     def _prepare(self, then: Callable[[], object]) -> Iterator[object]:
         for _ in self._made_in_pieces():
             yield
-            if self.content is not None:  # it was needed meanwhile, and the rest made at once
+            if self.content is not None:  # the content was needed earlier and made at once
                 break
         if self._is_waiting:
             self._is_waiting = False
@@ -176,7 +176,7 @@ class ReviewPanel(QWidget):
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()
         yield
-        if self.isVisible():  # else it would be laid out as if it was, and all of the window with it
+        if self.isVisible():  # otherwise the hidden panel and the whole window would be laid out
             content.setGeometry(self._pages.geometry())
             content.grab()  # lays everything out, and loads glyphs
         self.is_prepared = True

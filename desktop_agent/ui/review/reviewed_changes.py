@@ -139,7 +139,7 @@ class NetCounts(QObject):
         self._is_counting = False
 
     def known(self, file: ChangedFile) -> Compared | None:
-        # To make the key takes longer than the answer, and the review asks for thousands of files.
+        # Computing the key takes longer than the lookup, and the review asks for thousands of files.
         return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:
@@ -172,7 +172,7 @@ class NetCounts(QObject):
                 try:
                     await self.compared(file)
                 except AgentError:
-                    continue  # the diff itself says so when it is looked at; the sum stays
+                    continue  # the diff itself reports this when it is shown; the sum stays
                 if not isValid(self):
                     return
                 self.changed.emit()
@@ -289,7 +289,7 @@ class Reviewed:
 
     def selection_of_file(self, file: ChangedFile, keys: Sequence[HunkKey] = ()) -> ChangeSelection:
         if file.moved_from and not keys:
-            # It has two paths, and is put back at the one only when it is taken away at the other.
+            # A renamed file has two paths. Restoring it at the old path removes it at the new path.
             return self.selection_of_files([file])
         return replace(self.selection(), path=file.path, hunks=tuple(keys))
 

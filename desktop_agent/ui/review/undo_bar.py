@@ -49,7 +49,7 @@ class UndoBar(QWidget):
         self._has_files = False
         self.next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
         set_names(self.next, "nextUndecidedButton", self.tr("Next undecided change"))
-        self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
+        self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus at the current hunk
         self.comments = make_button(object_name="sendCommentsButton")
         self.undo = make_button(object_name="undoTurnButton", variant="destructive")
         self._more = make_button("▾", "undoMoreButton", variant="flat")

@@ -100,7 +100,7 @@ class WindowThreadCollector(QObject):
     def start(self) -> None:
         self._was_enabled = gc.isenabled()
         gc.disable()
-        gc.freeze()  # what is there already stays; going over it again and again would stop the window
+        gc.freeze()  # existing objects stay: visiting them again and again would stop the window
         self._modules = len(sys.modules)
         self._middle_objects = 0
         self._load.restart()

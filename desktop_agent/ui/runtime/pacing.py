@@ -77,7 +77,7 @@ def open_next_turn(dialog: QDialog) -> None:
 
     def show() -> None:
         dialog.open()
-        # Otherwise these come after it is exposed, and all of it is painted once more.
+        # Otherwise these events arrive after the dialog is exposed, and all of it is painted again.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.UpdateLater.value)
 
     in_next_turn(dialog, show)

@@ -195,7 +195,7 @@ class Watchdog(QObject):
         self._over.wait(self._limit_s)
 
     def _warn(self, unsaid: int) -> None:
-        # The other frames, among which is this one, are not kept: in a circle, they would hold all that is in them.
+        # Other frames, including this one, are not stored: a cycle would keep everything in them alive.
         frame = sys._current_frames().get(self._watched)  # pyright: ignore[reportPrivateUsage] - documented, no other way
         if frame is not None:
             _log.warning(
@@ -205,7 +205,7 @@ class Watchdog(QObject):
                 f" ({unsaid} more since the last warning)" if unsaid else "",
                 "".join(traceback.format_stack(frame)),
             )
-            linecache.clearcache()  # or all of the source files in the stack would stay in memory
+            linecache.clearcache()  # otherwise all source files in the stack would stay in memory
 
 
 def _culprit(frame: FrameType) -> str:

@@ -76,7 +76,7 @@ def _by(
             ]
         case "folder":
             folders = _split((session.workspace, session) for session in sessions)
-            first = sorted(folders, key=lambda folder: folder != workspace)  # the others stay by their last use
+            first = sorted(folders, key=lambda folder: folder != workspace)  # others stay in order of last use
             names = _names(first)
             return [SessionGroup(f"folder:{folder}", names[folder], folders[folder]) for folder in first]
         case "day":
@@ -184,7 +184,7 @@ class SessionListModel(QAbstractListModel):
         ]
         shown_as = (workspace, arrangement, with_archived)
         self.arrangement = arrangement
-        if self._shown_as != shown_as:  # nearly all rows are new, elsewhere, or of another height
+        if self._shown_as != shown_as:  # nearly all rows are new, moved, or of another height
             self._shown_as = shown_as
             self.beginResetModel()
             self._rows = wanted

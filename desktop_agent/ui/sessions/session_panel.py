@@ -154,7 +154,7 @@ class SessionPanel(QWidget):
 
     def set_workspace(self, workspace: str | None) -> None:
         """Group sessions by whether they belong to this folder (an absolute path)."""
-        self._is_change_expected |= self._workspace is None  # the window begins, wherever the pointer is
+        self._is_change_expected |= self._workspace is None  # the window has just opened, wherever the pointer is
         self._workspace = workspace
         self._update()
 
@@ -257,7 +257,7 @@ class SessionPanel(QWidget):
             self.session_chosen.emit(row.session.id)
         elif row is not None:
             self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
-            self._list.setCurrentIndex(self._model.index(index.row()))  # the same heading: those above are as before
+            self._list.setCurrentIndex(self._model.index(index.row()))  # the rows above have not changed
 
     # --- what is done with sessions -------------------------------------------------------------------------------
 

@@ -230,7 +230,7 @@ class SessionRows(QListView):
             case (Qt.Key.Key_Escape, _):
                 self.select_none()
             case (Qt.Key.Key_Up | Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier):
-                self._extend()  # the row where it begins
+                self._extend()  # the row where the selection begins
                 below = self.model().index(self.currentIndex().row() + _STEPS[key], 0)
                 if below.isValid():
                     self.setCurrentIndex(below)

@@ -192,7 +192,7 @@ class FoundList(QListView):
         return self._found.rows[index.row()].hit if index.isValid() else None
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        if index.flags() & Qt.ItemFlag.ItemIsEnabled:  # a heading leaves the current row as it was
+        if index.flags() & Qt.ItemFlag.ItemIsEnabled:  # a heading does not change the current row
             self.choose()
 
 
@@ -365,7 +365,7 @@ class SearchPanel(Popup):
         self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(watched, QWindow):  # it is watched before there are parts that take keys
+        if isinstance(watched, QWindow):  # events arrive before there are parts that take keys
             return super().eventFilter(watched, event)
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and watched is not self._over:
             return watched in (self._parts.field, self._parts.filters.file, self._parts.list) and self._take_key(event)

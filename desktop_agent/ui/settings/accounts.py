@@ -91,7 +91,7 @@ class KeyEditor(QWidget):
             focused = self.focusWidget()
             self._pressed = focused if isinstance(focused, QPushButton) and focused.hasFocus() else None
         if self._pressed is not None:
-            self.field.take_focus()  # what was pressed is disabled now, and the keyboard would go to another setting
+            self.field.take_focus()  # the pressed button is disabled now, and the focus would move to another setting
         self._is_busy = True
         self._result.say(message)
         self._update()

@@ -31,7 +31,7 @@ class ApprovalsPage(Page):
         yield
         name, modes = self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES]
         self._sandbox = Picker(object_name="sandboxSettingPicker", accessible_name=name, choices=modes, min_chars=24)
-        self._sandbox.ensurePolished()  # Qt keeps its least width, also where that is asked before it has its font
+        self._sandbox.ensurePolished()  # Qt caches its minimum width, even if asked before it has its font
         self._consequence = Note("", object_name="sandboxConsequence")
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")

@@ -87,7 +87,7 @@ def _found(text: str) -> list[Setting]:
     named: list[Setting] = []
     described: list[Setting] = []
     for setting in declared_settings().values():
-        if setting.about.holds == "keys":  # which has a search of its own
+        if setting.about.holds == "keys":  # keys have their own search
             continue
         about, title = setting.about, words(setting.about.title)
         if has_all(setting.key) or has_all(title):

@@ -54,7 +54,7 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return other actions in the same part as `beside` whose keys conflict with `keys`, and these keys."""
+        """Map other actions in the same part as `beside` to those of their keys that conflict with `keys`."""
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}
@@ -91,7 +91,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class ShortcutField(QLineEdit):
     """Shows the last keys pressed. Esc, Tab and (without `takes_enter`) Enter keep their meaning if pressed alone."""
 
-    keys_pressed = Signal(str)  # as the settings file has them
+    keys_pressed = Signal(str)  # in the format of the settings file
     confirmed = Signal()
     left = Signal()
 
@@ -227,7 +227,7 @@ class KeyList(QTreeWidget):
             row.setData(_NAME, _PORTABLE, each.keys)
             row.setFlags(Qt.ItemFlag.ItemIsEnabled)
         for group in (everywhere, *groups.values()):
-            self.addTopLevelItem(group)  # with all its rows: a view looks at each that is added to it
+            self.addTopLevelItem(group)  # with all its rows: a view processes each added row
             group.setFirstColumnSpanned(True)
         self.expandAll()
 

@@ -230,7 +230,7 @@ class ModelPage(Page):
         yield from self._build_which()
         self._variables = Note("", "warning")
         self._variables.hide()
-        self.key.hide()  # whose key it asks for is not known yet
+        self.key.hide()  # until the provider of the key is chosen
         for widget in (self._variables, hairline(), self.sign_in, self.key):
             asked.addWidget(widget)
             yield

@@ -78,7 +78,7 @@ def _tools(count: int) -> str:
 
 def problem_line(server: ServerView) -> str:
     status = server.status
-    if status.needs_sign_in:  # its state says it, and the card has a button for it
+    if status.needs_sign_in:  # the state says this, and the card has a button for it
         return ""
     texts = [named(text) for text in (status.problem, status.hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)

@@ -288,7 +288,7 @@ class ServerForm(AddingForm):
         self._sandbox.show_sandbox(server.sandbox)
 
     def _on_where(self, text: str) -> None:
-        self._sandbox.setVisible(not is_address(text))  # what runs elsewhere is confined there or not at all
+        self._sandbox.setVisible(not is_address(text))  # a server at an address cannot be sandboxed from here
         self._address.setVisible(is_address(text))
 
     def _on_add(self) -> None:

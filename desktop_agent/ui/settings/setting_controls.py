@@ -166,7 +166,7 @@ def title_of(setting: Setting) -> str:
     if setting.about.holds != "keys":
         return words(title)
     if setting.section != "keys":
-        return QCoreApplication.translate("Palette", title)  # of a part of the window, as the palette lists them
+        return QCoreApplication.translate("Palette", title)  # from a part of the window, as in the palette
     return QCoreApplication.translate("Actions", title)
 
 
@@ -178,7 +178,7 @@ class ChoiceControl(SettingControl):
         self._box.fit()
         self._box.currentIndexChanged.connect(self._on_chosen)
         self._hold(self._box, setting)
-        self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding comes on top of the picker's own height
+        self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding is added to the picker's own height
 
     def show_value(self, value: object) -> None:
         self._box.pick(value)

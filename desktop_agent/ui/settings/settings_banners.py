@@ -45,7 +45,7 @@ class ProjectBanner(BannerFrame):
         self.add_button(self.tr("Details…"), "projectBannerDetails", self.details_requested, is_flat=True)
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
-        # Not for the first sight.
+        # Not needed for the first paint.
         from desktop_agent.core.mcp.definition_file import read_definitions
         from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 
@@ -56,6 +56,6 @@ class ProjectBanner(BannerFrame):
         shown = few_lines(lines, longest=160)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
         self.say(title, "\n".join(shown))
-        is_whole = shown[: len(servers)] == servers  # what starts programs is trusted only where all of it can be read
+        is_whole = shown[: len(servers)] == servers  # programs are trusted only if shown in full
         self._trust.setVisible(is_whole and bool(servers or proposal.changes))
         self.show()

@@ -280,6 +280,6 @@ class SettingsDialog(QDialog):
     def _on_search(self, text: str) -> None:
         if text.strip():
             self.pages.search(text)
-            self._sections.setCurrentRow(-1)  # what is found is of all of them
+            self._sections.setCurrentRow(-1)  # results come from all sections
         else:
             self._sections.setCurrentRow(self._section_row)

@@ -27,7 +27,7 @@ _MOST_PLACES = 1_000
 class TerminalFinder(QObject):
     """A `FindTarget` for a terminal. Selects matches, the last match first, and continues while the window is idle."""
 
-    found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
+    found = Signal(int, int)  # the number of the selected match, from 1, and the number of matches
 
     def __init__(self, view: TerminalView) -> None:
         super().__init__(view.pointer)
@@ -87,8 +87,8 @@ class TerminalPanel(QWidget):
     """Shows the terminal of one folder, or the reason why there is none."""
 
     typed = Signal(bytes)
-    attach_requested = Signal(str)  # text that shall come with the next message
-    start_requested = Signal()  # a shell, after the last one has ended
+    attach_requested = Signal(str)  # text to be sent with the next message
+    start_requested = Signal()  # start a shell, after the last shell has ended
     closed = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -272,6 +272,6 @@ class TerminalDock(QDockWidget):
         self.setWidget(panel)
         window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        if not window.restoreDockWidget(self):  # where it was, and how high
+        if not window.restoreDockWidget(self):  # its position and height
             window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self)
             window.resizeDocks([self], [_HEIGHT], Qt.Orientation.Vertical)

@@ -97,7 +97,7 @@ class Theme(QObject):
     def code_font(self, size_px: float = TypeSize.CODE, *, grows: bool = True) -> QFont:
         font = _font(_CODE_FAMILY, QFontDatabase.SystemFont.FixedFont, self._grown(size_px) if grows else size_px)
         font.setStyleHint(QFont.StyleHint.Monospace)
-        # Ligatures would make `!=` one glyph: code is shown as it is written.
+        # Ligatures would turn `!=` into one glyph.
         font.setFeature(QFont.Tag("calt"), 0)
         return font
 

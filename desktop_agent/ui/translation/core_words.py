@@ -87,7 +87,7 @@ def _answer(markdown: str, _language: str) -> str:
 def _said_line(line: str) -> str:
     text = line.lstrip(" -")
     start = line[: len(line) - len(text)]
-    if text.startswith("`") and text.endswith("`") and text.count("`") == 2:  # words with names of files in them
+    if text.startswith("`") and text.endswith("`") and text.count("`") == 2:  # texts with file names in them
         return f"{start}`{_said(text[1:-1])}`"
     if (said := _said(text, is_sentence=True)) != text:
         return start + said

@@ -48,7 +48,7 @@ def first_spoken(wanted: Sequence[str]) -> str:
         if language == "zh":
             if _TRADITIONAL.isdisjoint(parts):
                 return "zh_CN"
-            return ENGLISH  # what follows it is `zh`, without a script
+            return ENGLISH  # after a script comes `zh` without a script
         if language == ENGLISH or language in TRANSLATED:
             return language
     return ENGLISH

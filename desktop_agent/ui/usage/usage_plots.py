@@ -186,7 +186,7 @@ class ColumnPlot(Plot[ColumnData]):
                     place = QRectF(area.left() + number * step, area.top(), step, area.height())
                     is_current = number == self.current
                     self._draw_column(painter, place, column, data, is_current=is_current)
-                    # The last one is today: it is named, and those before it in even steps.
+                    # The last tick is today. It is always named, and earlier ticks at even distances.
                     if (len(data.columns) - 1 - number) % every == 0:
                         middle = min(place.center().x(), self.width() - _TICK_WIDTH / 2)
                         label = QRectF(middle - _TICK_WIDTH / 2, place.bottom() + Space.XS, _TICK_WIDTH, AXIS_TEXT)
@@ -358,7 +358,7 @@ class Legend(QWidget):
         if data.unknown:
             unknown = data.unknown if column is None else column.unknown or NOTHING
             rows.append(("", self.tr("Price not known"), unknown))
-        self._rows = tuple(reversed(rows))  # as they lie upon each other
+        self._rows = tuple(reversed(rows))  # in the order in which they are stacked
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -410,6 +410,6 @@ class PlotCard(QWidget):
         if self._legend is not None and isinstance(self._data, ColumnData):
             self._legend.show_values(self._data, current)
         said, in_full = self._plot.words()
-        self._said.setText(said.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
-        self._said.setToolTip(plain_tooltip(said))  # all of it, where there is no room for it
+        self._said.setText(said.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label would name the invisible character
+        self._said.setToolTip(plain_tooltip(said))  # the full text, because the label may elide it
         self._plot.setAccessibleDescription(in_full)

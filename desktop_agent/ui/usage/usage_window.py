@@ -185,7 +185,7 @@ class FigureTable(QTableView):
         metrics, strong = QFontMetrics(self._cells.text_font), headings.fontMetrics()
         self._widths = []
         for column, heading in enumerate(table.headings):
-            # Only the longest texts are measured: to measure every cell takes longer than to draw them all.
+            # Only the longest texts are measured: measuring every cell takes longer than drawing them all.
             longest = sorted({row[column][0] for row in table.rows}, key=lambda text: (len(text), text))[-_MEASURED:]
             width = max([strong.horizontalAdvance(heading) + _SORT_SIGN, *map(metrics.horizontalAdvance, longest)])
             self._widths.append(width + 2 * PADDING + 4)
@@ -363,7 +363,7 @@ _USUAL = 1
 class UsageWindow(QDialog):
     """A window beside the conversation that shows figures and deletes itself when closed."""
 
-    period_chosen = Signal(object)  # the last so many days; None for all
+    period_chosen = Signal(object)  # the number of days until today; None for all
     cancelled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -22,7 +22,7 @@ TAKES_KEYS = "takesKeys"
 class PastedKeys(QValidator):
     """Rejects an API key that is typed or pasted into the focused line, and emits `found`."""
 
-    found = Signal(str)  # the key, which was pasted where it does not belong and is not there
+    found = Signal(str)  # the rejected key
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -41,11 +41,11 @@ class PastedKeys(QValidator):
         return is_refused
 
     def validate(self, arg__1: str, arg__2: int) -> tuple[QValidator.State, str, int]:
-        # Qt undoes what is not valid before the line shows or reports it.
+        # Qt reverts invalid text before the line shows or reports it.
         for word in arg__1.split():
             if is_provider_key(word):
                 self._refused = word
-                self._offer_soon.start()  # not now: the line is in the middle of taking the text
+                self._offer_soon.start()  # not now, because the line is still processing the text
                 return QValidator.State.Invalid, arg__1, arg__2
         return QValidator.State.Acceptable, arg__1, arg__2
 
@@ -118,7 +118,7 @@ class AccountFields(QObject):
     confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
-        """`name_edit` and `address_edit` are object names of text fields. `may_need_no_key` allows to send no key."""
+        """`name_edit` and `address_edit` are object names of text fields. `may_need_no_key` offers to send no key."""
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))
@@ -132,7 +132,7 @@ class AccountFields(QObject):
         self.address.editingFinished.connect(self._on_address)
 
     def _on_address(self) -> None:
-        self.address.setText(completed(self.address.text()))  # as it will be asked
+        self.address.setText(completed(self.address.text()))  # in the form used for requests
 
     def begin(self, vendor: Vendor) -> None:
         self.name.clear()

@@ -202,7 +202,7 @@ class Picker(QComboBox):
 
     def fit(self, *, most_chars: int = 100) -> None:
         """Fit the width to the widest choice, up to `most_chars` characters."""
-        needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt takes as much for each character
+        needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt's width of a character
         self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
 
     def showPopup(self) -> None:
@@ -219,9 +219,9 @@ class Picker(QComboBox):
 
     def paintEvent(self, e: QPaintEvent) -> None:
         super().paintEvent(e)
-        # The style sheet takes the native arrow away with the native frame.
+        # The style sheet removes the native arrow together with the frame.
         with QPainter(self) as painter:
-            font = QFont(QApplication.font())  # the field's own may be one for code, with a smaller arrow
+            font = QFont(QApplication.font())  # the field may have a code font, with a smaller arrow
             font.setPixelSize(self.fontInfo().pixelSize())
             painter.setFont(font)
             painter.setPen(self.palette().text().color())

@@ -28,7 +28,7 @@ class ChoiceCard(QAbstractButton):
         self.setAutoExclusive(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        # Not `Fixed`: a layout would take the height of the size hint for the most that a narrow card may have.
+        # Not `Fixed`: a layout would limit a narrow card to the height of the size hint.
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -51,7 +51,7 @@ class ChoiceCard(QAbstractButton):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
-            self.updateGeometry()  # its least height is that of the width it has
+            self.updateGeometry()  # its minimum height depends on its width
 
     def _lines(self, width: int) -> list[str]:
         metrics = QFontMetrics(self._text_font)

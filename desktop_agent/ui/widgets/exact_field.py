@@ -93,7 +93,7 @@ class ExactText(QObject):
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)
         document.setUndoRedoEnabled(True)
-        document.contentsChange.connect(self._forget_text)  # before anything asks for the new one
+        document.contentsChange.connect(self._forget_text)  # before anything reads the new text
 
     @property
     def text(self) -> str:
@@ -172,7 +172,7 @@ class ExactText(QObject):
             block = block.next()
 
     def _parts_of(self, block: QTextBlock) -> Iterator[ShownPart]:
-        if not self._known:  # nothing stands for anything: Qt's formats need not be asked for, which is slow
+        if not self._known:  # without placeholders, skip Qt's formats, which are slow to read
             if text := block.text():
                 yield ShownPart(block.position(), utf16_length(text), text.replace("\u2028", "\n"), 0, is_whole=False)
             return
@@ -197,7 +197,7 @@ def is_stand_in(text_format: QTextCharFormat) -> bool:
 def position_of(parts: list[ShownPart], offset: int) -> int:
     passed, end = 0, 0
     for part in parts:
-        passed += part.start - end  # the line feeds between
+        passed += part.start - end  # the line feeds in between
         if passed + len(part.original) > offset:
             inside = part.original[: max(0, offset - passed)]
             return part.start + (0 if part.number else utf16_length(inside))
@@ -232,7 +232,7 @@ class Unseen(NamedTuple):
 class ExactField(QPlainTextEdit):
     """Shows a text with nothing hidden, records which parts were visible, and can be edited."""
 
-    seen = Signal()  # more of it was in sight than before, or it is another text
+    seen = Signal()  # more of the text was visible, or the text changed
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent, tabChangesFocus=True)
@@ -335,7 +335,7 @@ class ExactField(QPlainTextEdit):
             self._tell_seen.start()
 
     def _on_changed(self) -> None:
-        self._is_changed = True  # what is gone need not be seen; what is new is seen when it has been painted
+        self._is_changed = True  # removed text need not be seen; new text is seen once it is painted
 
     def _note_seen(self) -> bool:
         area = self.viewport().visibleRegion().boundingRect()
@@ -387,8 +387,8 @@ def unseen_words(unseen: Unseen) -> str:
 class FoldBar(QWidget):
     """A bar below a field that shows only a part of its text. Hidden if all of the text is visible."""
 
-    resize_wanted = Signal()  # the field wants to be higher, or this came or went
-    changed = Signal()  # another part of the text was seen
+    resize_wanted = Signal()  # the field wants to be higher, or this bar was shown or hidden
+    changed = Signal()  # the user saw another part of the text
 
     def __init__(self, field: ExactField, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -402,7 +402,7 @@ class FoldBar(QWidget):
     def _parts(self) -> tuple[QLabel, QPushButton]:
         """The label and the button that shows more. They are made when first needed, which is rare."""
         words = make_label(role="warning", parent=self)
-        # Its words give way in a narrow window: they never widen it.
+        # Its text is cut in a narrow window, and never widens it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         more = compact_button(self.tr("Show more"), "approvalShowMoreButton", clicked=self._on_more, parent=self)
         hbox((words, 1), more, on=self, spacing=Space.S)
@@ -427,7 +427,7 @@ class FoldBar(QWidget):
 
     def _on_seen(self) -> None:
         unseen = self._field.unseen()
-        # A field that shows all of its text was only too low for a moment, before it was laid out.
+        # A field that shows all of its text was too low only until its layout.
         is_higher = self._field.verticalScrollBar().maximum() > 0
         self._is_folded = not unseen.is_nothing or (self._is_folded and is_higher)
         if self._is_folded:

@@ -110,7 +110,7 @@ class FindBar(InputBar):
         if not self._field.text():
             self._count.clear()
         elif count:
-            # Pages that are not loaded have more; how many is known when one gets there.
+            # Pages that are not loaded have more matches. Their number is unknown.
             pattern = self.tr("{0} of {1}+") if self._finder.has_unread else self.tr("{0} of {1}")
             self._count.setText(pattern.format(number, count))
         elif self._finder.has_unread:

@@ -49,7 +49,7 @@ class FocusKeeper(QObject):
         lost = next(self._newest_in(window), None)
         if lost is None:
             is_new = now is not None and old is None and window is self._home.window()
-            # A button that is being pressed would take no click once the focus has gone on from it.
+            # A pressed button would get no click if it lost the focus.
             is_lost = is_new and QApplication.mouseButtons() == Qt.MouseButton.NoButton
         else:
             is_lost = not _is_usable(lost.widget) and (now is None or old is None or not _is_usable(old))

@@ -60,7 +60,7 @@ class Icons(QObject):
 
     def icon(self, name: IconName) -> QIcon:
         icon, ratios = QIcon(), (screen.devicePixelRatio() for screen in QGuiApplication.screens())
-        densities = {1, math.ceil(max(ratios))}  # Qt scales down for those in between
+        densities = {1, math.ceil(max(ratios))}  # Qt scales icons down for densities in between
         for mode, role in ((QIcon.Mode.Normal, "muted"), (QIcon.Mode.Disabled, "faint")):
             for density in densities:
                 icon.addPixmap(self._pixmap(name, role, density), mode)

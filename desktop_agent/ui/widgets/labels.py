@@ -77,7 +77,7 @@ class ElidedLabel(QLabel):
 
     def setToolTip(self, arg__1: str) -> None:
         super().setToolTip(arg__1)
-        # Who cannot see it would be read the tool tip with its markup.
+        # Screen readers would read the tool tip with its markup.
         self.setAccessibleDescription(QTextDocumentFragment.fromHtml(arg__1).toPlainText())
 
     def minimumSizeHint(self) -> QSize:

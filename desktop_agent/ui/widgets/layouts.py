@@ -57,7 +57,7 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
     """Return a layout that shows one of these pages at a time. Add it to the layout of `on`."""
     layout = QStackedLayout()
     for page in pages:
-        page.setParent(on)  # the layout shows its first page at once: without a parent, as a window of its own
+        page.setParent(on)  # the layout shows its first page at once; without a parent, this would open a window
         layout.addWidget(page)
     return layout
 

@@ -233,7 +233,7 @@ class FilterPopup(Popup, Generic[Row]):
 
     def _on_current(self, index: QModelIndex) -> None:
         words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
-        self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+        self._field.setAccessibleDescription(words)  # the focus stays in the field, so screen readers read this
 
     def _take_key(self, event: QKeyEvent) -> bool:
         page = self._page_rows

@@ -154,7 +154,7 @@ def lexer_for_path(path: str) -> Lexer | None:
         if aliases and any(pattern.lower() in (name, suffix) for pattern in patterns)
     ]
     lexers = [get_lexer_by_name(alias) for alias in found if alias != "text"]
-    # Dialects and rarities share suffixes with the plain thing, which has the shortest name: Perl, SQL.
+    # Dialects share suffixes with the main language, which has the shortest name: Perl, SQL.
     return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
 
 

@@ -23,7 +23,7 @@ class NewsBar(BannerFrame):
 
     def __init__(self) -> None:
         super().__init__("newsBar")
-        self.setProperty("role", "bar")  # nothing to be warned of
+        self.setProperty("role", "bar")  # not a warning
         self._title.setProperty("role", "strong")
         read = self.add_button(self.tr("What is new…"), "readNewsButton")
         read.clicked.connect(self.hide)
@@ -61,7 +61,7 @@ class NewsWindow(QWidget):
         resize_within_screen(self, _NEWS_SIZE, _LEAST_NEWS_SIZE)
 
     def _on_link(self, address: QUrl) -> None:
-        if not address.isRelative():  # into the repository, which is not here
+        if not address.isRelative():  # a relative address leads into the repository, which is not available
             QDesktopServices.openUrl(address)
 
 

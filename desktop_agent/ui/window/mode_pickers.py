@@ -53,7 +53,7 @@ class ModePickers(QObject):
     def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
         if model is not None and model != self._model:
             if self._model is None or (model.provider, model.model) != (self._model.provider, self._model.model):
-                self._label = ""  # until somebody knows what people call this one
+                self._label = ""  # until the display name of the model is available
             self._model = model
             self._show_model(model)
             self.model_shown.emit(model)
@@ -109,7 +109,7 @@ class ModePickers(QObject):
         button = PickerButton(parent)
         button.setObjectName(name)
         button.label = label
-        button.set_texts(f"{label} ▾", f"{label} ▾")  # until a session says what is in force
+        button.set_texts(f"{label} ▾", f"{label} ▾")  # until a session reports its mode
         button.setProperty("compact", True)
         button.hide()  # until there is a mode to show
         return button
@@ -124,7 +124,7 @@ class ModePickers(QObject):
     def _add_explained(self, group: QActionGroup, button: PickerButton, words: tuple[str, str], data: str) -> None:
         label, explanation = words
         action = button.menu().addAction(f"{label}\t{explanation}")
-        action.setIconText(label)  # what the button says
+        action.setIconText(label)  # the text of the button
         action.setToolTip(explanation)
         action.setCheckable(True)
         action.setData(data)

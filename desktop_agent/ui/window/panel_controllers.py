@@ -114,7 +114,7 @@ class PromptController(PanelController):
             self.give_back([prompt.text for prompt in waiting])
 
     def _follow_prompt(self) -> None:
-        if not self._session.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
+        if not self._session.transcript.turns.is_running:  # otherwise the prompt is queued, and the view stays
             self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, op: ops.Op) -> None:
@@ -297,7 +297,7 @@ class ContextController(PanelController):
         if self._session.handle is None:
             return
         if self._inspector is None:
-            from desktop_agent.ui.context_inspector import ContextInspector  # not for the first sight
+            from desktop_agent.ui.context_inspector import ContextInspector  # not needed for the first paint
 
             self._inspector = ContextInspector(self._theme, self._window)
             self._inspector.op_requested.connect(self._session.submit)
@@ -371,7 +371,7 @@ class ApprovalController(PanelController):
         request = next((request for request in pending if request.call_id == call_id), None)
         if request is None or self._call_id == call_id:
             return
-        if request.spending is not None or request.question is not None:  # it is answered in the conversation only
+        if request.spending is not None or request.question is not None:  # answered only in the conversation
             self._view.row_layout.scroll_to_bottom()
             return
         self.close()
@@ -385,7 +385,7 @@ class ApprovalController(PanelController):
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
         """Build and show the dialog in steps after its card was drawn. In one step, this would take several frames."""
         yield from repeat(None, _ROW_FIRST)
-        from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
+        from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, not for the first paint
 
         transcript = self._session.transcript
         past = past_calls(transcript, request)
@@ -394,7 +394,7 @@ class ApprovalController(PanelController):
         try:
             yield from dialog.pieces
             yield
-        except GeneratorExit:  # the question was answered elsewhere, or left
+        except GeneratorExit:  # the question was answered elsewhere, or is no longer shown
             dialog.deleteLater()
             raise
         self._dialog = dialog

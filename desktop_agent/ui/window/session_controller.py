@@ -40,7 +40,7 @@ class ReadingPlaces:
         """Remember the scroll position. Call this while the session is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
-            return  # the place kept before is still needed once the rest is loaded
+            return  # the earlier position is still needed once the rest is loaded
         if (place := self._navigation.place) is not None:
             self._places[session_id] = place
         else:
@@ -162,7 +162,7 @@ class SessionController(ShownSession):
         self._context.follow(event)
         match event:
             case _ if self.read_only:
-                pass  # what it asks, and what waits in it, is for the window that writes it
+                pass  # questions and queued prompts are for the window that writes the session
             case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_user_writing():
                 self._approvals.open(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
@@ -207,7 +207,7 @@ class SessionController(ShownSession):
         actions.stop.setEnabled(is_busy and can_write)
         actions.compact.setEnabled(not is_busy and can_write and transcript.turn > 1)
         actions.inspect_context.setEnabled(can_write)
-        # Always, so that the keys are never dead: the session says why it does not undo or redo.
+        # Always enabled, so that the keys work: the session says why it cannot undo or redo.
         actions.undo_turn.setEnabled(can_write)
         actions.redo_turn.setEnabled(can_write)
         actions.rewind.setEnabled(is_resting and transcript.turn > 0)

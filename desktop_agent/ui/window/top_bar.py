@@ -261,7 +261,7 @@ class TopBar(QWidget):
     def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
         button = ShortcutButton(self._theme, text, "", colour_role="muted", parent=self)
         self._actions.show_keys(action, button.set_keys)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # what it opens gives the keyboard back to where it was
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the opened widget returns the focus to the previous widget
         return self._flat(button, action)
 
     def _flat(self, button: B, action: QAction, *, is_shown: bool = True) -> B:

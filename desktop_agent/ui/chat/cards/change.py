@@ -106,7 +106,7 @@ def _diff_line(diff: FileDiff, row: DiffRow, *, is_exact: bool) -> DiffLine:
     texts = [without_ending(line) for line in (lines[number], other)]
     if not is_exact:
         texts = [one_line(text, _MAX_LINE) for text in texts]
-    elif texts[0] == texts[1]:  # they differ in their endings
+    elif texts[0] == texts[1]:  # only their line endings differ
         return DiffLine(tone, number + 1, lines[number].removesuffix("\n"))
     return DiffLine(tone, number + 1, texts[0], changed_words(*texts).old if other else ())
 
@@ -138,7 +138,7 @@ def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMar
             while place < len(ends) - 1 and start >= ends[place]:
                 place += 1
             number = numbers[place]
-            if lines[number].tone or tones[1] == "added":  # lines of both are coloured once
+            if lines[number].tone or tones[1] == "added":  # unchanged lines are coloured once
                 begin = ends[place - 1] if place else 0
                 room = utf16_length(lines[number].text) - (start - begin)
                 if room > 0:
@@ -289,6 +289,6 @@ def _write_line(writer: ContentWriter, line: DiffLine, colours: Sequence[TextMar
     writer.add(line.text, MUTED_TINT if line.tone == "gap" else None)
     for first, last in line.words:
         begin, length = utf16_length(line.text[:first]), utf16_length(line.text[first:last])
-        # The colours of the syntax are too faint on the ground of a changed word.
+        # Syntax colours are too faint on the background of a changed word.
         writer.mark(TextMark(start + begin, length, Tint("text", f"{line.tone}_word")))
     writer.end_line()

@@ -94,7 +94,7 @@ _NUMBER_WIDTH = 5
 class MatchesBody(ToolBody):
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
-        # The cheap half first: this is asked of every call.
+        # The cheap check comes first, because this runs for every call.
         return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
 
     @classmethod
@@ -112,7 +112,7 @@ class MatchesBody(ToolBody):
                 if place.line:
                     number = f"{place.line:>{_NUMBER_WIDTH}}  "
                     line = number + place.text
-                    # One mark leads to the place, so that the keyboard stops once at each line.
+                    # One mark links to the line, so that Tab stops once at each line.
                     start = writer.at
                     writer.add(line, Tint(), place_name(place))
                     writer.mark(TextMark(start, len(number), MUTED_TINT))

@@ -145,8 +145,8 @@ class ToolBody(QObject):
     The text is computed from the entry. The row stores what the user opened.
     """
 
-    changed = Signal()  # it says something else now, by itself
-    unfolded = Signal()  # it says more or less now, because the user wanted it
+    changed = Signal()  # the content changed without the user
+    unfolded = Signal()  # the user folded or unfolded a part
 
     ground: ClassVar[str] = "sunken"
     """The colour role of its background."""

@@ -121,7 +121,7 @@ class TerminalBody(ToolBody):
         entry = entry_of(self.row)
         hidden = _tail(self.row).hidden_lines
         is_cut = entry.output_chars > len(entry.output_tail)
-        # What was seen as it came is all there is, or its end; what was not, is what the model read of it.
+        # Live output is complete or the end of the output. Without it, the card shows the version for the model.
         is_stored = not entry.output_tail and entry.result is not None and entry.result.output is not None
         cut = entry_words.cut_lines(*_tail(self.row).cut)
         if not hidden and not is_cut and not is_stored and not cut:
@@ -198,7 +198,7 @@ class PrintedBody(ToolBody):
 
 
 def _excerpt(entry: ToolEntry) -> OutputExcerpt:
-    # The result of a refused call says to the model what the card already says.
+    # The result of a refused call tells the model what the card already shows.
     if entry.result is None or isinstance(entry.decision, Denied | Aborted):
         return OutputExcerpt("", 0)
     return first_lines(readable(entry.result.content), SHOWN_LINES)

@@ -33,9 +33,9 @@ class ContentPreview(NamedTuple):
 class AttachedContents(QObject):
     """Follows the text of a field and shows a chip for each mentioned content that exists."""
 
-    wanted = Signal(object)  # a `MentionedContent`; the owner passes what is known of it to `show`
-    opened = Signal(object)  # a `MentionedContent`, to be seen large
-    changed = Signal()  # there are others to be placed
+    wanted = Signal(object)  # a `MentionedContent`; the owner passes its data to `show`
+    opened = Signal(object)  # a `MentionedContent`, to be shown in a window
+    changed = Signal()  # the chips changed and must be placed again
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)

@@ -72,7 +72,7 @@ class CostLabel(QLabel):
 class ControlRow(QObject):
     """Fits the controls into the width. Read-only status is shortened before buttons are."""
 
-    changed = Signal()  # place it again
+    changed = Signal()  # the controls must be placed again
 
     def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
         super().__init__(composer)
@@ -92,7 +92,7 @@ class ControlRow(QObject):
         self.send = make_button(self.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
         self.send.setEnabled(False)
         for button in (self.stop, self.send):
-            # A click leaves the keyboard where it is: the button goes, or is disabled.
+            # A click does not move the focus, because the button disappears or is disabled.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def show_context(self, use: ContextUse | None) -> None:
@@ -329,7 +329,7 @@ class Composer(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
-            self._arrange()  # one of the controls says something longer or shorter now
+            self._arrange()  # the text of a control has another length now
         return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -370,7 +370,7 @@ class Composer(QWidget):
     def _on_submitted(self) -> None:
         if not self._asked or is_command(self.edit.toPlainText()):
             self._send(is_at_once=False)
-        # While the question is new, the text was meant to be sent, and stays.
+        # While the question is new, the text was meant as a message, so it stays.
         elif self._arming.is_armed and (written := self._take()):
             self.denied.emit(self._asked, prompt_of(written))
 

@@ -158,8 +158,8 @@ class CommandOffers(FieldOffers["CommandPopup"]):
 
 
 class MentionOffers(FieldOffers["MentionPopup"]):
-    wanted = Signal(object)  # a `TypedMention`; the owner passes what fits to `show` and `show_symbols`
-    left = Signal()  # no mention is being typed any longer
+    wanted = Signal(object)  # a `TypedMention`; the owner passes matches to `show` and `show_symbols`
+    left = Signal()  # the user has stopped typing a mention
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(edit, theme, composer)

@@ -144,9 +144,9 @@ class MessageEdit(QPlainTextEdit):
     submitted_at_once = Signal()  # into the running turn
     focus_changed = Signal()
     picture_given = Signal(QImage)
-    long_text_given = Signal(str)  # more than can be read in a few lines
+    long_text_given = Signal(str)  # too long to read in a few lines
     files_given = Signal(object)  # absolute paths
-    composing_changed = Signal()  # an input method shows other characters that are not yet entered
+    composing_changed = Signal()  # the unfinished text of an input method changed
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -185,19 +185,19 @@ class MessageEdit(QPlainTextEdit):
         self.setTextCursor(cursor)
 
     def event(self, event: QEvent) -> bool:
-        # Here and not in keyPressEvent: Tab would have moved the focus before that.
+        # Here and not in keyPressEvent, because Tab would move the focus before.
         is_press = event.type() == QEvent.Type.KeyPress
         if is_press and isinstance(event, QKeyEvent) and any(takes(event) for takes in self.key_takers):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            # A key that sends does nothing else here, even if there is nothing to send: it may be pressed twice.
+            # A sending key does nothing else, even if there is nothing to send, because it may be pressed twice.
             if self.keys.peek(event) in _WRITING or _is_enter(event):
                 event.accept()
                 return True
             if event.key() == Qt.Key.Key_Escape and any(takes() for takes in self.escape_takers):
-                event.accept()  # it comes as a key, too
+                event.accept()  # it arrives again as a key press
                 return True
-            # Ctrl+Shift+Z undoes a turn, and repeats text on most systems: that comes first while there is some.
+            # Ctrl+Shift+Z undoes a turn, but redoes text on most systems: redo comes first if available.
             if event.matches(QKeySequence.StandardKey.Redo) and not self.document().isRedoAvailable():
                 event.ignore()
                 return True
@@ -217,14 +217,14 @@ class MessageEdit(QPlainTextEdit):
         self._show_placeholder()
 
     def _show_placeholder(self) -> None:
-        # A QPlainTextEdit (Qt 6.11) paints it across what an input method composes.
+        # A QPlainTextEdit (Qt 6.11) paints its placeholder across the text of an input method.
         shown = "" if self.is_composing else self._placeholder
         if shown != self.placeholderText():
             super().setPlaceholderText(shown)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.is_composing and (_is_enter(event) or event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down)):
-            event.accept()  # meant for the list of the input method, which lets it through on some systems
+            event.accept()  # meant for the list of the input method, which passes it on in some systems
             return
         match self.keys.read(event):
             case "":
@@ -255,7 +255,7 @@ class MessageEdit(QPlainTextEdit):
     def _gives(self, source: QMimeData) -> bool:
         if files := _files_in(source):
             self.files_given.emit(files)
-        elif source.hasImage() and not source.hasText():  # a cell of a table is both, and wanted as text
+        elif source.hasImage() and not source.hasText():  # a table cell is both, and wanted as text
             self.picture_given.emit(QImage(source.imageData()))
         elif len(text := source.text()) > LONGEST_PASTED:
             self.long_text_given.emit(text)

@@ -44,7 +44,7 @@ class ListPopup(QListView):
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.ring = set_up_list(self)
-        self.viewport().setMouseTracking(True)  # the list has another viewport by now
+        self.viewport().setMouseTracking(True)  # the viewport was replaced
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setModel(model)
@@ -319,7 +319,7 @@ class _Offers(ChoiceModel[MentionOffer]):
 
 class MentionPopup(ListPopup):
     dismissed = Signal()
-    chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
+    chosen = Signal(object, bool)  # a `MentionOffer`, and whether the user types on in it: Tab on a folder
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         self._offers = _Offers()
@@ -363,7 +363,7 @@ class MentionPopup(ListPopup):
         self._place_above(x, width, at.y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._is_pointed_at = True  # a mouse that happens to be there when the list opens points at nothing
+        self._is_pointed_at = True  # a resting mouse below a new list points at nothing
         super().mouseMoveEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:

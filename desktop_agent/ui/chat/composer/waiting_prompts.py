@@ -166,11 +166,11 @@ _SHOWN_CARDS = 4
 class WaitingPrompts(QObject):
     """Cards for the next few prompts, and the number of further prompts."""
 
-    changed = Signal()  # place them again
-    unqueue_requested = Signal(str)  # the id of a prompt, as in those below
+    changed = Signal()  # the cards must be placed again
+    unqueue_requested = Signal(str)  # the id of a prompt, as in the next signals
     send_requested = Signal(str)
     steer_requested = Signal(str)
-    edit_requested = Signal(str)  # to write it otherwise
+    edit_requested = Signal(str)  # to edit its text
     move_requested = Signal(str, str)  # before another prompt; empty: after all of them
 
     def __init__(self, theme: Theme, composer: QWidget) -> None:

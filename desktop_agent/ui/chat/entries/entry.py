@@ -59,7 +59,7 @@ class EntryActions(QObject):
     """The user's requests in all entries of one transcript, as signals."""
 
     approval_answered = Signal(str, object)  # the call's id and a Decision, once
-    approval_edited = Signal(str, str)  # the call's id and the command as it is now
+    approval_edited = Signal(str, str)  # the call's id and the edited command
     approval_opened = Signal(str)  # the call's id
     stop_requested = Signal()
     changes_requested = Signal(str)  # the call's id
@@ -72,14 +72,14 @@ class EntryActions(QObject):
     attachment_requested = Signal(object)  # an Attachment
     link_activated = Signal(str)  # always http or https
     retry_requested = Signal()
-    again_requested = Signal(int)  # the turn whose prompt is to be asked again, in a copy from before it
-    try_now_requested = Signal()  # instead of waiting before the next try
+    again_requested = Signal(int)  # the turn whose prompt is to be sent again, in a copy of the session
+    try_now_requested = Signal()  # retry now instead of waiting
     settings_requested = Signal()
     sign_in_requested = Signal()
     model_requested = Signal()
     folder_requested = Signal()
-    resend_requested = Signal(int, str, bool)  # the turn, the new text, and whether files are to be put back, too
-    edit_changed = Signal(int, str)  # the turn, and the text as it is now
+    resend_requested = Signal(int, str, bool)  # the turn, the new text, and whether to restore files, too
+    edit_changed = Signal(int, str)  # the turn, and the current text
     edit_closed = Signal(int)  # the turn; the edit was sent or dropped
     session_requested = Signal(str)  # a session's id
     rewind_requested = Signal(int)  # the turn
@@ -104,8 +104,8 @@ class EntryWidget(QWidget):
     child widgets.
     """
 
-    resized = Signal()  # its height changed by something the user did to it
-    body_changed = Signal()  # what it shows became something else by itself
+    resized = Signal()  # its height changed by an action of the user
+    body_changed = Signal()  # its content changed without the user
 
     is_folding: ClassVar[bool] = False
     """Whether its text is folded until the user unfolds it."""

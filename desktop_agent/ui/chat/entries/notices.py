@@ -94,7 +94,7 @@ class NoticeWidget(EntryWidget):
         transcript = self.parentWidget()
         is_waiting = self.row.entry_as(NoticeEntry).is_waiting
         if transcript is not None and button.hasFocus() and not is_waiting:
-            # Hiding the button would send the keyboard to some other control.
+            # Hiding the button would move the focus to another control.
             transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         button.setVisible(is_waiting)
         if is_waiting and not self._seconds.isActive():
@@ -266,7 +266,7 @@ class CompactionWidget(EntryWidget):
         return super().entry_height() + self._buttons_height if self.is_column_shown else Height.SMALL_BUTTON
 
     def arrange(self) -> None:
-        self.set_width(self._width)  # what is above the buttons may have been laid out only now
+        self.set_width(self._width)  # the part above the buttons may have been laid out only now
 
     def source(self) -> str:
         return self._source

@@ -148,7 +148,7 @@ class PromptEditor(QWidget):
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def tab_stops(self) -> list[QWidget]:
-        return [self._edit, self._files, self.cancel, self._send]  # not the list of choices: it is another window
+        return [self._edit, self._files, self.cancel, self._send]  # the list of choices is a separate window
 
     def set_width(self, width: int) -> None:
         self._width = width
@@ -243,7 +243,7 @@ class PromptWidget(EntryWidget):
         try:
             read = await picture_of(source, ref, THUMBNAIL)
         except AgentError:
-            return  # a click says why it cannot be had
+            return  # a click explains why it is not available
         self.row.loaded[_key(ref)] = read
         if isValid(button):
             button.show_picture(read)

@@ -77,7 +77,7 @@ class ToolWidget(LinkedEntry):
             return
         if self._question is None or self._question.request is not entry.approval:
             if self._question is not None and entry.approval.question is not None:
-                self.row.drafts.clear()  # they were for what was asked before
+                self.row.drafts.clear()  # they belong to the previous question
             self._drop_question()
             from desktop_agent.ui.chat.question.approval import question_card  # with the first question
 

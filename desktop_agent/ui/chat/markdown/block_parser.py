@@ -78,7 +78,7 @@ def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent:
     closing, line = _FORMULA_CLOSINGS[opening], start_line + 1
     while line < end_line and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         if _line_text(state, line).startswith(_FENCES):
-            break  # the reader of a stream opens a fence wherever one stands
+            break  # the stream parser opens a fence at every fence line
         line += 1
         if _line_text(state, line - 1).rstrip().endswith(closing):
             break
@@ -318,7 +318,7 @@ class _Flattener:
             case "list_item_close":
                 self._finish_empty_item()
             case "bullet_list_open" | "ordered_list_open":
-                self._finish_empty_item()  # a list that an item begins with stands below the marker of the item
+                self._finish_empty_item()  # a list at the start of an item is placed below the item's marker
                 self.numbers.append(self._first_number(token) if token.type == "ordered_list_open" else None)
                 self.containers += "l"
             case "blockquote_open":
@@ -364,7 +364,7 @@ class _Flattener:
         if self.containers:
             self._add("text", lines, parts)
             return
-        # A top-level paragraph keeps its text as it was written, so every part knows its own place in the source.
+        # A top-level paragraph keeps its source text, so that every part has its position in the source.
         start = self.region.text_start(lines[0])
         for part in parts:
             at = start + part.start
@@ -376,7 +376,7 @@ class _Flattener:
         if token.markup.startswith("#") or not prose_cut(text):
             self._add("heading", lines, prose_parts(text), level=level)
             return
-        # An underlined paragraph: what was cut off while the line below was unknown stays a paragraph.
+        # An underlined paragraph: parts that settled before the underline stay a paragraph.
         self._paragraph(lines, content)
         end = self.region.span(*lines)[1]
         self.found[-1] = self.found[-1]._replace(kind="heading", level=level, joint=None, end=end)

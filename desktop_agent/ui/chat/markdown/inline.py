@@ -121,9 +121,9 @@ class _Writer:
         for token in tokens:
             match token.type:
                 case "text":
-                    self._add_text(token.content.replace("\n", LINE_BREAK))  # only a formula has some
+                    self._add_text(token.content.replace("\n", LINE_BREAK))  # only formulas contain line feeds
                 case "softbreak" | "hardbreak":
-                    # Models break lines where they mean it, so a soft break is kept as well.
+                    # Models break lines on purpose, so soft breaks are kept.
                     self._add(LINE_BREAK, self._style)
                 case "code_inline":
                     self._add(token.content.replace("\n", " "), self._style | CODE)
@@ -144,7 +144,7 @@ class _Writer:
 
     def _add(self, text: str, style: int, href: str = "") -> None:
         if href or self._link:
-            text = named(text)  # what a link is called must not hide where it leads
+            text = named(text)  # the text of a link must not hide its target
         length = utf16_length(text)
         href = href or (self._link if is_web_address(self._link) else "")
         if href:

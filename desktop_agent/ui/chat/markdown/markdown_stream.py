@@ -263,7 +263,7 @@ class MarkdownStream:
         lines = region.row_lines(node)
         complete = sum(line < region.complete_lines for line in lines)
         if not complete:
-            # Read on without the table when what follows it is too long for a row.
+            # Read on without the table if the line after it is too long for a row.
             is_over = is_full and self._resumes == "table" and len(region.nodes) > 1
             if is_over:
                 self._go_to(0)
@@ -325,7 +325,7 @@ class MarkdownStream:
 
     def _code_end(self, fence: _Fence) -> tuple[int, int, bool]:
         """Return the end of the code in the tail, the end of its source, and whether the fence ends there."""
-        # After a cut within a line the tail begins with the rest of it, which is no line of its own.
+        # After a cut within a line, the tail begins with the rest of this line.
         first_line = self._tail.find("\n") + 1 or len(self._tail) if fence.joint == "" else 0
         closing = fence.closing.search(self._tail, first_line)
         if closing is not None and (closing[0].endswith("\n") or self.is_closed):
@@ -346,7 +346,7 @@ class MarkdownStream:
 
 def _last_complete(nodes: Sequence[Node], region: Region) -> int:
     for index in range(len(nodes) - 1, 0, -1):
-        # What begins on a complete line stays; a table is one only while its second line looks like it.
+        # A block that begins on a complete line stays. A table also needs its second line.
         is_table = region.tokens[nodes[index].first].type == "table_open"
         if nodes[index].line + is_table < region.complete_lines:
             return index

@@ -193,7 +193,7 @@ class ApprovalCard(QuestionCard):
 
     def _on_edit(self) -> None:
         if self._command is not None and self.question.edited is not None:
-            self._command.set_text(self.request.command or "")  # can be undone like typing
+            self._command.set_text(self.request.command or "")  # an edit that the user can undo
         self._start_editing()
 
     def _start_editing(self) -> None:

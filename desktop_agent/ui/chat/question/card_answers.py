@@ -121,12 +121,12 @@ class CardAnswers(QObject):
         """Enable the buttons that allow the call, or say why it cannot be allowed."""
         for button in (self._allow, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
-            # Without one Qt describes it by its tool tip, which is markup where it may be cut.
+            # Without a description, Qt uses the tool tip, which contains markup if the text may be cut.
             button.setAccessibleDescription(obstacle or (button.accessibleName() if button.toolTip() else ""))
         keys = native_keys(ALLOW_KEYS) if self._listens else ""
         self._allow.setToolTip((plain_tooltip(obstacle) if is_refused else obstacle) or keys)
         self._allow.setAccessibleDescription(obstacle or keys)
-        for button in self._offers:  # a rule is made of the agent's command; one of the user's is allowed once
+        for button in self._offers:  # rules are for the agent's command; an edited command is allowed once
             button.setVisible(not is_edited and not self.is_denying)
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class CardAnswers(QObject):
         """Fit the buttons into the width. Key names are hidden first, then commands are shortened."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
-        self._fit_offers(shown, 2 * width)  # their full words
+        self._fit_offers(shown, 2 * width)  # their full text
         if sum(button.sizeHint().width() for button in shown) + Space.S * (len(shown) - 1) > width:
             self._allow.show_keys(is_shown=False)
             if not self._fit_offers(shown, width):

@@ -77,7 +77,7 @@ FLAT_PADDING = 9
 class ChangeField(CardField):
     """The changes of an edit, line by line. Long changes are folded, and the longest are shown only in the dialog."""
 
-    shown = Signal()  # more of the change than before
+    shown = Signal()  # a larger part of the change became visible
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ChangeField(CardField):
         if not self._rest:
             self._review()
             return
-        self.setFocus()  # not on to what would then be the next button
+        self.setFocus()  # keep the focus from moving to the next button
         self.more.hide()
         self._show_lines([*self._lines, *self._rest])
         self._rest, self.is_whole = (), True

@@ -396,7 +396,7 @@ class Box:
             area = QRectF(self._side(x - 40, room), middle - line_height / 2, room, line_height)
             side = Qt.AlignmentFlag.AlignLeft if self._is_mirrored else Qt.AlignmentFlag.AlignRight
             if self._is_mirrored:
-                painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the dot stands on the side of the text
+                painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the dot is on the side of the text
             painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute, marker)
 
     def _paint_task(self, painter: QPainter, at: QPointF, *, is_done: bool) -> None:

@@ -142,7 +142,7 @@ class Column:
         """Show `blocks` with their `marks`. Blocks from index `changed` on are new or different."""
         text, boxes = self.text, self._boxes
         self.revision += 1
-        # Whether a part of a fence has a lower edge depends on the block behind it.
+        # Whether a part of a fence has a lower edge depends on the next block.
         first = max(0, min(changed - 1, len(text.blocks) - 1))
         marked_before = {index: text.marks_of(index) for index in boxes if index >= first}
         text.blocks[first:] = blocks[first:]
@@ -331,7 +331,7 @@ class Column:
 
     def _table(self, index: int, before: TablePassage | None) -> TablePassage:
         block = self.text.blocks[index]
-        # All parts of a table have the columns of its first.
+        # All parts of a table have the columns of its first part.
         widths = self._column_widths(index) if block.joint is not None and index > 0 else None
         width = self._text_width(block)
         table = TablePassage(block, self.text.references, self._styles, width, natural_widths=widths, before=before)

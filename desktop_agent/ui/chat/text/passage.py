@@ -202,7 +202,7 @@ class TextPassage:
 
 
 def x_in(line: QTextLine, offset: int) -> float:
-    # PySide6 returns the position it really took beside the coordinate, and types both as an object.
+    # PySide6 returns the actual position and the coordinate, and types both as an object.
     return cast("tuple[float, int]", line.cursorToX(offset))[0]
 
 
@@ -210,7 +210,7 @@ def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
     """Return how many lines plain text takes at a width, at most `limit`. Further lines cost no time."""
     if text.count("\n") >= limit:
         return limit
-    # No font has letters so narrow that this much of it would fit into fewer lines.
+    # No font is so narrow that this many letters fit into fewer lines.
     head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
     return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
 

@@ -189,7 +189,7 @@ class EntryRows:
     def estimate(self, row: EntryRow) -> int:
         """Return the approximate height of a row, from the length of its text."""
         entry = row.entry
-        if isinstance(entry, PageEntry):  # of which a long session has thousands
+        if isinstance(entry, PageEntry):  # a long session has thousands
             if not row.height_hint:
                 lines = int(entry.characters / self._letters_in(self._width) * _LINE)
                 row.height_hint = lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)

@@ -166,7 +166,7 @@ class KeyboardOrder(QObject):
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
         self._offer_keys(rows)
         order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
-        if order != self._order:  # also when a row got a question, buttons or links after it was put in order
+        if order != self._order:  # also when a row gets a question, buttons or links later
             self._order = order
             self._order_tabs(rows)
 

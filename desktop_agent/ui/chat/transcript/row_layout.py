@@ -191,7 +191,7 @@ def _discard(row: EntryRow) -> None:
     """Detach a row's widget, and delete it later, because its own click may have led here."""
     widget, row.widget = row.widget, None
     if widget is not None:
-        widget.column.release_all()  # else a reference cycle would keep it until the garbage collector runs
+        widget.column.release_all()  # otherwise a reference cycle keeps it until garbage is collected
         discard(widget)
 
 
@@ -253,7 +253,7 @@ class RowLayout(QObject):
         height = self._area.viewport().height()
         line = self.widgets.styles.text_line
         is_in_view = self.top_edge + line <= y <= self.top_edge + height - 4 * line
-        if not is_in_view or self.is_gentle:  # then what is shown is not yet what will be
+        if not is_in_view or self.is_gentle:  # during a gentle layout, the shown rows are not final
             self.scroll_to(max(0, y - height // 3))
 
     def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
@@ -263,7 +263,7 @@ class RowLayout(QObject):
             row = self.rows[len(self.rows) - from_end]
             if row.widget is None:
                 self.widgets.create(row)
-                self.widgets.measure(row)  # what is estimated may be too low for the place to be in it
+                self.widgets.measure(row)  # an estimated height may be too low to contain the position
             self.reading.put_on(row, block, distance)
         self.lay_out()
 
@@ -274,7 +274,7 @@ class RowLayout(QObject):
         self.reading.is_following = bar.value() >= bar.maximum()
         self.reading.take(bar.value())
         if abs(bar.value() - self.top_edge) > self._area.viewport().height():
-            self.lay_out_gently()  # nothing of what was in view is
+            self.lay_out_gently()  # no earlier row is in view
         else:
             self._lay_out_again()
 
@@ -300,7 +300,7 @@ class RowLayout(QObject):
         self.widgets.measure(row)
         self.reading.is_following = self.reading.is_following and keeps_end
         if self.is_gentle:
-            self._place(self._value())  # what is missing yet comes in its own time
+            self._place(self._value())  # missing parts follow later
         else:
             self.lay_out()
         self.reading.is_following = self.top_edge >= self._area.verticalScrollBar().maximum()
@@ -338,7 +338,7 @@ class RowLayout(QObject):
         self.widgets.fit(self._area.width())
         height = viewport.height()
         value = self._value()
-        margin = min(_MARGIN, height // 2)  # what is made a view away would be let go at once
+        margin = min(_MARGIN, height // 2)  # widgets a whole view away would be deleted at once
         is_put_off = False
         for _ in range(_PASSES):
             is_upwards = self.reading.is_following and not time.is_open
@@ -358,7 +358,7 @@ class RowLayout(QObject):
     def _lay_out_again(self) -> None:
         self.lay_out()
         if self._area.isVisible():
-            self._colours_timer.start(0)  # as soon as what is in sight has been painted
+            self._colours_timer.start(0)  # once the visible part has been painted
 
     def _maximum(self) -> int:
         rows = self.rows.heights.total - (self.widgets.styles.entry_gap if len(self.rows) else 0)
@@ -373,7 +373,7 @@ class RowLayout(QObject):
         height = viewport.height()
         self._is_placing = True
         line = self.widgets.styles.text_line
-        bar.setPageStep(max(line, height - 2 * line))  # two lines stay to find the place again
+        bar.setPageStep(max(line, height - 2 * line))  # two lines stay visible for orientation
         bar.setRange(0, self._maximum())
         bar.setValue(value)
         self._is_placing = False
@@ -381,7 +381,7 @@ class RowLayout(QObject):
         self.top_edge = value
         if distance and abs(distance) < height:
             viewport.scroll(0, distance)  # moves the pixels and the widgets with them
-        x = (self._area.width() - self.widgets.width) // 2  # as the composer: the scroll bar lies in the margin
+        x = (self._area.width() - self.widgets.width) // 2  # aligned with the composer: the scroll bar is in the margin
         self.widgets.place(x, value, height)
         if self.footer is not None:
             top = Space.XL + self.rows.heights.total - value
@@ -435,11 +435,11 @@ class RowLayout(QObject):
             self.widgets.changed.emit(row)
         if self._reading_timer.isActive():
             self._gentle_timer.start()  # reading took its share of this turn
-        elif not self.is_gentle:  # else it is being laid out
+        elif not self.is_gentle:  # otherwise the layout is already running
             self.lay_out()
 
     def _on_made(self, row: EntryRow) -> None:
-        self._dirty.pop(row, None)  # it shows its entry as it is now
+        self._dirty.pop(row, None)  # the widget shows the current entry
         self._parse_later(row)
 
     def _parse_later(self, row: EntryRow) -> None:

@@ -91,7 +91,7 @@ class TranscriptView(QAbstractScrollArea):
         self.rows.reset(transcript.entries)
         self.rows.number_pages(transcript)
         self.row_layout.replace_rows(is_gentle=is_gentle)
-        self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
+        self.status.show(transcript)  # a layout is done or scheduled, so this requests no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
         """Show this transcript, which has more entries before the shown ones, and keep the reading position."""
@@ -135,7 +135,7 @@ class TranscriptView(QAbstractScrollArea):
         for row in self.rows.changed:
             self.row_layout.mark(row)
         if pages and len(pages) == len(patches):
-            if not layout.is_gentle:  # if it is, this is no reason for more in this turn
+            if not layout.is_gentle:  # a gentle layout must not do more in this turn
                 layout.lay_out_gently()
             self.navigation.on_pages_loaded()
             return

@@ -124,8 +124,8 @@ class SaveBar(BannerFrame):
 class FilePage(QWidget):
     """Shows and saves the file at `path` below `root`. Asks before it overwrites a file that was changed elsewhere."""
 
-    changed = Signal()  # its title, or what can be done with it
-    close_requested = Signal(object)  # itself
+    changed = Signal()  # its title, or the available actions
+    close_requested = Signal(object)  # the page itself
 
     def __init__(self, theme: Theme, root: Path, path: str, store: FileStore, spawn: Spawn) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class FilePage(QWidget):
         had_focus = self.isAncestorOf(self.focusWidget() or self)
         self.content = content
         self._show(self._page_for(content, line))
-        self.wanted_line = 0 if self.text is not None else line  # it may be back in a moment, at another path
+        self.wanted_line = 0 if self.text is not None else line  # the file may return in a moment, at another path
         if had_focus or self.isVisible():
             self.setFocus()
         self.changed.emit()
@@ -268,7 +268,7 @@ class FilePage(QWidget):
 
     def _overwrite(self) -> None:
         if self._found is not None and self.content is not None:
-            self.content = replace(self.content, digest=self._found.digest)  # what the user knows to be there
+            self.content = replace(self.content, digest=self._found.digest)  # the user has seen this content
             self._found = None
             self.bar.close_bar()
             self._spawn(self._save())

@@ -77,7 +77,7 @@ _MOST_MARKED = 160
 class TextFinder(QObject):
     """Searches the text of an editor in a thread. `text` returns the text."""
 
-    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are
+    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit, text: Callable[[], str], spawn: Spawn) -> None:
         super().__init__(editor)
@@ -247,7 +247,7 @@ class LineNumbers(QWidget):
                 painter.setPen(self._theme.colour("text" if block.blockNumber() == current else "faint"))
                 number = str(block.blockNumber() + 1)
                 painter.drawText(QRectF(0, top, width, height), Qt.AlignmentFlag.AlignRight, number)
-                top += layout.blockBoundingRect(block).height()  # to ask for each line's place takes ten times as long
+                top += layout.blockBoundingRect(block).height()  # asking for each position takes ten times as long
                 block = block.next()
 
 

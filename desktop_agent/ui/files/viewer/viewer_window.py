@@ -44,7 +44,7 @@ class FileTabs(QWidget):
         self._spawn = spawn
         self.closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
-        self.bar = QTabBar(self)  # before the head, as Tab goes
+        self.bar = QTabBar(self)  # before the head, in the order of Tab
         set_names(self.bar, "viewerTabs", self.tr("Open files"))
         self.bar.setMovable(True)
         self.bar.setExpanding(False)
@@ -93,7 +93,7 @@ class FileTabs(QWidget):
         """Move open files and closed tabs below `root` to their new paths after renames."""
         moved = [page for page in self.pages if page.root == root and page.path in new_paths]
         places = {new_paths[page.path] for page in moved}
-        for other in self.pages:  # it shows what is no longer there, or that there was nothing
+        for other in self.pages:  # they may show a deleted file, or that a file is missing
             if other.root == root and other.path in places and other not in moved and not other.is_dirty:
                 self.drop(other)
         for page in moved:
@@ -350,4 +350,4 @@ class ViewerWindow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.refresh()  # not all file systems tell of changes
+            self.refresh()  # not all file systems report changes

@@ -154,7 +154,7 @@ class ClashDialog(QDialog):
         self._purpose: Direction = purpose
         self._source = source
         self._spawn = spawn
-        # Those that can be decided come first.
+        # Files that can be merged come first.
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
         self._files = [_File(each) for each in sorted(left_alone, key=lambda outcome: outcome.clash is None)]
         self._done_count = len(outcomes) - len(left_alone)

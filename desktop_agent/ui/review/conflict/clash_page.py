@@ -120,7 +120,7 @@ class ResultEditor(QPlainTextEdit):
         self._is_choosing = False
         start, end = spans[number]
         length = utf16_length(text)
-        # Set again: a cursor without a selection is pushed along by what is inserted where it stands.
+        # Set again: inserting text at a cursor without a selection moves the cursor.
         for index, (first, last) in enumerate(spans):
             shift = length - (end - start) if index > number else 0
             self._places[index] = cursor_over(self.document(), first + shift, last + shift)
@@ -160,7 +160,7 @@ class ResultEditor(QPlainTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.centerCursor()  # the first clash is shown before there is a size
+        self.centerCursor()  # the first clash is shown before the widget has its size
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -256,7 +256,7 @@ class ThreeColumns(QAbstractScrollArea):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         for colours in self._colours.values():
-            colours.stop()  # asked for again by the next paint event
+            colours.stop()  # the next paint event requests them again
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.viewport().update()
@@ -266,7 +266,7 @@ class ThreeColumns(QAbstractScrollArea):
         self._head.setGeometry(0, 0, self.viewport().width(), _HEAD_HEIGHT)
         placed, value = self._placed, self.verticalScrollBar().value()
         self._update_scroll_bars()
-        if placed is not None and placed[1] == value:  # not scrolled since: it stays in the middle
+        if placed is not None and placed[1] == value:  # not scrolled since: keep it centred
             self.scroll_to_clash(placed[0])
 
     def _on_theme_changed(self) -> None:

@@ -174,7 +174,7 @@ class DiffMouse(QObject):
         if hovered != self._navigation.hovered_row:
             self._navigation.hovered_row = hovered
             self._viewport.update()
-        hits = [overlay.hover(point) for overlay in self._overlays]  # all of them, also when the first is hit
+        hits = [overlay.hover(point) for overlay in self._overlays]  # ask all overlays, even after the first hit
         if any(hits) or hovered is not None:
             self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         else:

@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.visible_text import lowered
 class DiffNavigation(QObject):
     """Moves the marked row by rows and by changes, and selects."""
 
-    moved = Signal()  # also to the same row again
+    moved = Signal()  # also emitted for the same row
 
     def __init__(self, document: DiffDocument, scroller: DiffScroller, parent: QObject) -> None:
         super().__init__(parent)
@@ -152,7 +152,7 @@ MAX_MATCHES = 2_000
 class DiffFinder(QObject):
     """A `FindTarget` that selects each match, and unfolds lines to show it."""
 
-    found = Signal(int, int)  # the number of the current match, from 1, and how many there are
+    found = Signal(int, int)  # the number of the current match, from 1, and the number of matches
 
     def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
         super().__init__(navigation)

@@ -345,7 +345,7 @@ class DiffPainter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         self._paint_selection(painter, scene, pane, line, laid, left)
         painter.setPen(self._colour("text"))
-        # The colours of the syntax are too faint on the ground of a changed word.
+        # Syntax colours are too faint on the background of a changed word.
         over = tuple((start, end, "text") for start, end in changed if laid.is_coloured(start, end))
         laid.draw(painter, left, line.top, line.height, over)
         width = laid.width

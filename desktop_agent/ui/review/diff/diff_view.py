@@ -34,7 +34,7 @@ class DiffView(QAbstractScrollArea):
     unfolds. Screen readers announce the marked row.
     """
 
-    mode_changed = Signal()  # or whether it can be chosen has
+    mode_changed = Signal()  # or the user can or cannot choose the mode now
 
     _mouse: DiffMouse | None = None
     """None while Qt's constructor runs, which already sends events of the viewport."""
@@ -74,7 +74,7 @@ class DiffView(QAbstractScrollArea):
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
         mode = self.document.mode
-        self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: once this is painted
+        self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: do so later
         QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
         self.document.show(diff, keep_folds=keep_place)
         self._start_painting()
@@ -206,7 +206,7 @@ class DiffView(QAbstractScrollArea):
         if dx or ratio != int(ratio):
             self.viewport().update()
         else:
-            self.viewport().scroll(0, dy)  # moves the pixels, and paints only what came into view
+            self.viewport().scroll(0, dy)  # moves the pixels, and paints only newly visible rows
         self._place_overlays()
 
     def _on_theme_changed(self) -> None:

@@ -257,7 +257,7 @@ class EditorColours(QObject):
             self._rest.start()
         elif not self._rest.isActive():
             self._request()
-            if scrolled:  # lines that came into view may have known colours that were not given to them
+            if scrolled:  # newly visible lines may have colours that were not applied yet
                 self._paint()
 
     def _start_over(self) -> None:

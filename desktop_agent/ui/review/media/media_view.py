@@ -370,7 +370,7 @@ async def _best_form(
         new = await asyncio.to_thread(decode, after)
         if old.is_shown or new.is_shown:
             return old, new
-        # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
+        # No picture can be drawn. For an SVG, its text says more than its bytes.
         kind = "binary" if diff.is_binary else None
     if kind == "notebook":
         return await asyncio.to_thread(notebook_diff, diff, before, after)
@@ -383,7 +383,7 @@ class MediaStack(QWidget):
     For an SVG or a notebook, the user can switch the view; the choice also applies to the next file.
     """
 
-    switched = Signal()  # between text and what is shown in place of it
+    switched = Signal()  # between the text and the other view
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         """Pass the text view to `hold`. Create it as a child of this widget, because reparenting restyles it."""
@@ -409,7 +409,7 @@ class MediaStack(QWidget):
 
     def hold(self, text_view: QWidget) -> None:
         self._text_view = text_view
-        if text_view.parentWidget() is not self:  # Qt would polish all that is in it again
+        if text_view.parentWidget() is not self:  # reparenting would restyle all of its children
             text_view.setParent(self)
         self._pages.addWidget(text_view)
 

@@ -99,7 +99,7 @@ def _decoded(content: bytes, format_name: str, type_name: str) -> DecodedPicture
     is_large = max(image.width(), image.height()) > PREVIEW_EDGE
     preview = _read(content, format_name, size, PREVIEW_EDGE) if is_large else image
     if (image.width() > image.height()) != (size.width() > size.height()) and size.width() != size.height():
-        size.transpose()  # a photograph that says which way is up
+        size.transpose()  # the orientation in the metadata swaps width and height
     is_animated = _reader(content, format_name).imageCount() > 1 if format_name in ("gif", "webp") else False
     return DecodedPicture(image, preview, size, type_name, len(content), is_animated=is_animated)
 

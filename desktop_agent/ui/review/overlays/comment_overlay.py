@@ -252,7 +252,7 @@ class CommentEditor(QWidget):
 
     def _on_text_changed(self) -> None:
         self._save.setEnabled(bool(self.text))
-        wrapped = round(self.field.document().size().height())  # a plain text document counts in lines
+        wrapped = round(self.field.document().size().height())  # the height of a plain text document counts lines
         lines = max(_MIN_LINES, min(wrapped, _MAX_LINES))
         if lines != self._lines:
             self._lines = lines
@@ -311,7 +311,7 @@ class CommentOverlay(DiffOverlay):
         rows, navigation = self._view.document.rows, self._view.navigation
         if len(rows):
             if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
-                self._view.open_gap(navigation.row)  # to see what the comment is on
+                self._view.open_gap(navigation.row)  # shows the commented lines
             rows = self._view.document.rows
             marked = anchor_of_row(rows, navigation.row, navigation.selecting_side)
             self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
@@ -426,7 +426,7 @@ class CommentOverlay(DiffOverlay):
             self._editor.saved.connect(self._on_saved)
             self._editor.cancelled.connect(self._on_cancelled)
             self._editor.height_changed.connect(self._on_resized)
-        self._written = None  # its field is filled in silence
+        self._written = None  # filling the field must not emit changes
         text = self._drafts.get(_draft_key(comment), comment.text)
         self._editor.edit(comment_label(comment), text, is_new=is_new)
         self._written = comment

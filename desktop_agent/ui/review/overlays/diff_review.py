@@ -59,7 +59,7 @@ class MovedLines(DiffOverlay):
         self._timer.stop()
         if diff.landmarks is not None:
             self._moves = Moves(diff.landmarks.moved)
-        elif len(diff.edits) > 1:  # what is moved leaves one place and comes to another
+        elif len(diff.edits) > 1:  # a move needs two edits: one removes lines, one adds them
             self._search = BackgroundCall(partial(_moves_in, diff), _NO_MOVES)
             self._is_small = diff.added + diff.removed <= _MAX_LINES_AT_ONCE
 

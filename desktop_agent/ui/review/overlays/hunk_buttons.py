@@ -250,7 +250,7 @@ class HunkOverlay(DiffOverlay):
         key = self.current_key
         state = self.decisions.state(key) if key is not None else None
         can_revert = not self.decisions.obstacle
-        match action:  # what cannot be done now is left undone
+        match action:  # impossible actions are ignored
             case "keep" if key is not None and state != "undone":
                 self.requested.emit("undecide" if state == "kept" else "keep", (key,))
             case "undo" if key is not None and state != "undone" and can_revert:
@@ -267,7 +267,7 @@ class HunkOverlay(DiffOverlay):
             self._view.scroller.ensure_visible(self._view.document.rows.changes[change])  # its buttons come next
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
-        # Where a finger taps there was no mouse before: the buttons have not come yet.
+        # A tap on a touch screen has no hover before it, so the buttons do not exist yet.
         point = event.position().toPoint()
         self.hover(point)
         child = self._view.viewport().childAt(point) if event.button() == Qt.MouseButton.LeftButton else None
