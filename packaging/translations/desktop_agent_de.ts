@@ -3318,6 +3318,10 @@
         <translation>Das git-Repository gibt es nicht mehr.</translation>
     </message>
     <message>
+        <source>The host of this picture could not be found.</source>
+        <translation>Der Server dieses Bilds wurde nicht gefunden.</translation>
+    </message>
+    <message>
         <source>The id {0} belongs to several changes of this session, so it is not clear which one is meant.</source>
         <translation>Die Kennung {0} gehört zu mehreren Änderungen dieser Sitzung und sagt deshalb nicht, welche gemeint ist.</translation>
     </message>
@@ -3440,6 +3444,10 @@
     <message>
         <source>The output cannot be read: {0}.</source>
         <translation>Die Ausgabe kann nicht gelesen werden: {0}.</translation>
+    </message>
+    <message>
+        <source>The picture did not come in time.</source>
+        <translation>Das Bild kam nicht rechtzeitig an.</translation>
     </message>
     <message>
         <source>The provider ended the reply for a reason that is not known here.</source>
@@ -3582,6 +3590,10 @@
         <translation>Es gibt kein Modell namens „{0}“.</translation>
     </message>
     <message>
+        <source>There is no picture at this address: the answer was {0} {1}.</source>
+        <translation>Unter dieser Adresse ist kein Bild: die Antwort war {0} {1}.</translation>
+    </message>
+    <message>
         <source>There is no pin “{0}”.</source>
         <translation>Es gibt nichts Angeheftetes „{0}“.</translation>
     </message>
@@ -3650,6 +3662,10 @@
         <translation>Es ist noch etwas anderes darin, daher wurde er behalten.</translation>
     </message>
     <message>
+        <source>This address is not on the public internet, so nothing is loaded from it.</source>
+        <translation>Diese Adresse liegt nicht im öffentlichen Internet, daher wird nichts von ihr geladen.</translation>
+    </message>
+    <message>
         <source>This changes files, and your approval policy asks before writing.</source>
         <translation>Dies ändert Dateien, und Ihre Freigaberegelung fragt vor dem Schreiben.</translation>
     </message>
@@ -3670,6 +3686,10 @@
         <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
     </message>
     <message>
+        <source>This is not a file.</source>
+        <translation>Das ist keine Datei.</translation>
+    </message>
+    <message>
         <source>This is only the beginning; `desktop-agent changes diff {0}` prints all of it.</source>
         <translation>Das ist der Anfang; `desktop-agent changes diff {0}` gibt alles aus.</translation>
     </message>
@@ -3684,6 +3704,26 @@
     <message>
         <source>This needs the network.</source>
         <translation>Dies braucht das Netz.</translation>
+    </message>
+    <message>
+        <source>This picture cannot be read.</source>
+        <translation>Dieses Bild kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>This picture could not be loaded.</source>
+        <translation>Dieses Bild konnte nicht geladen werden.</translation>
+    </message>
+    <message>
+        <source>This picture does not lie in the open folder, so it is not read.</source>
+        <translation>Dieses Bild liegt nicht im geöffneten Ordner, daher wird es nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>This picture is larger than {0} MB, so it is not loaded.</source>
+        <translation>Dieses Bild ist größer als {0} MB, daher wird es nicht geladen.</translation>
+    </message>
+    <message>
+        <source>This picture is not there: the file was moved or deleted, or never existed.</source>
+        <translation>Dieses Bild ist nicht da: Die Datei wurde verschoben oder gelöscht oder hat nie existiert.</translation>
     </message>
     <message>
         <source>This reaches outside the workspace ({0}).</source>
@@ -6141,6 +6181,13 @@
     </message>
 </context>
 <context>
+    <name>Markdown</name>
+    <message>
+        <source>Picture: {0}</source>
+        <translation>Bild: {0}</translation>
+    </message>
+</context>
+<context>
     <name>MatchesBody</name>
     <message>
         <source>Show fewer</source>
@@ -6567,6 +6614,17 @@
     <message>
         <source>This folder</source>
         <translation>Dieser Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>NamedPictures</name>
+    <message>
+        <source>Open in the browser</source>
+        <translation>Im Browser öffnen</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>Datei öffnen</translation>
     </message>
 </context>
 <context>

@@ -3307,6 +3307,10 @@
         <translation>git 存储库已不存在。</translation>
     </message>
     <message>
+        <source>The host of this picture could not be found.</source>
+        <translation>找不到此图片所在的主机。</translation>
+    </message>
+    <message>
         <source>The id {0} belongs to several changes of this session, so it is not clear which one is meant.</source>
         <translation>标识 {0} 属于此会话的多个更改，因此无法说明所指的是哪一个。</translation>
     </message>
@@ -3429,6 +3433,10 @@
     <message>
         <source>The output cannot be read: {0}.</source>
         <translation>无法读取输出：{0}。</translation>
+    </message>
+    <message>
+        <source>The picture did not come in time.</source>
+        <translation>图片未能及时送达。</translation>
     </message>
     <message>
         <source>The provider ended the reply for a reason that is not known here.</source>
@@ -3571,6 +3579,10 @@
         <translation>没有名为“{0}”的模型。</translation>
     </message>
     <message>
+        <source>There is no picture at this address: the answer was {0} {1}.</source>
+        <translation>此地址没有图片：返回的结果是 {0} {1}。</translation>
+    </message>
+    <message>
         <source>There is no pin “{0}”.</source>
         <translation>没有固定内容“{0}”。</translation>
     </message>
@@ -3639,6 +3651,10 @@
         <translation>其中还有其他内容，因此已保留。</translation>
     </message>
     <message>
+        <source>This address is not on the public internet, so nothing is loaded from it.</source>
+        <translation>此地址不在公共互联网上，因此不会从中加载任何内容。</translation>
+    </message>
+    <message>
         <source>This changes files, and your approval policy asks before writing.</source>
         <translation>这会更改文件，而您的审批策略会在写入前询问。</translation>
     </message>
@@ -3659,6 +3675,10 @@
         <translation>此文件夹不在任何 git 存储库中。</translation>
     </message>
     <message>
+        <source>This is not a file.</source>
+        <translation>这不是文件。</translation>
+    </message>
+    <message>
         <source>This is only the beginning; `desktop-agent changes diff {0}` prints all of it.</source>
         <translation>这只是开头；`desktop-agent changes diff {0}` 输出全部。</translation>
     </message>
@@ -3673,6 +3693,26 @@
     <message>
         <source>This needs the network.</source>
         <translation>这需要网络。</translation>
+    </message>
+    <message>
+        <source>This picture cannot be read.</source>
+        <translation>无法读取此图片。</translation>
+    </message>
+    <message>
+        <source>This picture could not be loaded.</source>
+        <translation>无法加载此图片。</translation>
+    </message>
+    <message>
+        <source>This picture does not lie in the open folder, so it is not read.</source>
+        <translation>此图片不在打开的文件夹中，因此不会读取。</translation>
+    </message>
+    <message>
+        <source>This picture is larger than {0} MB, so it is not loaded.</source>
+        <translation>此图片大于 {0} MB，因此不会加载。</translation>
+    </message>
+    <message>
+        <source>This picture is not there: the file was moved or deleted, or never existed.</source>
+        <translation>此图片不存在：文件已被移动或删除，或从未存在过。</translation>
     </message>
     <message>
         <source>This reaches outside the workspace ({0}).</source>
@@ -6117,6 +6157,13 @@
     </message>
 </context>
 <context>
+    <name>Markdown</name>
+    <message>
+        <source>Picture: {0}</source>
+        <translation>图片：{0}</translation>
+    </message>
+</context>
+<context>
     <name>MatchesBody</name>
     <message>
         <source>Show fewer</source>
@@ -6542,6 +6589,17 @@
     <message>
         <source>This folder</source>
         <translation>此文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>NamedPictures</name>
+    <message>
+        <source>Open in the browser</source>
+        <translation>在浏览器中打开</translation>
+    </message>
+    <message>
+        <source>Open the file</source>
+        <translation>打开文件</translation>
     </message>
 </context>
 <context>

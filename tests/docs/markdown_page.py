@@ -20,7 +20,8 @@ styles, links) with the HTML in the specification. Three things in that HTML are
 
 - a line break in the source is a line break in the conversation;
 - a link outside the web (not `http` or `https`) cannot be followed: its target is shown after its text;
-- a picture is shown as its description, and never loaded. Titles of links and pictures are not shown.
+- a picture is shown as a link with its description and where it is from, and loaded when you click it. Titles of
+  links and pictures are not shown.
 
 Mathematics is shown as it was written: text in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
 markdown, and lines from `$$` or `\\[` on are shown as code. Above these, and above

@@ -117,6 +117,11 @@ class BlobDiffs:
     async def blob(self, ref: BlobRef) -> bytes:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
+    async def named_picture(self, folder: str, address: str) -> bytes:
+        from desktop_agent.app.named_pictures import named_picture  # the network, with the first picture
+
+        return await named_picture(folder, address)
+
     async def aclose(self) -> None:
         if "_comparer" in vars(self):
             await self._comparer.aclose()

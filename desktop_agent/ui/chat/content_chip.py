@@ -30,6 +30,7 @@ class CardPicture(Struct, frozen=True):
     """The size of the stored picture, before scaling."""
     format: str = ""
     problem: str = ""
+    size_bytes: int = 0
 
     @classmethod
     def without(cls, problem: str, size: QSize | None = None, form: str = "") -> "CardPicture":
@@ -57,7 +58,8 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
     if image.height() > image.width() and size.width() > size.height():
         size.transpose()  # the orientation in the metadata swaps width and height
     # The painter's own format, so that the window's thread need not convert it.
-    return CardPicture(image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied), size, FORMATS[found])
+    shown = image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
+    return CardPicture(shown, size, FORMATS[found], size_bytes=len(content))
 
 
 THUMBNAIL = QSize(160, 160)

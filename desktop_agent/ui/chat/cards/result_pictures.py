@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.content_chip import CardPicture
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import DrawnButton
 
 MAX_WIDTH = 480
@@ -25,9 +26,8 @@ _EMPTY_HEIGHT = 64
 
 
 class PictureButton(DrawnButton):
-    def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, title: str, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
-        self.ref = ref
         self._title = title
         self._styles = styles
         self._picture: CardPicture | None = None
@@ -43,10 +43,16 @@ class PictureButton(DrawnButton):
             return
         self._picture = picture
         size = f"{picture.size.width()} × {picture.size.height()}"
-        self._caption = " · ".join((size, picture.format, entry_words.byte_count(self.ref.size)))
+        self._caption = " · ".join((size, picture.format, entry_words.byte_count(picture.size_bytes)))
         self.setEnabled(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._name()
+
+    def show_loaded(self, loaded: object) -> None:
+        if isinstance(loaded, CardPicture):
+            self.show_picture(loaded)
+        elif isinstance(loaded, AgentError):
+            self.show_problem(core_words(loaded.title))
 
     def show_problem(self, problem: str) -> None:
         self._caption = problem
@@ -100,7 +106,7 @@ class PictureButton(DrawnButton):
 
 
 _MOST = 12
-_DECODED = QSize(2 * MAX_WIDTH, 2 * MAX_HEIGHT)
+DECODED = QSize(2 * MAX_WIDTH, 2 * MAX_HEIGHT)
 """The size to which small pictures are decoded, large enough for two device pixels per point."""
 
 
@@ -110,14 +116,14 @@ class PicturesBody(ToolBody):
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card, loader)
-        self._buttons: list[PictureButton] = []
+        self._buttons: list[tuple[BlobRef, PictureButton]] = []
         result = entry_of(self.row).result
         for ref in result.images[:_MOST] if result is not None else ():
-            button = PictureButton(ref, entry_of(self.row).title, self.styles, card)
+            button = PictureButton(entry_of(self.row).title, self.styles, card)
             button.hide()
             button.clicked.connect(partial(self.actions.picture_requested.emit, ref, entry_of(self.row)))
-            self._buttons.append(button)
-        self.widgets = self._buttons
+            self._buttons.append((ref, button))
+        self.widgets = [button for _, button in self._buttons]
         self._show_pictures()
         self.changed.connect(self._show_pictures)
 
@@ -130,23 +136,19 @@ class PicturesBody(ToolBody):
         return Content()
 
     def place_widgets(self, area: QRect) -> int:
-        for button in self._buttons:
+        for _, button in self._buttons:
             button.room = max(1, area.width())
         return super().place_widgets(area)
 
     # -- loading --
 
     def load(self) -> None:
-        for button in self._buttons:
-            self.fetch(_key(button.ref.blob), partial(picture_of, ref=button.ref, most=_DECODED))
+        for ref, _ in self._buttons:
+            self.fetch(_key(ref.blob), partial(picture_of, ref=ref, most=DECODED))
 
     def _show_pictures(self) -> None:
-        for button in self._buttons:
-            loaded = self.row.loaded.get(_key(button.ref.blob))
-            if isinstance(loaded, CardPicture):
-                button.show_picture(loaded)
-            elif isinstance(loaded, AgentError):
-                button.show_problem(loaded.title)
+        for ref, button in self._buttons:
+            button.show_loaded(self.row.loaded.get(_key(ref.blob)))
 
 
 def _key(digest: str) -> str:

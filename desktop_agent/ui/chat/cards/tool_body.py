@@ -39,6 +39,10 @@ class CardSource(Protocol):
 
     async def blob(self, ref: BlobRef) -> bytes: ...
 
+    async def named_picture(self, folder: str, address: str) -> bytes:
+        """Return what is at a web address, or at a path in `folder`."""
+        ...
+
 
 class CardLoader(NamedTuple):
     """A source, and a function that runs its coroutines and reports their errors."""

@@ -9,10 +9,12 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryRow, EntryWidget, LabelLine
 from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons, is_for_a_file, named_paths
+from desktop_agent.ui.chat.entries.named_pictures import NamedPictures
 from desktop_agent.ui.chat.markdown.blocks import bounded
-from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, is_web_address
+from desktop_agent.ui.chat.markdown.inline import PICTURE, InlineSpan, RichText, is_web_address
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.file_links import file_of
@@ -142,7 +144,7 @@ class MarkdownWidget(LinkedEntry):
     writes_files: ClassVar[bool] = False
     """Whether its code can be applied to a file."""
 
-    def __init__(self, place: EntryPlace, *, ink: str = "text") -> None:
+    def __init__(self, place: EntryPlace, loader: CardLoader | None, *, ink: str = "text") -> None:
         super().__init__(place, Column(place.styles, ink=ink))
         self._is_new = True
         self._arranged: object = None
@@ -150,6 +152,9 @@ class MarkdownWidget(LinkedEntry):
         self._fences.wanted.connect(self._on_wanted)
         self._fences.changed.connect(self._arrange_again)
         self._wanted: tuple[FenceAct, int] | None = None
+        self._pictures = NamedPictures(self, loader)
+        self._pictures.toggled.connect(self._on_pictures_toggled)
+        self._pictures.loaded.connect(self._on_picture_loaded)
 
     @property
     def is_behind(self) -> bool:
@@ -174,6 +179,25 @@ class MarkdownWidget(LinkedEntry):
     def source(self) -> str:
         return self.row.stream.source if self.row.stream is not None else ""
 
+    def set_width(self, width: int) -> None:
+        super().set_width(width)
+        self._pictures.fit()
+
+    def follow(self, href: str) -> None:
+        if href.startswith(PICTURE):
+            self._pictures.toggle(href.removeprefix(PICTURE))
+        else:
+            super().follow(href)
+
+    def _on_pictures_toggled(self) -> None:
+        self.fit()
+        self.resized.emit()
+
+    def _on_picture_loaded(self) -> None:
+        self._arranged = None  # it can be wider without being higher
+        self.fit()
+        self.body_changed.emit()
+
     # -- buttons on fences --
 
     def arrange(self) -> None:
@@ -182,6 +206,7 @@ class MarkdownWidget(LinkedEntry):
             return
         self._arranged = state
         frames = self.column.code_frames() if self.is_column_shown else []
+        self._pictures.place(self.column_origin)
         self._fences.place(self.column_origin, [(index, frame, self._is_for_file(index)) for index, frame in frames])
         self.offer_links()
 
@@ -224,8 +249,8 @@ class TextWidget(MarkdownWidget):
     writes_files: ClassVar[bool] = True
     is_tab_stop: ClassVar[bool] = True
 
-    def __init__(self, place: EntryPlace) -> None:
-        super().__init__(place)
+    def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
+        super().__init__(place, loader)
         self._acts: list[QPushButton] = []
         """What the user can do with the answer, below it."""
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
@@ -288,8 +313,8 @@ class ThinkingWidget(MarkdownWidget):
 
     is_folding: ClassVar[bool] = True
 
-    def __init__(self, place: EntryPlace) -> None:
-        super().__init__(place, ink="muted")
+    def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
+        super().__init__(place, loader, ink="muted")
         self._line = LabelLine(self)
         self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
@@ -318,9 +343,9 @@ _RULE = 2
 class CommandWidget(MarkdownWidget):
     """Shows the command in the code font beside a thin rule, and its output as markdown. Errors are red."""
 
-    def __init__(self, place: EntryPlace) -> None:
+    def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         is_error = place.row.entry_as(CommandRun).is_error
-        super().__init__(place, ink="danger_text" if is_error else "text")
+        super().__init__(place, loader, ink="danger_text" if is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 

@@ -2,12 +2,15 @@
 
 Positions count UTF-16 units, as Qt's text classes do. Bare web addresses are found as in GitHub's dialect, with two
 differences: `http` can follow any character, because models write addresses in quotes and brackets, and quotation marks
-end an address.
+end an address. A picture is a link with its description and its origin; it is loaded only when the user clicks it.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
+
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.chat.markdown.block_parser import MarkdownToken, References, parser
@@ -88,6 +91,10 @@ def utf16_slice(text: str, start: int, end: int) -> str:
         return text[start:end]
     units = text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end]
     return units.decode("utf-16-le", "replace")
+
+
+PICTURE = "picture:"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 
 def is_web_address(href: str) -> bool:
@@ -175,13 +182,15 @@ class _Writer:
             self._add(f" ({href})", MUTED)
 
     def _add_image(self, token: MarkdownToken) -> None:
-        """Show an image as its description, linked to its address. The image is never loaded."""
         source = str(token.attrs.get("src", ""))
         label = _words(token.children or ()) or source
         if self._link:
             self._add(label, self._style)
-        elif is_web_address(source):
-            self._add(label, self._style, source)
+        elif is_web_address(source) or (source and _SCHEME.match(source) is None):
+            where = source.split("/")[2].rpartition("@")[2] if is_web_address(source) else unquote(source)
+            words = QCoreApplication.translate("Markdown", "Picture: {0}")
+            told = where if label == source else f"{label} ({where})"
+            self._add(words.format(told), self._style, PICTURE + source)
         else:
             self._add(f"{label} ({source})" if source and source != label else label, self._style | MUTED)
 

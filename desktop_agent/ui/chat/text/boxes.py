@@ -264,8 +264,12 @@ class Box:
         is_framed: bool,
         is_continued: bool,
         before: Block | None,
+        room: int = 0,
     ) -> None:
-        """`is_framed` gives code its background; `is_continued` says that the next block continues this block."""
+        """`is_framed` gives code its background; `is_continued` says that the next block continues this block.
+
+        `room` is left free at the lower edge.
+        """
         self.block = block
         self.passage = passage
         self.width = width
@@ -281,10 +285,10 @@ class Box:
         if self._has_ground:
             top, bottom = code_padding(block, is_continued=is_continued)
             self.origin = QPointF(x + CODE_PADDING_X, gap + top)
-            self.height = gap + top + (passage.height if passage else 0) + bottom
+            self.height = gap + top + (passage.height if passage else 0) + bottom + room
         else:
             self.origin = QPointF(x, gap)
-            self.height = gap + (passage.height if passage else RULE_HEIGHT)
+            self.height = gap + (passage.height if passage else RULE_HEIGHT) + room
 
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object

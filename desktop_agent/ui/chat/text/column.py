@@ -122,6 +122,8 @@ class Column:
         self._retired: dict[int, Box] = {}
         self._of_other_width: dict[int, Box] = {}
         """The boxes that were laid out at the last width and have not been needed at the current one yet."""
+        self._rooms: dict[int, int] = {}
+        """The height that is left free below a block, by its index."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
@@ -165,6 +167,21 @@ class Column:
             self._boxes.clear()
             self._retired.clear()
             self._heights.replace(0, map(self._estimate, range(len(self.text.blocks))))
+
+    def set_room(self, index: int, height: int) -> None:
+        """Leave room below a block for a widget. Takes effect with the next layout."""
+        if self._rooms.get(index, 0) != height:
+            self._rooms[index] = height
+            self._boxes.pop(index, None)
+            if index < len(self.text.blocks):
+                self._heights.set(index, self._estimate(index))
+            self.revision += 1
+
+    def room(self, index: int) -> QRect:
+        """Return the area below a block that `set_room` keeps free."""
+        height, bottom = self._rooms.get(index, 0), self.top(index + 1)
+        left = self._styles.indent(self.text.blocks[index].containers) if index < len(self.text.blocks) else 0
+        return QRect(left, bottom - height, self._width - left, height)
 
     # -- layout --
 
@@ -248,6 +265,7 @@ class Column:
             is_framed=self._is_framed,
             is_continued=self.text.is_continued(index),
             before=self.text.block_before(index),
+            room=self._rooms.get(index, 0),
         )
 
     def _is_current(self, index: int, box: Box) -> bool:
@@ -262,7 +280,7 @@ class Column:
 
     def _estimate(self, index: int) -> int:
         block = self.text.blocks[index]
-        gap = self._gap(index)
+        gap = self._gap(index) + self._rooms.get(index, 0)
         match block.kind:
             case "rule":
                 return gap + RULE_HEIGHT

@@ -19,6 +19,11 @@ class KnownFiles:
     def __bool__(self) -> bool:
         return bool(self._paths or self._changed)
 
+    @property
+    def root(self) -> str:
+        """The open folder; empty if there is none."""
+        return self._root.removesuffix("/")
+
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
         """Set the files below `root`, and the `names` from `names_alone`. Return whether the files changed."""
         is_other = (self._root, self._paths) != (f"{root}/", paths)

@@ -93,7 +93,7 @@ class TextStyles:
 
     def __init__(self, theme: Theme, files: KnownFiles | None = None) -> None:
         self.theme = theme
-        self.files = files or KnownFiles()
+        self.files = files if files is not None else KnownFiles()  # one without files is false
         self.colours = theme.colours
         self.body = theme.text_font(theme.sizes.chat, grows=False)
         self.strong = theme.strong_font(theme.sizes.chat, grows=False)

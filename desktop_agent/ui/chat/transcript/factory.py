@@ -27,9 +27,9 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
         case PromptSubmitted() | Steered():
             return PromptWidget(place, loader)
         case TextEntry(kind="text"):
-            return TextWidget(place)
+            return TextWidget(place, loader)
         case TextEntry():
-            return ThinkingWidget(place)
+            return ThinkingWidget(place, loader)
         case ToolEntry():
             return ToolWidget(place, now, loader)
         case PageEntry():
@@ -39,7 +39,7 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
         case SpendingEntry():
             return SpendingWidget(place)
         case CommandRun():
-            return CommandWidget(place)
+            return CommandWidget(place, loader)
         case CompactionEntry():
             return CompactionWidget(place)
         case UndoEntry() | Rewound() | SessionForked() | TurnEnded():

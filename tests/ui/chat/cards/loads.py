@@ -57,10 +57,16 @@ class Loads:
         return diff_change(change, *self._files[change.id])
 
     async def blob(self, ref: BlobRef) -> bytes:
-        self.asked.append(ref.blob[0])
+        return self._given(ref.blob, ref.blob[0])
+
+    async def named_picture(self, folder: str, address: str) -> bytes:
+        return self._given(address, f"{folder}: {address}")
+
+    def _given(self, key: str, asked: str) -> bytes:
+        self.asked.append(asked)
         if self.error is not None:
             raise self.error
-        return self.blobs[ref.blob]
+        return self.blobs[key]
 
 
 def png(width: int, height: int) -> bytes:

@@ -77,7 +77,7 @@ class TestAnswers:
         )
         stage.show(answer(hostile))
         shown = stage.shown_text(0)
-        assert "<script>x</script> i <img" in shown
+        assert "<script>x</script> Picture: i (evil.example) <img" in shown
         assert "deep" in shown
         assert shown.endswith("never closed")
 

@@ -11,6 +11,7 @@ from desktop_agent.ui.chat.markdown.inline import (
     LINE_BREAK,
     LINK,
     MUTED,
+    PICTURE,
     STRIKE,
     InlineSpan,
     RichText,
@@ -84,8 +85,21 @@ def test_other_addresses_are_no_links(address: str) -> None:
     assert not any(span.style & LINK for span in rich.spans)
 
 
-def test_an_image_is_its_description_and_leads_to_its_address() -> None:
-    assert links(read("![a cat](https://cats.example/1.png)")) == [("a cat", "https://cats.example/1.png")]
+@pytest.mark.parametrize(
+    ("text", "shown", "address"),
+    [
+        ("![a cat](https://cats.example/1.png)", "a cat (cats.example)", "https://cats.example/1.png"),
+        ("![](https://cats.example/1.png)", "cats.example", "https://cats.example/1.png"),
+        ("![a cat](img/a%20cat.png)", "a cat (img/a cat.png)", "img/a%20cat.png"),
+        ("![](a%E2%80%AEgnp.exe)", "a⟨U+202E⟩gnp.exe", "a%E2%80%AEgnp.exe"),
+    ],
+)
+def test_an_image_is_a_link_that_says_what_it_shows_and_where_it_is_from(text: str, shown: str, address: str) -> None:
+    assert links(read(text)) == [(f"Picture: {shown}", PICTURE + address)]
+
+
+def test_an_image_in_a_link_is_the_text_of_the_link() -> None:
+    assert links(read("[![a cat](cat.png)](https://a.b)")) == [("a cat", "https://a.b")]
 
 
 def test_a_reference_is_a_link_once_it_is_defined() -> None:

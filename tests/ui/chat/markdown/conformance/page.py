@@ -1,14 +1,15 @@
 """Reads the HTML of a specification as what a reader is to see of it in the conversation.
 
 Three things are never in a message of a model, and are turned into what stands for them: a link that cannot be
-followed names its target behind the words, a picture is its description, a break of a line is one.
+followed names its target behind the words, a picture is a link with its description, a break of a line is one.
 """
 
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, is_web_address
+from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, PICTURE, STRIKE, is_web_address
 from tests.ui.chat.markdown.conformance.outline import Line, Run, Seen, joined
 
 _STYLES = {"strong": BOLD, "em": ITALIC, "del": STRIKE, "code": CODE}
@@ -175,6 +176,8 @@ def _picture(element: Element, style: int, link: str | None) -> list[Run]:
     label = element.attributes.get("alt", "") or source
     if link is not None:
         return [_run(label, style, link)]
-    if is_web_address(source):
-        return [_run(label, style, source)]
-    return [Run(f"{label} ({source})" if source and source != label else label, style | MUTED)]
+    if not source:
+        return [Run(label, style | MUTED)]
+    where = source.split("/")[2] if is_web_address(source) else unquote(source)
+    told = where if label == source else f"{label} ({where})"
+    return [Run(f"Picture: {told}", style | LINK, PICTURE + source)]

@@ -1,0 +1,100 @@
+"""The pictures that an answer names, each below its link once the user clicks that; another click closes it."""
+
+from collections import Counter
+from functools import partial
+from urllib.parse import unquote
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from shiboken6 import isValid
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.ui.chat.cards.result_pictures import DECODED, PictureButton
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, in_thread
+from desktop_agent.ui.chat.content_chip import read_picture
+from desktop_agent.ui.chat.entries.entry import EntryWidget
+from desktop_agent.ui.chat.markdown.inline import PICTURE, is_web_address
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.layouts import discard
+
+
+class NamedPictures(QObject):
+    """The open pictures of one entry. The row remembers which are open while no widget shows it."""
+
+    toggled = Signal()  # the user opened or closed one
+    loaded = Signal()  # one arrived, or the reason why it cannot be shown
+
+    def __init__(self, entry: EntryWidget, loader: CardLoader | None) -> None:
+        super().__init__(entry)
+        self._entry = entry
+        self._row = entry.row
+        self._loader = loader
+        self._shown: dict[tuple[int, str], PictureButton] = {}
+        """By the block that names it, and its address."""
+        for opened in sorted(self._row.opened):
+            index, _, address = opened.removeprefix(PICTURE).partition(":")
+            if opened.startswith(PICTURE):
+                self._open(int(index), address)
+
+    def toggle(self, address: str) -> None:
+        column = self._entry.column
+        places = [index for index, span in column.links() if span.href == PICTURE + address]
+        shown = [key for key in self._shown if key[1] == address]
+        for index, _ in shown:
+            discard(self._shown.pop((index, address)))
+            self._row.opened.discard(f"{PICTURE}{index}:{address}")
+            column.set_room(index, 0)
+        if shown:
+            self._row.loaded.pop(PICTURE + address, None)
+        elif places:
+            self._row.opened.add(f"{PICTURE}{places[0]}:{address}")
+            self._open(places[0], address)
+        self.toggled.emit()
+
+    def fit(self) -> None:
+        """Make room for the pictures at the column's width."""
+        column, heights = self._entry.column, Counter[int]()
+        for (index, _), button in self._shown.items():
+            button.room = max(1, column.room(index).width())
+            heights[index] += Space.S + button.sizeHint().height()
+        for index, height in heights.items():
+            column.set_room(index, height)
+
+    def place(self, origin: QPoint) -> None:
+        used = Counter[int]()
+        for (index, _), button in self._shown.items():
+            size = button.sizeHint()
+            area = self._entry.column.room(index).translated(origin)
+            button.setGeometry(area.x(), area.y() + used[index] + Space.S, size.width(), size.height())
+            used[index] += Space.S + size.height()
+            button.setVisible(self._entry.is_column_shown and index < len(self._entry.column.text.blocks))
+
+    def _open(self, index: int, address: str) -> None:
+        button = PictureButton(unquote(address), self._entry.styles, self._entry)
+        button.setObjectName("namedPictureButton")
+        actions = self._entry.entry_actions
+        if is_web_address(address):
+            button.setToolTip(self.tr("Open in the browser"))
+            button.clicked.connect(partial(actions.link_activated.emit, address))
+        else:
+            button.setToolTip(self.tr("Open the file"))
+            button.clicked.connect(partial(actions.file_requested.emit, unquote(address), 0))
+        self._shown[index, address] = button
+        if PICTURE + address in self._row.loaded:
+            self._show(button, address)
+        elif self._loader is not None:
+            self._loader.spawn(self._load(button, address, self._loader.source))
+
+    async def _load(self, button: PictureButton, address: str, source: CardSource) -> None:
+        try:
+            content = await source.named_picture(self._entry.styles.files.root, address)
+            self._row.loaded[PICTURE + address] = await in_thread(partial(read_picture, content, DECODED))
+        except AgentError as error:
+            self._row.loaded[PICTURE + address] = error
+        if isValid(button):
+            self._show(button, address)
+            self.loaded.emit()
+
+    def _show(self, button: PictureButton, address: str) -> None:
+        button.show_loaded(self._row.loaded[PICTURE + address])
+        button.setEnabled(True)  # what cannot be shown here may be shown elsewhere
+        button.setCursor(Qt.CursorShape.PointingHandCursor)

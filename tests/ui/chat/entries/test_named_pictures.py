@@ -1,0 +1,105 @@
+"""A picture that an answer names is loaded once the user clicks it, and stands below the words that name it."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.ui.chat.cards.result_pictures import PictureButton
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.cards.loads import Loads, png
+from tests.ui.chat.stage import Stage, answer, click, long_text, record
+
+LOCAL, REMOTE = "shots/a%20b.png", "https://cats.example/1.png"
+TEXT = f"Before.\n\n- Look: ![the window]({LOCAL})\n\nBetween ![a cat]({REMOTE}).\n\nAfter."
+
+
+@pytest.fixture
+def stage(theme: Theme, qtbot: QtBot, loads: Loads) -> Stage:
+    loads.blobs = {LOCAL: png(200, 100), REMOTE: png(60, 40)}
+    stage = Stage(theme, qtbot, loader=loads.loader)
+    stage.view.row_layout.files.set_files("/open", frozenset(), {})
+    return stage
+
+
+def pictures(stage: Stage) -> list[PictureButton]:
+    return [button for button in stage.widget(0).findChildren(PictureButton) if button.isVisible()]
+
+
+def click_on(stage: Stage, word: str) -> None:
+    at = stage.point_of(0, word)
+    stage.press(at)
+    stage.release(at)
+    stage.view.row_layout.flush()
+
+
+def test_a_click_loads_a_picture_and_shows_it_below_and_another_one_closes_it(stage: Stage, loads: Loads) -> None:
+    stage.show(answer(TEXT))
+    assert stage.shown_text(0).splitlines()[1:3] == [
+        "Look: Picture: the window (shots/a b.png)",
+        "Between Picture: a cat (cats.example).",
+    ]
+    loads.finish()
+    assert loads.asked == []
+    before, height = stage.point_of(0, "Between").y(), stage.widget(0).height()
+    click_on(stage, "the window")
+    [button] = pictures(stage)
+    assert button.accessibleName() == "Picture shots/a b.png: Loading…"
+    loads.finish()
+    stage.view.row_layout.flush()
+    assert loads.asked == [f"/open: {LOCAL}"]
+    assert "200 × 100 · PNG" in button.accessibleName()
+    top = button.mapTo(stage.view.viewport(), button.rect().topLeft()).y()
+    assert stage.point_of(0, "the window").y() < top
+    assert stage.point_of(0, "Between").y() == before + button.height() + 8
+    assert top + button.height() < stage.point_of(0, "Between").y()
+    click_on(stage, "the window")
+    assert pictures(stage) == []
+    assert stage.widget(0).height() == height
+
+
+def test_pressing_it_opens_the_file_or_the_browser(stage: Stage, loads: Loads) -> None:
+    stage.show(answer(TEXT))
+    files, links = (record(getattr(stage.view.entry_actions, each)) for each in ("file_requested", "link_activated"))
+    for word in ("the window", "a cat"):
+        click_on(stage, word)
+    loads.finish()
+    stage.view.row_layout.flush()
+    local, remote = sorted(pictures(stage), key=lambda button: button.y())
+    click(local)
+    click(remote)
+    assert (files, links) == ([("shots/a b.png", 0)], [(REMOTE,)])
+
+
+def test_why_one_cannot_be_shown_is_said_and_the_next_click_tries_again(stage: Stage, loads: Loads) -> None:
+    loads.error = WorkspaceError("This picture is not there.")
+    stage.show(answer(TEXT))
+    click_on(stage, "the window")
+    loads.finish()
+    assert pictures(stage)[0].accessibleName() == "Picture shots/a b.png: This picture is not there."
+    loads.error = None
+    for _ in range(2):
+        click_on(stage, "the window")
+    loads.finish()
+    assert "200 × 100" in pictures(stage)[0].accessibleName()
+
+
+def test_it_stays_open_while_it_is_out_of_sight_and_while_the_answer_grows(stage: Stage, loads: Loads) -> None:
+    conversation = stage.talk()
+    conversation.stream(f"{TEXT}\n\n")
+    stage.view.row_layout.flush()
+    at = stage.point_of(1, "the window")
+    stage.press(at)
+    stage.release(at)
+    loads.finish()
+    conversation.stream(long_text(40))
+    stage.view.row_layout.flush()
+    height = stage.widget(1).height()
+    conversation.finish(TEXT + "\n\n" + long_text(40))
+    conversation.end_turn()
+    for place in (stage.view.verticalScrollBar().maximum(), 0):
+        stage.view.verticalScrollBar().setValue(place)
+        stage.view.row_layout.flush()
+    button = next(iter(stage.widget(1).findChildren(PictureButton)))
+    assert button.isVisible()
+    assert height > 200
+    assert loads.asked == [f"/open: {LOCAL}"]
