@@ -375,7 +375,7 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return a stamp of git's packs and the linked packs. While it is equal, no content in git was lost."""
+    """Return a stamp of git's packs and the linked packs. While the stamp is unchanged, git has lost no content."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 

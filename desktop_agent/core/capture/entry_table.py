@@ -230,7 +230,7 @@ def stored_path(path: str) -> str | bytes:
 
 
 def path_of(path: str | bytes) -> str:
-    """Inverse of `stored_path`."""
+    """Reverse `stored_path`."""
     return path if isinstance(path, str) else os.fsdecode(path)
 
 

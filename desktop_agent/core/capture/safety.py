@@ -90,7 +90,7 @@ class SafetyCopies:
         self._limits = limits
 
     def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
-        """Return what would be copied at these places, smallest first, and what would not, with the reasons."""
+        """Return the files to copy at these places, smallest first, and the files left out, with the reasons."""
         units: dict[str, Unit] = {}
         for place in _outermost(places):
             self._gather(place, units)

@@ -9,11 +9,13 @@ A `NetChange` has the net `change`, the `records` it is made of, their `state` a
 - A renamed file is one row at its last path. `change.moved_from` is its first path, and `change.before` is its image at
   that path. In a recorded change, `before` is the file that a rename replaced; in a net change never.
 - Where a renamed file replaced another file, there are two rows: one deleted, one modified.
-- Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
-  again is modified. A file that was created and deleted again is a row without images.
+- A file that was created and renamed counts as created at its last path. A file that was renamed and deleted counts as
+  deleted at its first path. A file that was deleted and created again counts as modified. A file that was created and
+  deleted again is a row without images.
 - Applied to the files before the first change, the rows make the files after the last change. Paths are unique.
-- The user's changes between the agent's are left out of the agent's rows, and are rows of their own at other paths.
-  Changes that may be either's are in the agent's rows. Undos and redos are left out; they set the `state` of rows.
+- The user's changes between the agent's are left out of the agent's rows. The user's changes at other paths have their
+  own rows.
+  Changes whose author is unknown are in the agent's rows. Undos and redos are left out; they set the `state` of rows.
 
 Everything here is pure, and fast enough for the window's thread.
 """

@@ -46,7 +46,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return the diff of `diff_change` as it is read, with landmarks. Raises `AgentError`.
+        """Return the diff of `diff_change` with landmarks, decoded by `as_read`. Raises `AgentError`.
 
         If comparing takes too long, the diff has a single edit.
         """

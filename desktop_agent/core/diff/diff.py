@@ -175,9 +175,9 @@ def diff_change(
 
 
 def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff:
-    """Return this diff of `diff_change` with text that is neither UTF-8 nor UTF-16 as people read it. Blocks.
+    """Decode the lines of a diff for reading, if the text is neither UTF-8 nor UTF-16. Blocks.
 
-    The keys of its hunks come from the bytes, so it must have its landmarks already.
+    `diff` is a result of `diff_change` with landmarks: the keys of its hunks come from the undecoded bytes.
     """
     if not (diff.old_lines or diff.new_lines) or stat.S_ISLNK(diff.new_mode or diff.old_mode or 0):
         return diff
@@ -195,7 +195,7 @@ def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDi
 
 
 def as_stored(diff: FileDiff) -> FileDiff:
-    """Return the diff from which `as_read` made this one."""
+    """Return the diff that was passed to `as_read`."""
     if {diff.old_encoding, diff.new_encoding} <= _READ_BY_MARKS:
         return diff
     sides = (diff.old_lines, diff.old_encoding), (diff.new_lines, diff.new_encoding)

@@ -146,7 +146,7 @@ class DiffOutline(NamedTuple):
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """Return the outline from which `assemble` restores this diff as it is read.
+    """Return the outline from which `assemble` restores this diff, decoded by `as_read`.
 
     `before` and `after` are the contents.
     """

@@ -62,7 +62,7 @@ def read_text(content: bytes) -> Text | None:
 
 
 def read_texts(*contents: bytes) -> tuple[Text | None, ...]:
-    """Return what `read_text` does, but text in another encoding than UTF-8 or UTF-16 as people read it.
+    """Decode like `read_text`. Text that is neither UTF-8 nor UTF-16 is decoded for reading.
 
     `contents` are versions of one file. Their encoding is recognised from all of them together. Blocks.
     """

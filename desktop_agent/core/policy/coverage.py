@@ -1,4 +1,6 @@
-"""Which commands the words of a rule apply to: few if it frees commands from the sandbox, many if it asks or forbids.
+"""Tells which commands the words of a rule apply to.
+
+A rule that frees commands from the sandbox applies to few commands. A rule that asks or forbids applies to many.
 
 `covers` tells whether a rule for commands outside the sandbox covers further words. For listed programs, it covers the
 listed options, and words that name files or branches of the project. Options that name a program, a file to send or

@@ -3,8 +3,8 @@
 The guess only decides whether the user is asked to allow the command outside the sandbox. A successful command never
 counts as denied, and neither does a failure that would also happen without a sandbox.
 
-The guess includes programs that are installed but hidden: by a name that a shell did not find, by a link, or by a
-script's interpreter.
+A program that is installed but hidden counts as denied. Such a program is found by its name in a shell's message, by a
+link, or by a script's interpreter.
 """
 
 import os
@@ -184,10 +184,7 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Return a sentence that says where a visible program is that a failed command did not find, or an empty text.
-
-    Blocks.
-    """
+    """Return a sentence that locates a visible program which a failed command did not find; empty for none. Blocks."""
     text = _end_of(output)
     for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not hidden:

@@ -249,7 +249,7 @@ class _Caller:
     def text(self, address: int, most: int, too_long: int) -> bytes:
         """Return the bytes up to a NUL, at most `most`.
 
-        Raises `OSError`, with the error number `too_long` without a NUL.
+        Raises `OSError` if there is no NUL. The error number is `too_long` if there are at least `most` bytes.
         """
         read = self._read(address, most)
         text, end, _ = read.partition(b"\0")

@@ -54,8 +54,8 @@ class StagedFile:
     """A new private file without its final name: written, synced, then placed. Without `place`, it is deleted.
 
     Sync several files before you place the first: they then appear almost together. `sync_folders` makes their names
-    durable. If that wait is too long, sync the folder before placing: after a power failure, complete drafts remain,
-    and `intended_name` tells their final names.
+    durable. To avoid that wait, sync the folder before placing. After a power failure, complete drafts then remain, and
+    `intended_name` tells their final names.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:

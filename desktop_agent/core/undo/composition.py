@@ -68,7 +68,7 @@ class Anchor(Struct):
     """How much was undone before it, of each change that it undid or redid."""
 
     def is_moot(self, status: Status) -> bool:
-        """Whether every change that the undo or redo affected is back in the state that it had before."""
+        """Whether every change that the undo or redo affected has the state again that it had before."""
         return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
@@ -163,11 +163,14 @@ class Composition:
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
-        """Whether an undo or redo created the folder, or left it in place although the change that removes it stood."""
+        """Whether an undo or redo created the folder, or left it in place despite a standing change that removes it."""
         return folder in self._loose
 
     def of(self, lineage: Lineage, status: Status) -> Version:
-        """Return the version of the file when `status` is undone. Raises `NeededError` and `StorageError`."""
+        """Return the version of the file with the changes in `status` undone.
+
+        Raises `NeededError` and `StorageError`.
+        """
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
@@ -252,7 +255,7 @@ class Composition:
         composed: _Composed,
         dropped: list[Step | Foreign] | None,
     ) -> _Composed:
-        """Return the version after the user's choice `anchor`, when `status` is undone.
+        """Return the version after the user's choice `anchor`, with the changes in `status` undone.
 
         `composed` is the version that the `earlier` elements make, or why they cannot be composed.
         """
@@ -521,7 +524,7 @@ class Composition:
     ) -> None:
         """Record what an undo or redo wrote to a file, and the file's new path.
 
-        `shared` are the paths that more than one of its files leave or take.
+        `shared` are the paths that several files of the undo or redo leave or take.
         """
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
         if (left := written.get(old)) is not None:

@@ -301,7 +301,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks that are then undone, and whether they are the whole change; None if no hunk is."""
+    """Return the hunks of `record` undone after `transition`, and whether they are all; None if it undoes none."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:

@@ -23,7 +23,7 @@ def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
 
 
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return the present path of the file that `change` left. Only an undone rename changes the path.
+    """Return the present path of the file that `change` wrote. Only an undone rename changes the path.
 
     `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone
     before `change` is ignored.
@@ -48,7 +48,10 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return all changes at the present path of the file of `change`. The last one left the file's present state."""
+    """Return all changes at the present path of the file of `change`, in order.
+
+    The last one led to the present file.
+    """
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
     if not any(other.moved_from for other in there):

@@ -122,8 +122,8 @@ def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> 
 def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
     """Return the standing changes of the selection that are not, or may not be, the agent's.
 
-    The user's own changes count only if they are named by id, or by their file if it `is_alone` (has no changes of the
-    agent).
+    The user's own changes count if they are named by id. They also count if `is_alone` is true: the selection names
+    their file, and the agent has not changed the file.
     """
     found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
     is_named = is_alone or bool(selection.change_ids)
@@ -322,7 +322,10 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return each change's hunks that made lines of the selected hunks. Raises `ClashError` if others made some."""
+        """Return each change's hunks that made lines of the selected hunks.
+
+        Raises `ClashError` if other edits made some.
+        """
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None

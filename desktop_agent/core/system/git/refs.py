@@ -219,8 +219,9 @@ class KnownRefs:
     """Caches the refs of some repositories. Git is asked only when refs may have moved since.
 
     Asking git takes some 8 ms. The cache is valid while `stat` shows no change in the files and folders of the refs.
-    Git is asked where `stat` is not reliable: a change time is very recent, a file is a link, there are too many files,
-    or the system is Windows.
+
+    `stat` is not reliable if a change time is very recent, if a file is a link, or with too many files or on Windows.
+    Then git is asked every time.
     """
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 The event loop's own pipes deliver 64 KiB at a time, which would slow the window down. Here the loop is notified only of
 the end. While the sink is busy, the command waits at its full pipe.
 
-Terminal input is typed line by line. The next line follows when the command has read the last one and was silent for a
+Terminal input is typed line by line. Each line waits until the command has read the line before and was silent for a
 moment, because password prompts discard earlier input. `Keyboard` types the user's keys into the user's own terminal.
 """
 

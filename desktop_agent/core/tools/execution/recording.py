@@ -132,7 +132,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition, but from the recorded state if an undo has written that since the last look."""
+        """Return the transition, starting from the recorded state if an undo wrote that state since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:

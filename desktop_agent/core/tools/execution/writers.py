@@ -383,7 +383,7 @@ class Dates:
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set that."""
+        """Return when a change was made, or None. For a removed file, its folder's date, unless a new file set that."""
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)

@@ -3,8 +3,8 @@
 Every search honours `.gitignore` (also outside a repository) and skips `.git`, `node_modules` and `__pycache__`. The
 user's own ripgrep configuration is not read. Memory is bounded, and the order of matches is always the same.
 
-Every search tool stores its first 200 matches as cards, places that a click opens, under the key `matches` of its
-result's metadata: `{"path": relative to the workspace, "line": number or None, "text": the line}`.
+Every search tool stores its first 200 matches as cards, under the key `matches` of its result's metadata:
+`{"path": relative to the workspace, "line": number or None, "text": the line}`. A click on a card opens the file.
 """
 
 import base64
