@@ -98,7 +98,7 @@ class PaletteOpening(Controller):
     # -- what there is to be found --
 
     def _sources_now(self) -> PaletteSources:
-        """Return the entries available without reading files, and the remaining entries of the last opening."""
+        """Return the entries available without reading files. Other entries are those of the last opening."""
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
         with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)

@@ -73,7 +73,9 @@ class RuleMaths(Protocol):
         ...
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
-        """Whether a yes lets the call run without a sandbox. If so, only a rule that allows this can answer it."""
+        """Whether a yes lets the call run without a sandbox. If so, only a rule that permits this can answer the
+        request.
+        """
         ...
 
 

@@ -22,7 +22,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Connected(Struct, frozen=True, kw_only=True):
-    """A tested connection."""
+    """An account and its models, after a successful test."""
 
     account: Account
     models: tuple[str, ...]

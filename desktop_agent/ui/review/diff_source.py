@@ -44,7 +44,7 @@ class FileDiffs(Protocol):
 
 
 class DiffSource(FileDiffs, Protocol):
-    """Compares proposed changes and any two versions, too."""
+    """Also compares proposed changes, and any two versions."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """Return a diff for each of `shown_changes`: the effect of the tool call if it were allowed."""

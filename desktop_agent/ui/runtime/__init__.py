@@ -1,1 +1,1 @@
-"""What keeps the window responsive: event loop, watchdog, garbage collection, first paint, throttled calls."""
+"""Keeps the window responsive: event loop, watchdog, garbage collection, first paint, throttled calls."""

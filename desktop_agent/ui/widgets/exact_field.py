@@ -149,7 +149,7 @@ class ExactText(QObject):
             self.is_mending = False
 
     def _replace(self, part: ShownPart, text: str, is_kept: str = "") -> None:
-        """Replace a part in the same undo step as the change. Remove a damaged placeholder as a whole."""
+        """Replace a part in the same undo step as the user's change. Remove a damaged placeholder as a whole."""
         if is_kept and is_kept not in part.original:
             text = ""
         cursor = cursor_over(self._document, part.start, part.end)

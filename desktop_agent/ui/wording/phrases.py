@@ -1,4 +1,4 @@
-"""Phrases used in several places: modes, moments, folders, and why a prompt was read again."""
+"""Phrases used in several places: modes, moments, folders, and reasons for reading a prompt again."""
 
 from datetime import datetime
 from pathlib import Path
