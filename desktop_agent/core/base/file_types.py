@@ -17,7 +17,7 @@ HEAD_BYTES = 8192
 
 MarkedEncoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 _MARKS: tuple[tuple[bytes, MarkedEncoding], ...] = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with UTF-16's
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -192,7 +192,7 @@ def _jpeg(content: bytes) -> PictureInfo:
             height, width = struct.unpack_from(">HH", content, position + 3)
             break
         position += length
-    # Not looked for at the very end: cameras append data of their own.
+    # The end marker need not be last, because cameras append their own data.
     if content.find(b"\xff\xd9", position) < 0:
         raise PictureError("the JPEG file is cut off: its end is missing")
     return PictureInfo("image/jpeg", width, height)

@@ -225,7 +225,7 @@ class NarrowingSearch(_Names):
             if fitting:
                 self._fitting = fitting
                 return self._best_by_words(words, fitting, limit)
-            self._fitting, self._is_by_letters = range(len(self._all)), True  # its letters may be in other names
+            self._fitting, self._is_by_letters = range(len(self._all)), True  # other names may contain its letters
         return self._best_by_letters("".join(words), limit)
 
     def _best_by_words(self, words: Sequence[str], fitting: Sequence[int], limit: int) -> Matches:

@@ -69,7 +69,7 @@ if sys.platform != "win32":
                 return None
             try:
                 handle = os.open(path, os.O_RDONLY | _FOLDER)
-            except FileNotFoundError:  # its last user has just removed it
+            except FileNotFoundError:  # its last user has just removed the folder
                 continue
             except OSError:  # a file, as `.git` of a worktree
                 return None
@@ -90,7 +90,7 @@ if sys.platform != "win32":
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(path, handle) and is_stand_in(path):
-                    path.rmdir()  # which leaves alone what has been filled meanwhile
+                    path.rmdir()  # fails if the folder was filled meanwhile
             finally:
                 os.close(handle)
 

@@ -101,7 +101,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 def may_hold_key(text: str) -> bool:
     """Whether something in `text` could look like a key. If False, nothing does."""
     if not text.isascii():
-        return True  # letters such as the long s count as others do, whatever `lower` says
+        return True  # patterns match letters such as the long s, which `lower` does not convert
     lowered = text.lower()
     return any(word in lowered for word in _IN_EVERY_KEY)
 
@@ -165,5 +165,5 @@ def is_provider_key(value: str) -> bool:
 
 
 def _hide(match: re.Match[str]) -> str:
-    named = match[match.lastgroup] if match.lastgroup else ""  # of every alternative, what may be seen of it
+    named = match[match.lastgroup] if match.lastgroup else ""  # the part of a key that may be shown
     return f"{named}{HIDDEN}"

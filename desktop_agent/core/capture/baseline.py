@@ -176,7 +176,7 @@ class Baseline:
         except OSError as error:
             raise _UnusableError(error.strerror or str(error)) from error
         try:
-            if not self._is_checked:  # damage found later would cost the snapshot of a command
+            if not self._is_checked:  # if damage were found later, a command's snapshot would be lost
                 (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
                 if verdict != "ok":
                     raise SpoiledError(verdict)
@@ -201,7 +201,7 @@ class Baseline:
         with self._in_memory:
             if self._memory is None:
                 read = self._from_spare() or (_copied(opened.database) if opened is not None else None)
-                if read is None and not is_locked:  # a lock is another process's, which may be writing
+                if read is None and not is_locked:  # if the file is locked, another process may be writing it
                     read = _rescued(self._file.path)
                 self._memory = read or self._file.in_memory()
                 self._file.prepare(self._memory)
@@ -218,7 +218,7 @@ class Baseline:
                 self._spare = None
             return
         self._spare = None
-        with suppress(sqlite3.Error):  # the next transaction meets that, too
+        with suppress(sqlite3.Error):  # the next transaction gets the same error
             (pages,), (page_bytes,) = (
                 database.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
             )

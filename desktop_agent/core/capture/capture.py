@@ -121,7 +121,7 @@ class StatCapture:
 
     def begin(self, stop: Event | None = None) -> Snapshot:
         """Take a snapshot before a command runs. Raises `CaptureStoppedError` soon after `stop` is set."""
-        if not self._open:  # both looks must pass over the same folders, or these would seem to come and go
+        if not self._open:  # both walks must skip the same folders, or these would count as changed
             self._limits = self._settings()
             self._baseline.try_file_again()
 
@@ -540,7 +540,7 @@ class _Report:
         return image is not None and as_note(image) in notes
 
     def _is_shared(self, item: Touched) -> bool:
-        if item.path in self._written:  # and the command came on top
+        if item.path in self._written:  # and the command changed the file afterwards
             return True
         for other in self._others:
             if item.after is None or item.after.kind == "folder":

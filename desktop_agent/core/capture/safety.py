@@ -168,7 +168,7 @@ class SafetyCopies:
         try:
             status = os.lstat(path)
         except OSError:
-            return  # nothing there to lose
+            return  # nothing exists there
         if not stat.S_ISDIR(status.st_mode):
             self._add_file(place, path, status, units)
             return
@@ -198,7 +198,7 @@ class SafetyCopies:
         name = self._unit_of(_folder_of(path), place)
         if name is None:
             if self._is_inside(path) and status.st_size <= self._limits().max_captured_bytes:
-                return  # the capture has it
+                return  # the capture watches this file
             name = path
         self._add_to(name, place, path, status, units)
 

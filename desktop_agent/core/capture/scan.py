@@ -265,7 +265,7 @@ class _Walk:
                 self._gone_below("")
             # Any other folder was removed a moment ago. The next walk will see that in its parent.
         except OSError as error:
-            if path:  # its mode can be read all the same
+            if path:  # the mode can still be read
                 with suppress(OSError):
                     self._note_folder(path, os.lstat(place))
             reason = f"The folder cannot be read: {error.strerror}."
@@ -379,7 +379,7 @@ _PIECE: Final = 2000
 def half_of(known: Known) -> tuple[str, ...]:
     """Return folders, none inside another, that make up about half of the work of a walk; empty if none do."""
     costs = {path: len(folder.files) + _FOLDER_COST for path, folder in known.items()}
-    for path in sorted(known, reverse=True):  # what is in a folder before the folder
+    for path in sorted(known, reverse=True):  # the contents of a folder come before the folder
         parent, _ = split(path)
         if path and parent in costs:
             costs[parent] += costs[path]

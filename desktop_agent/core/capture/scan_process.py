@@ -115,7 +115,7 @@ class ScanProcess:
 
 
 def main() -> None:
-    gc.disable()  # a walk leaves no cycles, and a table of a hundred thousand files would be looked through for them
+    gc.disable()  # a walk leaves no cycles, and searching the large table for them takes long
     serve(_Walker().answer)
 
 

@@ -148,15 +148,15 @@ class SharedScanner:
                 raise CaptureStoppedError from None
             self._drop_dead(error)
             return None
-        except BaseException:  # it still walks, and no caller will ask what it found
+        except BaseException:  # the process still walks, and nobody will fetch its findings
             self._drop()
             raise
-        if scan.folders_left:  # so it was not seen whether theirs are still in the workspace
+        if scan.folders_left:  # so the other half's folders may not have been checked
             self._taught_table = None
             scan.folders_left += len(self._starts)
             return scan
         if not are_all_there(scan, self._starts):
-            self._taught_table = None  # what went meanwhile may be in both halves
+            self._taught_table = None  # a moved folder may be in both halves
             return None
         scan.add(theirs)
         return scan if scan.file_count < limits.max_files else None

@@ -264,7 +264,7 @@ class Ledger:
             failed, _ = done[-1]
             for change, before in reversed(done):
                 is_ours = change is not failed and self.files.is_at(change.path, change.after)
-                if is_ours or (change is failed and not isinstance(error, ChangedError)):  # another program's stays
+                if is_ours or (change is failed and not isinstance(error, ChangedError)):  # another program's file
                     with suppress(OSError):
                         self._restore(change, before, self.images.state(change.after) if is_ours else ANYTHING)
             path = failed.path
@@ -334,7 +334,7 @@ class Ledger:
         for change in changes:
             chains.setdefault(change.path, []).append(change)
         for path, chain in chains.items():
-            with suppress(OSError, StorageError):  # then it stays as it is, and counts as not written
+            with suppress(OSError, StorageError):  # then the file stays unchanged, and counts as not written
                 self._mend(path, chain[0].before, chain[-1].after)
         coming = {change.path for change in changes if change.after is not None}
         for change in reversed(changes):
@@ -346,7 +346,7 @@ class Ledger:
         if before is None or after is None or image_of(current) in (before, after):
             return
         if current is None:
-            if before.kind != after.kind and "folder" in (before.kind, after.kind):  # it goes before the other comes
+            if before.kind != after.kind and "folder" in (before.kind, after.kind):  # removed before the new one comes
                 self._write(path, self.images.state(before), before=None)
             return
         old = self.images.bytes_of(before)

@@ -77,7 +77,7 @@ def follow(changes: Sequence[FileChange]) -> list[Life]:
         here[change.path] = life
     replaced_at = {life.end: life for life in replaced if life.origin == life.end}
     for place, change in enumerate(changes):
-        if life := replaced_at.get(change.path):  # what others did at the path of a file is part of what became of it
+        if life := replaced_at.get(change.path):  # changes by others at the file's path belong to the file
             life.places.add(place)
     return _with_own_origins(_one_for_each_path([*replaced, *here.values()], changes))
 

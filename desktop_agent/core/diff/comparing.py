@@ -55,7 +55,7 @@ class Comparer:
         try:
             async with self._turn:
                 outline = await self._outline(Comparison(change, before, after))
-        except OSError:  # no process can be started: rather a window that waits than no diff
+        except OSError:  # no process can be started, so the window may wait
             return await asyncio.to_thread(_compare, change, before, after)
         await asyncio.to_thread(get_ready)
         breathe = partial(time.sleep, _BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
@@ -114,7 +114,7 @@ class Comparer:
         if self._process is None:
             self._process = ComparisonProcess()
         try:
-            if self._is_closed:  # perhaps before there was a process to kill
+            if self._is_closed:  # `close` may have come before the process was started
                 self._process.kill()
             return self._process.ask(comparison)
         except WorkerDiedError:
@@ -166,7 +166,7 @@ class LineCounter:
             self._process = self._process or ComparisonProcess()
             with self._process.limited(self._time_limit_s):
                 answer = self._process.ask(Comparison(None, before, after))
-        except OSError:  # there can be no more processes: rather a window that waits than wrong figures
+        except OSError:  # no process can be started, so the window may wait
             return count_lines(before, after)
         except WorkerDiedError:
             answer = None

@@ -66,7 +66,7 @@ class ComparisonProcess(WorkerProcess):
 
 
 def main() -> None:
-    gc.disable()  # a comparison leaves no cycles, and its hundred thousand edits would be looked through for them
+    gc.disable()  # a comparison leaves no cycles, and searching its many edits for them takes long
     serve(lambda requests, answers: write_message(answers, _answer(cast("Comparison", read_message(requests)))))
 
 

@@ -252,7 +252,7 @@ def is_only_endings(diff: FileDiff, edit: Edit) -> bool:
 
 
 def _matched(before: bytes, after: bytes) -> list[Edit]:
-    import pygit2.enums  # 90 ms to import, and nothing needs it before the first change is looked at
+    import pygit2.enums  # takes 90 ms to import, so it waits for the first diff
 
     options = pygit2.enums.DiffOption.FORCE_TEXT | pygit2.enums.DiffOption.INDENT_HEURISTIC
     patch = pygit2.Patch.create_from(before, after, flag=options, context_lines=0)

@@ -55,8 +55,8 @@ class Boundary:
             self._require_inside(absolute.resolve(), text)
             absolute.stat()
         except (FileNotFoundError, NotADirectoryError):
-            pass  # what is missing is each tool's own to say
-        except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be entered, a symlink loop
+            pass  # each tool reports a missing file itself
+        except (OSError, RuntimeError) as error:  # a name too long, a closed folder, a symlink loop
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise ToolError(f"The path {text!r} cannot be reached: {reason}.", error_type="validation") from error
         return ResolvedPath(absolute, self._relative(absolute))
@@ -101,7 +101,7 @@ class Boundary:
 
     def _locate(self, text: str) -> Path:
         is_spelled = text.startswith('"') and "\0" not in text and not os.path.lexists(self.root / text)
-        text = unquoted_name(text) if is_spelled else text  # as tools spell what is not UTF-8
+        text = unquoted_name(text) if is_spelled else text  # tools write names that are not UTF-8 in this form
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")
         if os.name != "nt" and not os.path.lexists(self.root / text.partition("/")[0]) and (why := self._misread(text)):

@@ -112,7 +112,7 @@ def decide(call: CallFacts, context: PolicyContext) -> Verdict:
 
 
 def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
-    if call.disguised:  # no rule is offered: one for the innocent name would say nothing of the secret
+    if call.disguised:  # no rule is offered, because its label would not name the secret
         path, secret = call.disguised[0]
         text = f"`{path}` is another name (a hard link) of `{secret}`, which often holds secrets"
         return Ask(f"{text}, and what is read goes to the model.", cause=path)
@@ -154,7 +154,7 @@ def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
     if not call.tool_change:
         return verdict
     note, reason = _TOOL_CHANGES[call.tool_change]
-    if isinstance(verdict, Allow) and verdict.rule is not None:  # it was given for another tool than this is now
+    if isinstance(verdict, Allow) and verdict.rule is not None:  # the rule was made for an earlier version of the tool
         return Ask(reason.format(verdict.rule.pattern), risks=(note,), standing=verdict.rule)
     is_changed = isinstance(verdict, Ask) and call.tool_change == "changed"
     return replace(verdict, risks=(note,)) if is_changed else verdict

@@ -199,7 +199,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))
         if is_code or not _REMARKABLE.search(name):
-            return None  # true of nearly all paths, and searches ask about tens of thousands
+            return None  # a quick answer for nearly all paths: searches check thousands
     return looked_at_closely(relative_path)
 
 

@@ -362,7 +362,7 @@ def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
             if not any(normalized(re.sub("/+", "/", other)) == normalized(word) for other in plain):
                 return False
         elif word.endswith("="):
-            if not any(other.startswith(word) for other in plain):  # `dd of=y if=x`: its words have no places
+            if not any(other.startswith(word) for other in plain):  # `dd of=y if=x`: the order of words does not matter
                 return False
         elif place < len(plain) and plain[place] == word:
             place += 1

@@ -372,7 +372,7 @@ class _Walker:
         operator = "".join(child.type for child in node.children if not child.is_named)
         targets = [child for child in node.named_children if child.type in WORDS]
         if operator.endswith("-"):
-            targets.insert(0, node)  # `<&-` has no target: what follows is a word of the command
+            targets.insert(0, node)  # `<&-` has no target: the next word belongs to the command
         elif targets:
             word = self._decoded(targets[0].start_byte, targets[0].end_byte, holes_of(targets[0]))
             found.redirections.append(Redirection(operator, word))

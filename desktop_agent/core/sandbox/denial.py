@@ -65,7 +65,7 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
     """
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
-        return None  # it could be found, so something else is the matter
+        return None  # the program could be found, so the reason is another one
     usual = [Path(folder) for folder in _OF_THE_SYSTEM] + [home / folder for home in homes.own for folder in _IN_HOME]
     path = next(chain(installed, _programs(name, usual)), None)
     return (path, is_hidden(path)) if path is not None else None
@@ -224,7 +224,7 @@ def _refusals(text: str) -> Iterator[tuple[str, str]]:
 
 def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) -> bool:
     if "read-only" in why:
-        return "/" in path or "." in path  # else it is the last word of a sentence
+        return "/" in path or "." in path  # otherwise it is the last word of a sentence
     if exit_code == _NOT_EXECUTABLE or not path:
         return False
     if path.startswith("~") or re.search(_PROTECTED, path):

@@ -85,7 +85,7 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
     )
     for path in guards.hidden:
         if path.name == ".ssh" and path.parent in roots and not path.exists():
-            folders[path] = None  # the home is the workspace: no command may leave a key there to come back with
+            folders[path] = None  # the home is the workspace: a command must not leave a login key there
     for root in roots:
         own = root / OWN_FOLDER
         _require_no_link(own)

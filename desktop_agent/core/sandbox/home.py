@@ -179,7 +179,7 @@ class _ViewBuilder(Struct):
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
         if self.closed.within(real).prefixes:
-            return  # it would show the whole home
+            return  # this would show the whole home
         if is_chosen or not self.hidden.hold(real):
             self.shown[real] = None
             named = os.path.normpath(path)
@@ -395,5 +395,5 @@ def _prefix_of(folder: Path, shared: Container[Path]) -> Path:
     prefix = folder.parent
     if folder.name not in _PROGRAMS or prefix in shared:
         return folder
-    # Not by `Path`, which does not forgive a folder that is closed to us.
+    # `Path.exists` could raise `PermissionError` for a closed folder.
     return prefix if any(os.path.exists(prefix / name) for name in _SIGNS_OF_A_PREFIX) else folder  # noqa: PTH110

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     _drop_capabilities()
     os.umask(os.umask(0) | 0o002)  # for any inherited mask, nothing new is writable for all
     if os.getppid() != parent:
-        return FAILED  # it died before it could take us along
+        return FAILED  # the parent died before the death signal was set
     if "way_out" in options:
         _hand_out_listener(options["way_out"])
     if "watch" in options:
@@ -156,7 +156,7 @@ def _watch(
             passed = listener.to_bytes(4, sys.byteorder)
             theirs.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
             os.close(listener)
-            if not theirs.recv(1):  # a command that takes every process there is would leave none for the supervisor
+            if not theirs.recv(1):  # wait for the supervisor: a fork bomb could prevent its start
                 os._exit(FAILED)
         os.environ.update(variables)
         os._exit(_become(command))
@@ -166,9 +166,9 @@ def _watch(
     if "listener" in options:
         _supervise(ours, None if "mounted" in options else rules)
     ours.close()
-    for signal in (1, 2, 3, 15):  # they reach the command, too, and it decides
+    for signal in (1, 2, 3, 15):  # the command gets these signals, too, and decides
         _libc.signal(signal, _IGNORE)
-    os.closerange(0, 3)  # the reader of our output waits for the command only
+    os.closerange(0, 3)  # the reader of the output must only wait for the command
     code = 0
     while True:
         pid, status = os.waitpid(-1, 0)

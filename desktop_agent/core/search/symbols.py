@@ -185,7 +185,7 @@ def _kind(before: str, behind: str) -> SymbolKind | None:
     words = _WORD.findall(before.lower())
     if not _NO_SYMBOLS.isdisjoint(words):
         return None
-    if "(" in behind or (words and "=" in behind):  # what only functions have behind their name is in a pattern
+    if "(" in behind or (words and "=" in behind):  # the patterns include what follows only a function's name
         return "function"
     if "=" in behind:
         return "constant"

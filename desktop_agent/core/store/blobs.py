@@ -86,7 +86,7 @@ class Blobs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # Kept from call to call: to start them takes as long as what they wait for. They end with this object.
+        # Starting threads takes as long as their work, so they are reused. They end with this object.
         self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
@@ -171,7 +171,7 @@ class Blobs:
         """Rename a draft to its final name if it is complete. Call it only after the draft's writer has ended."""
         draft = self.draft_at(path)
         if draft and draft.is_whole():
-            with suppress(FileNotFoundError):  # another process collects, too
+            with suppress(FileNotFoundError):  # another process collects at the same time
                 path.replace(self.folder / intended_name(path.name))
 
     def _found(self, digest: Digest) -> BlobFile:
@@ -211,7 +211,7 @@ class Blobs:
                 if len(written) == _SYNCED_AT_ONCE:
                     self._sync(written)
                     written.clear()
-            # Also when all was there before: another process may have put it a moment ago, and wait for the disk yet.
+            # Also sync if nothing was written: another process may have just put the content, unsynced.
             self._sync(written, self.folder)
             for draft, path in placed:
                 draft.place(path)
@@ -223,7 +223,7 @@ class Blobs:
         with (
             path.open("r+b") as file,
             StagedFile(self.folder) as draft,
-        ):  # only what may be written can be synced everywhere
+        ):  # some systems sync only files that are open for writing
             deflater = zlib.compressobj(_level(os.fstat(file.fileno()).st_size), wbits=_GZIP)
             while block := file.read(BLOCK_BYTES):
                 hasher.update(block)
@@ -238,9 +238,9 @@ class Blobs:
             else:
                 os.fsync(file.fileno())
         if not is_smaller:
-            path.replace(plain_file.path)  # an open file cannot be moved everywhere
+            path.replace(plain_file.path)  # some systems cannot move an open file
         sync_folders((self.folder,))
-        with suppress(OSError):  # the content is safe; what is left of the file takes nothing but room
+        with suppress(OSError):  # the content is stored; a leftover only takes disk space
             path.unlink(missing_ok=True)
         return plain_file.digest, size
 

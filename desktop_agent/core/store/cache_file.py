@@ -92,7 +92,7 @@ class CacheFile(Struct, frozen=True):
         make_private_folder(self.path.parent)
         make_private_file(self.path)
         until = time.monotonic() + busy_s
-        while True:  # in steps, because SQLite does not ask whether to stop while it waits for others
+        while True:  # in steps, because SQLite cannot be stopped while it waits for a lock
             try:
                 return self._connected(is_stopped, busy_s, is_shared=is_shared)
             except sqlite3.OperationalError as error:
@@ -143,7 +143,7 @@ class CacheFile(Struct, frozen=True):
 
         Raises like `connect`.
         """
-        # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
+        # If the file is empty, its writer is about to begin. Even a reader's short lock would block it.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
             return
@@ -154,7 +154,7 @@ class CacheFile(Struct, frozen=True):
     @contextmanager
     def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None] | None = None) -> Generator[bool]:
         """Hold the writer lock for longer than a transaction. Yield False if stopped while waiting for the lock."""
-        from filelock import FileLock, Timeout  # slow, and who only reads needs none
+        from filelock import FileLock, Timeout  # slow to import, and readers do not need it
 
         make_private_folder(self.path.parent)
         lock = FileLock(f"{self.path}.lock", mode=PRIVATE_FILE)

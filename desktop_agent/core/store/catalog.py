@@ -92,7 +92,7 @@ class Catalog:
         known = self._cache.get(session_id)
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
-            return True  # it knows that it does not know
+            return True  # the summary is marked as outdated
         seen = summarise(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
         return seen is None or seen.known == known.known
 

@@ -221,7 +221,7 @@ def _files_in(blobs: Blobs) -> list[_Found]:
             try:
                 status = path.lstat()
             except FileNotFoundError:
-                continue  # a temporary file that got its name meanwhile
+                continue  # a temporary file that got its final name meanwhile
             digest = next((file.digest for file in (blob, draft) if file), "")
             found.append(_Found(path, digest, draft is not None, status.st_size, status.st_mtime))
     placed = {file.digest for file in found if not file.is_draft}

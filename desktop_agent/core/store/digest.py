@@ -62,7 +62,7 @@ class SpendingSums:
         key = (day, model.provider, model.model) if model is not None else (day, "", "")
         if (one := self._sums.get(key)) is None:
             self._sums[key] = one = _Sum()
-        # In place, and not as `Usage` adds: there are many requests in many journals.
+        # Added in place, which is faster than adding `Usage` objects: there may be many requests.
         one.requests += 1
         one.input += usage.input_tokens
         one.output += usage.output_tokens
@@ -257,13 +257,13 @@ class JournalCache(Generic[Known]):
         return seen
 
     def _write(self, gone: Collection[SessionId]) -> None:
-        unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
+        unsaved = dict(self._unsaved)  # a copy, because another thread may add values meanwhile
         rows = [_row(name, entry) for name, entry in unsaved.items()]
         with closing(self._file.connect(busy_s=_BUSY_S)) as connection, transaction(connection):
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
             connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
         for name, entry in unsaved.items():
-            if self._unsaved.get(name) is entry:  # and not what another thread has kept of it since
+            if self._unsaved.get(name) is entry:  # unless another thread has replaced it
                 self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
@@ -305,7 +305,7 @@ def _row(session_id: SessionId, noted: Noted[Known]) -> _Row:
 def _written(known: object) -> str:
     try:
         return encode_json(known).decode()
-    except UnicodeEncodeError:  # a lone surrogate, as in a title: SQLite has no form for it, escaped JSON has
+    except UnicodeEncodeError:  # a lone surrogate, as in a title: SQLite needs it escaped
         return json.dumps(to_builtins(known, str_keys=True))
 
 
@@ -380,7 +380,7 @@ class _Fold:
             self._spending.add(head.at, reported)
         elif kind == b"session_forked":
             self._spending.pay_elsewhere()
-            self._allowance = self._asked = None  # those were given in the session that was copied
+            self._allowance = self._asked = None  # given for the source session
         is_about = kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title)
         if is_about and (event := self._event(line)) is not None:
             self._session.apply(event)
@@ -393,7 +393,7 @@ class _Fold:
 
     def _note_allowance(self, line: bytes) -> None:
         if self._asked is None and _ASKS_FOR_A_DAY not in line:
-            return  # as nearly all of them, whose diffs are long
+            return  # skips decoding nearly all requests, which can be long
         match self._event(line):
             case ApprovalRequested(request=request) if request.spending and request.spending.limit == "day_usd":
                 day, until_usd = request.spending.day, request.spending.until_usd

@@ -108,7 +108,7 @@ class Drafts:
 
     def _take(self, slot: DraftKey) -> bool:
         """Claim a draft. False if another window has it. Where locking is impossible, only one window is assumed."""
-        from filelock import FileLock, Timeout  # 9 ms, for which the draft of a session does not wait
+        from filelock import FileLock, Timeout  # takes 9 ms to import; drafts of sessions do not need it
 
         try:
             make_private_folder(self._folder)

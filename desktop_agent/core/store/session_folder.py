@@ -30,9 +30,9 @@ class SessionLock:
 
         Raises `SessionBusyError` if another process has it, and `StorageError` if locking is impossible.
         """
-        from filelock import FileLock, Timeout  # slow, and who lists sessions needs none
+        from filelock import FileLock, Timeout  # slow to import, and the session list does not need it
 
-        # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
+        # The lock may be taken and released in different threads, because the event loop uses a pool.
         self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False, mode=PRIVATE_FILE)
         try:
             self._lock.acquire(timeout=patience_s, poll_interval=0.01)
@@ -81,7 +81,7 @@ def _is_held(lock: Path) -> bool | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who ask are not in each other's way
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two checks do not collide
     except BlockingIOError:
         return True
     except OSError:
@@ -114,6 +114,6 @@ def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> 
 
 def _remove_abandoned(sessions: Path, now: datetime) -> None:
     for path in sessions.iterdir():
-        with suppress(OSError):  # another process removes it, too
+        with suppress(OSError):  # another process removes it at the same time
             if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
                 shutil.rmtree(path, ignore_errors=True)

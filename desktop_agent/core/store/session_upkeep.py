@@ -69,7 +69,7 @@ class _Extent(Struct):
                     self._apply(fields)
             case "turn_ended":
                 self.begun = None
-            case "session_opened" if self.end == 0:  # no line but the first says where to work
+            case "session_opened" if self.end == 0:  # only the first line names the workspace
                 self._apply(fields)
             case "session_renamed":
                 self._apply(fields)
@@ -162,7 +162,7 @@ def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
 def _encoded(fields: JsonObject) -> bytes:
     try:
         return encode_line(fields)
-    except ValueError as error:  # its new number has a digit more
+    except ValueError as error:  # the new record number can make the line too long
         raise StorageError("The conversation cannot be copied.", detail=str(error)) from error
 
 

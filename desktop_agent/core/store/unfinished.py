@@ -80,7 +80,7 @@ class Unfinished(Struct):
                 self._conclude(call_id)
             case ev.ApprovalRequested(request=request):
                 self.asked[request.call_id] = request
-                if request.question is not None:  # the call runs: nobody can take up the question of its server
+                if request.question is not None:  # a server's question: its call already runs
                     self.acted.add(request.call_id)
             case ev.ApprovalResolved(call_id=call_id, decision=decision):
                 asked = self.asked.pop(call_id, None)

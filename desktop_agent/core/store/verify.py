@@ -157,7 +157,7 @@ def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) ->
         findings += _of_journal(path, catalog.blobs, numbers, is_open=is_open)
     except StorageError as error:
         findings.append(Finding(code="unreadable_journal", title=error.title, detail=error.detail))
-    if not is_open and not catalog.is_right(session_id):  # its writer brings it up to date
+    if not is_open and not catalog.is_right(session_id):  # the writer of an open session updates its summary
         title = "The session list shows something else than the session says."
         findings.append(Finding(code="stale_cache", title=title, repair="It is rebuilt."))
     return Report(session_id=session_id, records=numbers.records, findings=tuple(findings), is_open_elsewhere=is_open)

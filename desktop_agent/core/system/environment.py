@@ -148,7 +148,7 @@ def _wipe(name: str) -> None:
     """Overwrite a variable's value in `/proc/self/environ`. `del os.environ[name]` would only drop the pointer."""
     if sys.platform == "win32":
         return
-    import ctypes  # 5 ms that only an environment with keys costs
+    import ctypes  # takes 5 ms to import; only an environment with keys needs it
 
     library = ctypes.CDLL(None)
     library.getenv.restype = ctypes.c_void_p

@@ -75,6 +75,6 @@ def _attributes(path: Path) -> Iterator[tuple[str, str]]:
         if name.startswith(_PREFIXES) and name not in _DERIVED:
             try:
                 value = os.getxattr(path, name, follow_symlinks=False)
-            except OSError:  # it may not be read, so it can be neither lost nor kept by us
+            except OSError:  # an unreadable attribute can be neither lost nor restored
                 continue
             yield name, base64.b64encode(value).decode("ascii")

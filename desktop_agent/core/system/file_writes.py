@@ -114,14 +114,14 @@ def place(temporary: Path, target: Path, before: Expected) -> None:
     except (FileExistsError, FileNotFoundError) as error:
         raise ChangedError(errno.EBUSY, MEANWHILE) from error
     if _is_still(temporary, before):
-        with suppress(OSError):  # ours is in its place, and a left-over is swept
+        with suppress(OSError):  # the new file is placed; a leftover is removed later
             retried(os.unlink, temporary)
         return
     try:
         exchange(temporary, target)
     except FileNotFoundError:  # another program has removed ours already
         rename_to_free(temporary, target)
-    except OSError:  # theirs is not ours to remove
+    except OSError:  # the other program's file stays
         retried(os.rename, temporary, _kept_beside(target))
         raise
     raise ChangedError(errno.EBUSY, MEANWHILE)
@@ -150,7 +150,7 @@ def remove(path: Path, before: Expected) -> None:
         return
     try:
         rename_to_free(aside, path)
-    except FileExistsError as error:  # two of them at once: the later one has the name, the other keeps its content
+    except FileExistsError as error:  # two other writes: the later one gets the name, the first is saved beside it
         kept = _kept_beside(path)
         rename_to_free(aside, kept)
         raise ChangedError(errno.EBUSY, f"{MEANWHILE}, twice; the first version is {kept.name}") from error

@@ -110,6 +110,6 @@ def read_state(path: Path, *, with_special: bool = False, with_extras: bool = Tr
         state = FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
     if not with_extras or os.name == "nt":
         return state
-    with suppress(OSError):  # it went, or its attributes may not be looked at
+    with suppress(OSError):  # the file was removed, or its attributes are unreadable
         return replace(state, extras=read_extras(path, (status.st_uid, status.st_gid)))
     return state

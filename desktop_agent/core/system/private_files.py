@@ -33,7 +33,7 @@ def make_private_folder(folder: Path) -> None:
         make_private_folder(folder.parent)
     try:
         folder.mkdir(mode=PRIVATE_FOLDER)
-    except FileExistsError:  # made by another process meanwhile, or no folder at all
+    except FileExistsError:  # created by another process meanwhile, or not a folder
         if not folder.is_dir():
             raise
 

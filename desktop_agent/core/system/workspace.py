@@ -269,7 +269,7 @@ class HeldWorkspace:
 
     def check(self) -> None:
         """Raise `WorkspaceError` unless `root` is a readable folder, and still the folder that was opened."""
-        self._has_refused = True  # unless it gets to the end
+        self._has_refused = True  # reset at the end
         try:
             check_workspace(self.root)
         except WorkspaceError as error:
@@ -346,7 +346,7 @@ class HeldWorkspace:
     def _hold(self) -> None:
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
         try:
-            if os.name == "nt":  # a folder cannot be opened there, and one that is in use not be replaced
+            if os.name == "nt":  # Windows cannot open a folder; one in use cannot be replaced
                 status = os.lstat(self.root)
             else:
                 handle = os.open(self.root, getattr(os, "O_PATH", 0) | flags)
@@ -430,7 +430,7 @@ def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
         for folder in _parents(path):
             known = marks.get(folder)
             if known is not None and _STRENGTH[known] >= _STRENGTH[mark]:
-                break  # whatever is above carries at least this mark already
+                break  # all folders above have at least this mark already
             marks[folder] = mark
     return marks
 

@@ -66,7 +66,7 @@ class Tokenizer:
                     yield token
                 continue
             match = _TOKEN.match(text, at)
-            if match is None:  # an escape before something that no sequence begins with
+            if match is None:  # an escape character that begins no sequence
                 at += 1
                 continue
             at = match.end()

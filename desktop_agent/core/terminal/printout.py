@@ -100,7 +100,7 @@ class Printout:
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
         """Process bytes, which `text_of` decodes. Most of a flood goes to `unseen` without decoding."""
         output = output.translate(None, _IGNORED)
-        if len(output) >= _LEAST_BULK and not self.is_fresh:  # first, what was cut off in the last piece
+        if len(output) >= _LEAST_BULK and not self.is_fresh:  # first complete the unfinished line of the last piece
             end = output.find(b"\n") + 1
             self.feed(text_of(output[:end]))
             output = output[end:]

@@ -102,7 +102,7 @@ class Access(Struct, frozen=True, eq=False):
 
     def definition(self, tool: AnyTool) -> ToolDefinition:
         definition = replace(tool.definition(), description=self.description(tool))
-        # A tool that may not run here may not run at the provider: its own is offered only in the place of ours.
+        # The provider's own tool replaces ours, so it is offered only if ours may run.
         may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
@@ -121,7 +121,7 @@ class Access(Struct, frozen=True, eq=False):
         theirs = self.of_servers()
         choice = chosen(theirs, budget, loaded) if search and self._permits(search) else Choice(theirs)
         if choice.deferred and search:
-            # Its list stays the same while tools are found: only the definitions grow, at their end.
+            # The list of servers stays the same when tools are found. Only definitions are added, at the end.
             own.append(search)
             listing = f"{self._listing(own)}\n\n{_DEFERRED.format(servers_in_words(theirs))}"
         else:
@@ -141,7 +141,7 @@ class Access(Struct, frozen=True, eq=False):
     def _permits(self, tool: AnyTool) -> bool:
         rules = self._rules
         names = {tool.name, tool.server, tool.shown_name} if isinstance(tool, McpTool) else {tool.name}
-        # The search finds only what may be called, so that it need not be allowed by name.
+        # The search finds only permitted tools, so it needs no permission of its own.
         is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
         is_named = is_named or isinstance(tool, SearchTools)
         is_blocked = not names.isdisjoint(rules.blocked_tools)

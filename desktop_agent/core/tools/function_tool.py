@@ -114,7 +114,7 @@ class FunctionTool(ReadTool[ToolArguments]):
             raise
         except Exception as error:
             logger.info("The tool %s failed", self.name, exc_info=True)
-            words = mask(f"{self.name} failed: {type(error).__name__}: {error}")  # it may quote a secret
+            words = mask(f"{self.name} failed: {type(error).__name__}: {error}")  # the error may quote a secret
             raise ToolError(words, error_type="recoverable") from error
         return self._result(value)
 
@@ -304,7 +304,7 @@ _SECTIONS = (
         re.compile(rf"(?m)^(?P<indent>[ \t]*)(?:Args|Arguments|Parameters):[ \t]*\n(?P<block>{_MORE})"),
         re.compile(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)"),
     ),
-    (  # NumPy's, which ends where another underlined line begins a section
+    (  # NumPy's; ends before the next underlined heading
         re.compile(
             r"(?m)^[ \t]*Parameters[ \t]*\n[ \t]*-{3,}[ \t]*\n"
             r"(?P<block>(?:(?!.+\n[ \t]*-{3,}[ \t]*$).*(?:\n|\Z))*)"

@@ -153,7 +153,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             if not changed and not is_other:
                 return _Settled(answer, asked)
             reason = _changed_words(changed) if changed else _REPOSITORY_CHANGED
-            own_reason = asked.request.reason.rpartition(_NEWS_END)[2]  # what changed the last time is no news any more
+            own_reason = asked.request.reason.rpartition(_NEWS_END)[2]  # drops the earlier reason
             again = replace(asked.request, scripts=scripts, reason=f"{reason} {own_reason}")
             if place is not None:
                 again = replace(again, repository=place.path, repository_mark=place.mark)
@@ -199,7 +199,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
 
         self.asked[request.call_id] = case
         try:
-            # A question that is the same stands on record, and the user sees it already.
+            # An unchanged question is already recorded and shown.
             await self._approvals.ask(turn, request, confirm, is_recorded=is_same)
         finally:
             self.asked.pop(request.call_id, None)
@@ -280,7 +280,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
         first = ev.CommandJudged(call_id=call_id, command=command, request=draft(case, verdict))
         self._log.emit(first)
         if call_id in self._wanted:
-            return  # the user has typed on meanwhile
+            return  # the user has typed more meanwhile
         request = (await self._judge.question(case, verdict)).request
         digest = judgement_digest(request)
         self._log.emit(ev.CommandJudged(call_id=call_id, command=command, request=request, digest=digest))

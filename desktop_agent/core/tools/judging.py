@@ -90,7 +90,7 @@ class Judge(Struct, frozen=True, eq=False):
         context = await self._policies.context_for(facts)
         if facts.command is None:
             return decide(facts, context)
-        if await asyncio.to_thread(stale_rule, facts, context) is not None:  # it may count here: look at the repository
+        if await asyncio.to_thread(stale_rule, facts, context) is not None:  # the rule may apply in this repository
             place = await self.repository(facts)
             facts = replace(facts, repository=place.path, repository_mark=place.mark)
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
@@ -130,7 +130,7 @@ class Judge(Struct, frozen=True, eq=False):
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
     """Return the question without the parts that need the disk: safety copies and scripts."""
-    # A command edited into one that needs no question is still shown as one.
+    # An edited command is still shown as a question, even if it needs none.
     ask = verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
     asked, change = case.request, case.request.tool_change
     # A tool that was never allowed is shown as new, unless a rule seemed to allow it.

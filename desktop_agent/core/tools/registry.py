@@ -56,7 +56,7 @@ class ToolRegistry:
     def _what_there_is(self) -> str:
         left_out = len(self._tools) - len(self._own)
         if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
-            # Where no tool of a server is left out, the search for them is not offered.
+            # If no tool is left out, the search for tools is not offered.
             named = (name for name, tool in self._tools.items() if left_out or not isinstance(tool, SearchTools))
             return f"The tools are: {', '.join(named)}."
         return (

@@ -175,7 +175,7 @@ def _mark_repository(top: Path, seen: dict[str, str]) -> None:
     _mark_file(top / ".gitmodules", seen)
     for walked, (place, folders, files) in enumerate(os.walk(top)):
         if ".git" in (*folders, *files) and Path(place) != top and (inner := find_repository(Path(place))) is not None:
-            seen[f"git of {place}"] = str(inner.git_dir)  # of a submodule: git goes there by itself
+            seen[f"git of {place}"] = str(inner.git_dir)  # git enters submodules by itself
             _mark_inside(inner.git_dir, Path(place), seen)
         folders[:] = sorted(name for name in folders if name != ".git")
         if ".gitattributes" in files:

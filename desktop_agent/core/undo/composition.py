@@ -272,7 +272,7 @@ class Composition:
         if clash is None:
             with suppress(NeededError):
                 then = self._composed(origin, earlier, anchor.status)
-                if now is not None or then is not None:  # a file that was removed says nothing of what differs
+                if now is not None or then is not None:  # if both are absent, there is no difference to apply
                     return self._applied(now, then, anchor.after), None
         # Change by change: a change that stood then and is undone now is removed, and the reverse is applied.
         changes = [
@@ -393,7 +393,7 @@ class Composition:
         except NeededError:
             composed, is_known = now, False
         after = write.after if write.is_written else composed
-        if write.was_as_wanted and after != now:  # others had made it so
+        if write.was_as_wanted and after != now:  # others had already made this change
             elements.append(Foreign(now, after))
             lineage.earlier.clear()
         if _is_cut_off(lineage, status):
@@ -531,10 +531,10 @@ class Composition:
             note.before = _placed(old, left.before)
             _tell_mode(lineage, note.before)
         elif not old and new in written and new not in shared:
-            note.before = _placed(new, written[new].before)  # what others had put there, given up in a clash
+            note.before = _placed(new, written[new].before)  # another program's file, which the user gave up in a clash
         note.is_written = left is not None or new in written
         is_told = is_told and not lineage.came_along(note.status)
-        is_exchanged = old != new and (old in shared or new in shared)  # the same bytes need no record
+        is_exchanged = old != new and (old in shared or new in shared)  # equal contents are not recorded
         note.was_as_wanted = is_told and not (note.is_written or is_exchanged or {old, new} & self._loose)
         note.was_gone = bool(old) and new in written and old != new and old not in written and old not in shared
         note.after = _left_as(old, new, written, self._seen, stays=old not in shared)

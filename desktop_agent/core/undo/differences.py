@@ -79,7 +79,7 @@ def shares_of(
             found[owner] = before[0] + added, before[1] + removed
     if not hunks or MODE in hunks:
         found = dict.fromkeys(_who_changed_mode(base, steps), (0, 0)) | found
-    if not found:  # lines do not tell, so everyone who did anything has a part
+    if not found:  # no lines to count, so every author has a part
         found = dict.fromkeys((owner for owner, _ in steps), (0, 0)) or {"person": (0, 0)}
     return tuple(Share(owner, *lines) for owner, lines in sorted(found.items()))
 
@@ -122,7 +122,7 @@ def _steps(
         before, after = (_unless_folder(images.state(one)) for one in (record.change.before, record.change.after))
         try:
             now = merge_states(before, now, after)
-        except ClashError:  # what was on disk then is not known in full
+        except ClashError:  # the state on disk at that time is only partly known
             steps.append(("person", before))
             now = after
         steps.append((record.change.owner, now))

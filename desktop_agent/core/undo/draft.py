@@ -273,7 +273,7 @@ class _Draft:
         if base is not None and base.path == wanted.path:
             yours = self._now(base.path)
             if yours is None and base.image.kind != "folder" and wanted.image.kind == "folder":
-                return self._state(wanted)  # somebody removed what stood in its place
+                return self._state(wanted)  # somebody removed the file at this path
             return merge_states(self._state(base), yours, self._state(wanted))
         content = self._taken_along(case.lineage, base, wanted)
         return self._put_at(case.lineage, wanted.path, content, is_new=base is None)
@@ -281,7 +281,7 @@ class _Draft:
     def _removed(self, base: Placed) -> FileState | None:
         yours, coming = self._now(base.path), self._into.get(base.path)
         if coming is not None and (coming.base is None or yours == self._state(coming.wanted)):
-            return None  # that one sees to what is there
+            return None  # the arriving file replaces the present one
         return merge_states(self._state(base), yours, None)
 
     def _taken_along(self, lineage: Lineage, base: Version, wanted: Placed) -> FileState | None:
@@ -289,7 +289,7 @@ class _Draft:
             return self._state(wanted)
         yours, before = self._now(base.path), self._state(base)
         coming = self._into.get(base.path)
-        if yours is None:  # what others had written went with it
+        if yours is None:  # the edits of others were removed with the file
             return self._state(self._known.by_records(lineage, self._target))
         if yours == before or (coming is not None and yours == self._state(coming.wanted)):
             return self._state(wanted)
@@ -303,7 +303,7 @@ class _Draft:
         if yours is None:
             return content
         if yours == content and (there is not None or self._known.at(path) in (None, lineage)):
-            return content  # it is there already
+            return content  # the file is there already
         if there is not None and not there.reason:
             if there.wanted is not None or yours == self._state(there.base):
                 return content

@@ -43,7 +43,7 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
         elif other.moved_to and other.moved_to == came_from:
             continue  # the other half of the renaming
         elif other.moved_from or not (other.before and other.after):
-            break  # here it came into being, or another file was here
+            break  # the file was created here, or another file was here
     return here
 
 

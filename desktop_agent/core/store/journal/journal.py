@@ -54,8 +54,8 @@ class Journal:
         self._descriptor = descriptor
         self._size = status.st_size
         self._blobs = blobs
-        self._has_name = status.st_nlink > 0  # not every file system counts names
-        self._has_place = self._is_at_its_place(status)  # nor has every one numbers for files that stay
+        self._has_name = status.st_nlink > 0  # some file systems do not count hard links
+        self._has_place = self._is_at_its_place(status)  # some file systems have no stable inode numbers
         self._waiting: list[bytes] = []
         """The last lines of the file, which are not known to be on the disk. `size` includes them."""
         self._waiting_bytes = 0
@@ -86,7 +86,7 @@ class Journal:
             torn = _mend_tail(path)
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _O_SAFE)
             try:
-                os.fsync(descriptor)  # what a killed process wrote may not be there yet
+                os.fsync(descriptor)  # lines of a killed process may not be on the disk yet
                 return cls(path, descriptor, os.fstat(descriptor), blobs), torn
             except OSError:
                 close(descriptor)
@@ -136,9 +136,9 @@ class Journal:
 
     def _check(self) -> None:
         status = os.fstat(self._descriptor)
-        if self._has_name and status.st_nlink == 0:  # what is written to it would be gone with the process
+        if self._has_name and status.st_nlink == 0:  # new lines would be lost with the process
             raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
-        if self._has_place and not self._is_at_its_place(status):  # what goes to blobs would go to another place
+        if self._has_place and not self._is_at_its_place(status):  # blobs would be stored in another place
             raise FileNotFoundError(errno.ENOENT, "The journal was moved away while it was in use")
         if self._is_sound and status.st_size != self._size:
             raise OSError(errno.EBUSY, "The journal was changed by another program; open the session again")
@@ -153,7 +153,7 @@ class Journal:
         """After a failure, restore the file's correct content, and sync it. Raises `OSError`."""
         if self._is_sound:
             return
-        descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that has reported the failure already
+        descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # the old one reports a failed sync only once
         try:
             if not os.path.samestat(os.fstat(descriptor), os.fstat(self._descriptor)):
                 raise FileNotFoundError(errno.ENOENT, "The journal was replaced while it was in use")
@@ -266,7 +266,7 @@ def encode_line(fields: JsonObject) -> bytes:
         # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
         line = _encoded_slowly(fields)
     else:
-        if any(name in line for name in _NOT_FINITE):  # most likely in a text; to know it costs more than it is worth
+        if any(name in line for name in _NOT_FINITE):  # probably inside a text, but checking would cost more
             line = _encoded_slowly(fields)
     if len(line) > lines.MAX_LINE_BYTES:
         raise ValueError(f"a record of {len(line)} bytes is too long")

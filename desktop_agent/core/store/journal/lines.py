@@ -58,7 +58,7 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
         kept: bytes | None = content[:-1] if is_ended else content
         if not is_ended and size > limit:
             kept = None
-            del content  # while the rest is passed over
+            del content  # frees the memory while the rest is skipped
             while not is_ended and (more := file.readline(_BLOCK_BYTES)):
                 size += len(more)
                 is_ended = more.endswith(b"\n")
@@ -118,7 +118,7 @@ def _has_infinity(value: object) -> bool:
         if isinstance(part, float):
             if math.isinf(part):
                 return True
-        # Most parts are texts and whole numbers: a call for each of them would take longer than to decode it.
+        # No call for texts and integers, which are the most: it would take longer than decoding.
         elif isinstance(part, dict | list) and _has_infinity(cast("object", part)):
             return True
     return False
@@ -138,7 +138,7 @@ def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
     earlier offset. Raises `OSError`.
     """
     with open_regular(path) as file:
-        low, high = 0, file.seek(0, 2)  # what is before `low` is not above `seq`; what is from `high` on is
+        low, high = 0, file.seek(0, 2)  # lines before `low` are at most `seq`; lines from `high` on are above
         while high - low > near_bytes:
             middle = (low + high) // 2
             file.seek(middle)

@@ -112,7 +112,7 @@ class _WithoutTexts(Blobs):
 def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
     position = file.seek(0, 2)
     limit = position - max_bytes
-    starts: list[int] = []  # of lines, from the last one backwards; the first stands for the end of the file
+    starts: list[int] = []  # of lines, last first; the first entry is the end of the file
     while position > 0 and len(starts) <= count and (position > limit or len(starts) < 2):
         length = min(_TAIL_BLOCK_BYTES, position)
         file.seek(position - length)
@@ -254,7 +254,7 @@ class Follower:
                 found: list[JournalEvent] = []
                 for line in read_lines(file, number=self._line):
                     if not line.is_ended:
-                        break  # it is being written
+                        break  # the line is being written
                     self._offset += line.size
                     self._line += 1
                     record = read_line(line, self._blobs)

@@ -83,7 +83,7 @@ def read_sections(path: Path, offset: int) -> Iterator[Section]:
 
 def _object(line: bytes) -> JsonObject:
     try:
-        # Its cache would keep 16,384 strings for ever, and with them the arenas they stand in.
+        # The parser's cache would hold 16,384 strings, and their memory arenas, for ever.
         fields: object = from_json(line, cache_strings=False)
     except ValueError:
         try:

@@ -102,16 +102,16 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
     if stranger is not None and not await _is_trusted(repository):
         yield NoStatus(reason="failed", detail=_STRANGER.format(stranger, repository.root))
         return
-    if listed is None:  # git is started only for what is not written plainly
+    if listed is None:  # only git can parse this configuration
         listed = await _ask_about_settings(repository, *LISTING, str(common / "config"))
     if isinstance(listed, NoStatus):
         yield listed
         return
     folder = Path(tempfile.mkdtemp(prefix="desktop-agent-git-"))
-    in_thread = asyncio.get_running_loop().run_in_executor  # not in tasks, which the end of the application cancels
+    in_thread = asyncio.get_running_loop().run_in_executor  # not a task, because closing the application cancels tasks
     try:
         try:
-            await unhurried(in_thread(None, make_stand_in, folder, common, listed))  # cancelled, it would still write
+            await unhurried(in_thread(None, make_stand_in, folder, common, listed))  # the thread cannot be cancelled
         except OSError as error:
             yield NoStatus(reason="failed", detail=error.strerror or str(error))
         else:
@@ -144,7 +144,7 @@ async def _is_trusted(repository: Repository) -> bool:
     trusted = await _ask_about_settings(repository, "config", "--null", "--get-all", "safe.directory")
     places: list[str] = []
     for place in [] if isinstance(trusted, NoStatus) else os.fsdecode(trusted).split("\0")[:-1]:
-        places = [*places, place] if place else []  # an empty one takes back those before it, as git has it
+        places = [*places, place] if place else []  # as in git, an empty value clears the earlier ones
     return bool({"*", str(repository.root)}.intersection(places))
 
 

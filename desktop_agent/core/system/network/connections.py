@@ -67,9 +67,9 @@ def _named(scheme: str, environ: Mapping[str, str]) -> tuple[str, str] | None:
             if variable in environ:
                 if value := environ[variable].strip():
                     return variable, value
-                break  # the lower-case name, set to nothing, takes the other back
+                break  # an empty lower-case variable overrides the upper-case one
     if sys.platform in ("win32", "darwin"):
-        import urllib.request  # slow, and of no use elsewhere
+        import urllib.request  # slow to import, and only needed on these systems
 
         if not urllib.request.getproxies_environment():
             value = urllib.request.getproxies().get(scheme)

@@ -56,7 +56,7 @@ def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeo
 
 def exporter_session(proxy: Proxy | None) -> "Session":
     """Return the session for OpenTelemetry's exporter. It ignores `~/.netrc` and rejects cookies."""
-    import requests  # that library's only use, when telemetry is switched on
+    import requests  # only telemetry uses this library
 
     session = requests.Session()
     session.trust_env = False
@@ -169,7 +169,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             async with asyncio.timeout(None) as limit:
 
                 async def follow(step: str, _info: object) -> None:
-                    if step.endswith("receive_response_headers.started"):  # sending may take as long as it takes
+                    if step.endswith("receive_response_headers.started"):  # sending may be slow: the limit starts here
                         limit.reschedule(loop.time() + self._head_s)
 
                 request.extensions = {**request.extensions, "trace": follow}

@@ -270,7 +270,7 @@ class ChildProcess:
 
     async def _end_what_is_left(self) -> tuple[dict[int, str], dict[int, str]]:
         scope: Scope = "tree"
-        has_exited = self.has_exited  # else it left nothing running: only the command itself is found
+        has_exited = self.has_exited  # otherwise only the command itself is reported
         if has_exited and self._pipes.drained.done() and self._keeps_detached:
             if not self._tree.has_group():
                 return {}, {}
@@ -279,7 +279,7 @@ class ChildProcess:
         met, survivors = await end_all(self._tree, scope, clock=self._clock, grace_s=grace_s)
         if self.pid not in survivors:
             await self._pipes.exited
-            await self._listen_until_quiet()  # the last words of those who were ended
+            await self._listen_until_quiet()  # the last output of the ended processes
         if not has_exited:
             return {}, survivors
         own = (*survivors, self.pid)
@@ -325,7 +325,7 @@ async def unhurried(work: Awaitable[T]) -> T:
             cancelled = error
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # seen, but the cancellation is what the caller must hear of
+            task.exception()  # retrieved, because only the cancellation is raised
         raise cancelled
     return task.result()
 

@@ -126,7 +126,7 @@ class OutputReader:
         except BlockingIOError:  # a terminal's promise of output may be broken
             return True
         except OSError as error:
-            if error.errno == errno.EIO:  # how a terminal says that its other end is closed
+            if error.errno == errno.EIO:  # the other end of the terminal is closed
                 return False
             raise
         if not chunk or (self._wake is None and self._is_stopped):
@@ -165,13 +165,13 @@ class OutputReader:
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:
-            return  # it was read only just now, or not yet
+            return  # the line is unread, or was read only just now
         line = self._typed.popleft() if self._typed else END_OF_INPUT
         try:
             written = os.write(self._file.fileno(), line)
         except BlockingIOError:
             written = 0
-        except OSError:  # no process reads it any more
+        except OSError:  # no process reads the terminal any more
             self._typed = None
             return
         if line[written:] and line != END_OF_INPUT:
@@ -235,7 +235,7 @@ class Terminal(Struct, frozen=True):
 
     def unread_bytes(self) -> int:
         """Return how many bytes of typed, complete lines no program has read yet. Blocks for a moment."""
-        try:  # once more: by now only the command has its end, and ours counts what was printed
+        try:  # the command's end is opened again, because our end counts printed bytes
             theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it is closed
             return 0
@@ -254,7 +254,7 @@ def typed_lines(text: str | None) -> Iterator[bytes]:
     lines = (text or "").encode("utf-8", "replace").splitlines(keepends=True)
     yield from lines
     if lines and not lines[-1].endswith(b"\n"):
-        yield END_OF_INPUT  # on a line that has begun, the first only hands the line over
+        yield END_OF_INPUT  # after an unfinished line, the first one only submits the line
     yield END_OF_INPUT
 
 

@@ -99,7 +99,7 @@ class LiveText:
             if self._is_due:
                 return
             self._is_due = True
-        with suppress(RuntimeError):  # the loop is closed: no front end looks any more
+        with suppress(RuntimeError):  # the loop is closed, so no front end shows the text
             self._loop.call_soon_threadsafe(self._start_timer)
 
     def finish(self) -> None:

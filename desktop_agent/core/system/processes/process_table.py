@@ -66,7 +66,7 @@ def task_count() -> int:
 def environment_value(pid: int, variable: str) -> str:
     """Return a variable of another process's environment; empty if it is missing or cannot be read."""
     if sys.platform != "linux":
-        import psutil  # slow, and of no use where there is /proc
+        import psutil  # slow to import, and not needed with /proc
 
         try:
             return psutil.Process(pid).environ().get(variable, "")
@@ -93,7 +93,7 @@ def runs(pid: int) -> bool:
     except OSError:
         return False
     states = (read_proc(f"{pid}/task/{thread}/stat", 1024).rpartition(b") ")[2][:1] for thread in threads)
-    return any(state not in b"TtZXx" for state in states)  # it has none once it has ended
+    return any(state not in b"TtZXx" for state in states)  # an ended process has no threads
 
 
 def has_open_for_writing(pid: int, folder: str) -> bool:
@@ -211,9 +211,9 @@ def lower_own_priority() -> None:
     """Lower the priority of this process below all others, and that of its session if it leads one."""
     if sys.platform == "win32":
         return
-    with suppress(OSError):  # a user may have made it stand back even further
+    with suppress(OSError):  # the user may have set an even lower priority
         os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
-    if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else the user's whole terminal would stand back
+    if sys.platform == "linux" and os.getsid(0) == os.getpid():  # otherwise the user's whole terminal would get less
         with suppress(OSError):  # see `_lower_session_share`
             Path("/proc/self/autogroup").write_text(str(_FURTHEST))
 

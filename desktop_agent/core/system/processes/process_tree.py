@@ -109,7 +109,7 @@ class ProcessTree:
 
         A forceful call repeats while it finds new processes, because the tree may fork meanwhile.
         """
-        raise_thread_priority()  # a bomb that makes sessions leaves us one share of the processor in hundreds
+        raise_thread_priority()  # a fork bomb with many sessions would starve this thread
         try:
             if forceful:
                 return self._sweep(scope)
@@ -158,8 +158,8 @@ class ProcessTree:
         """Kill the oldest first: when a sandbox's first process dies, the kernel ends the whole namespace."""
         members = list(members)
         if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
-            with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
-                os.killpg(self._root, signal.SIGKILL)  # none of a group can fork itself out of this
+            with suppress(ProcessLookupError, PermissionError):  # each process is killed by its id, too
+                os.killpg(self._root, signal.SIGKILL)  # no process can escape this by forking
         for member in members:
             _send(member.pid, forceful=True)
 
@@ -173,7 +173,7 @@ class ProcessTree:
             in_group = self._group.members() if self._group is not None else set[int]()
             found |= in_group & table.keys()
             found |= _descendants(found, table)
-            if not in_group:  # who left it is looked for when it is empty: that may take seconds beside a fork bomb
+            if not in_group:  # the search takes seconds beside a fork bomb
                 # The mark is read last, and only for the remaining processes: reading a process's memory waits while it
                 # forks.
                 found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
@@ -199,7 +199,7 @@ class ProcessTree:
         value = environment_value(entry.pid, MARK_VARIABLE)
         if value == self._mark or value.startswith(f"{self._mark}."):
             return True
-        if value:  # a command of another tree; without any mark it may be one that is just being started
+        if value:  # has another tree's mark; an unmarked process may just be starting
             self._strangers.add(entry.key)
         return False
 
@@ -237,7 +237,7 @@ def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCON
 def _send(pid: int, *, forceful: bool) -> None:
     # Errors are ignored: the process has ended, or belongs to another user. The caller checks what survived.
     if os.name == "nt":
-        import psutil  # slow, and of no use elsewhere
+        import psutil  # slow to import, and only needed here
 
         with suppress(OSError, psutil.Error):
             psutil.Process(pid).kill()

@@ -307,7 +307,7 @@ class _LastResort(Struct, frozen=True):
 
 def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None, mark: str) -> tuple[str, ...]:
     lines = [] if group is None else [group.entering]
-    if sys.platform == "linux":  # before it can start anything
+    if sys.platform == "linux":  # before it can start a process
         lines.append(f"ulimit -m {marked_limit(mark) // 1024}")
     return limited(command.argv, command.cwd, command.environ, limits, beginning="\n".join(lines) or ":")
 
@@ -454,14 +454,14 @@ class LimitWatch:
                 if not watched:
                     self._thread = None
                     return
-                self._wake.clear()  # the last one left, and another one came, before this thread looked
+                self._wake.clear()  # a command may have been removed and another added meanwhile
             now_s, tasks = time.monotonic(), task_count()
             if tasks < last_tasks + _MANY_TASKS and now_s < last_look_s + _FULL_LOOK_EVERY_S:
                 continue
             last_look_s, last_tasks = now_s, tasks
             for root, one in watched.items():
                 if reason := _excess_of(one):
-                    one.ended(reason)  # before it is gone: its end must not look like one of its own
+                    one.ended(reason)  # before the kill, so that the end is attributed to the limit
                     one.tree.signal("tree", forceful=True)
                     self.remove(root)
 

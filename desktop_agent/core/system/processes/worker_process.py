@@ -65,7 +65,7 @@ class WorkerProcess:
                 _skip_to_greeting(self._answers)
                 self._has_greeted = True
             return read_message(self._answers)
-        except Exception as error:  # what it sent may be anything but an answer
+        except Exception as error:  # the process may have sent anything
             raise WorkerDiedError from error
 
     @contextmanager
@@ -89,7 +89,7 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
-            with suppress(OSError):  # what could not be written is no loss
+            with suppress(OSError):  # unsent data is no loss
                 pipe.close()
 
     def _watch(self, done: threading.Event, time_limit_s: float, stop: threading.Event | None) -> None:
@@ -114,7 +114,7 @@ def serve(answer: Callable[[IO[bytes], IO[bytes]], None]) -> None:
     """Run in the worker process: call `answer` for each request, until the input ends."""
     ignore_interrupts()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not print into an answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints go to standard error, not into an answer
     with suppress(EOFError, BrokenPipeError):
         answers.write(_GREETING)
         answers.flush()

@@ -114,7 +114,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
                 is_rebuilt = isinstance(error, sqlite3.Error) and is_damage(error)
                 if not is_rebuilt and not await asyncio.to_thread(index.use_spare):
                     raise
-                found, progress = await self._search(arguments, question, place, context)  # with an index rebuilt
+                found, progress = await self._search(arguments, question, place, context)  # with a new index
         except (OSError, sqlite3.Error) as error:
             raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
         return _answer(question, found, progress, arguments.max_results, context.room(MOST_RETURNED_BYTES))
@@ -129,7 +129,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
 
             def work() -> None:
                 shown = (path for path in listing.paths if not path.startswith(".") and "/." not in path)
-                paths = list(filter(is_unicode, shown))  # SQLite holds no others
+                paths = list(filter(is_unicode, shown))  # SQLite cannot store other text
                 disguised = context.secrets.behind(paths)
                 if disguised:
                     paths = [path for path in paths if path not in disguised]
@@ -177,7 +177,7 @@ async def _until_stopped(work: Callable[[], None], stop: threading.Event) -> Non
     try:
         await asyncio.to_thread(work)
     finally:
-        stop.set()  # when the loop is torn down, the thread must not go on
+        stop.set()  # ends the thread when the event loop closes
 
 
 def _note_failure(task: "asyncio.Task[None]") -> None:

@@ -153,7 +153,7 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
     end = await run_ripgrep(search.command, context, separator=b"\0", on_records=collect)
     _require_success(end, has_results=bool(paths))
     paths.sort()
-    # Only what is shown is looked at: a search may find 100,000 files.
+    # Only the shown files are checked, because a search may find 100,000.
     hidden = await asyncio.to_thread(search.secrets_among, paths[: _most_files(arguments)], context)
     shown = [path for path in paths[: _most_files(arguments)] if path not in hidden]
     answer = list(shown)
@@ -166,11 +166,11 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
     counts: dict[str, int] = {}
 
     def collect(records: list[bytes]) -> bool:
-        # Decoded at once: with a match in every file, each step here is taken a hundred thousand times.
+        # All records are decoded in one call, because there may be a hundred thousand.
         for record in os.fsdecode(b"\n".join(records)).split("\n"):
             name, mark, count = record.rpartition("\0")
             path = name.removeprefix("./")
-            if mark and search.accepts(path):  # a name may have a newline; what is before it is no count
+            if mark and search.accepts(path):  # the first part of a name with a newline has no count
                 counts[path] = int(count)
         return len(counts) < MOST_FILES
 
@@ -201,7 +201,7 @@ def _prepare(arguments: GrepArguments, place: ResolvedPath, others: list[str], c
     where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
     include = Glob(arguments.include) if arguments.include is not None else None
     accepts = _Filter(where, include if place.absolute.is_dir() else None)
-    # Ripgrep searches what is named to it whatever the rules say, even binary files.
+    # Ripgrep searches every file that the command line names, even ignored and binary files.
     named = [
         f"{where}/{path}"
         for path in others[:_MOST_NAMED]
@@ -224,7 +224,7 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
     before = max(arguments.before, arguments.around, arguments.context_lines)
     after = max(arguments.after, arguments.around, arguments.context_lines)
     options = {
-        # ripgrep keeps a file's matches in memory until it has them all, so that number needs a limit too.
+        # ripgrep holds all matches of a file in memory, so their number also needs a limit.
         "content": [
             "--json",
             f"--max-count={MOST_COLLECTED}",

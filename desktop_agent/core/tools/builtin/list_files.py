@@ -74,7 +74,7 @@ class ListFiles(ReadTool[ListFilesArguments]):
             shown = within_limits(listing.paths, *limits)
             return await asyncio.to_thread(_answer, place, listing, shown)
         found = await list_known(folder, arguments.path, context, depth=depth)
-        if found.is_partial and depth != _depth(arguments):  # what lies deeper must not crowd out what is asked for
+        if found.is_partial and depth != _depth(arguments):  # deeper files must not displace the requested ones
             near = await list_known(folder, arguments.path, context, depth=_depth(arguments))
             found = FileListing(sorted({*found.paths, *near.paths}), is_partial=True)
         listing, shown = await asyncio.to_thread(_cut, found, select, limits)
@@ -115,7 +115,7 @@ def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
         paths = Glob(arguments.glob).filter(paths)
     for pattern in map(Glob, arguments.ignore):
         paths = [path for path in paths if not pattern.covers(path)]
-    if not _shows_folders(arguments):  # then the listing was no deeper than is wanted
+    if not _shows_folders(arguments):  # the listing has no more levels than requested
         return paths
     files = paths if depth is None else [path for path in paths if path.count("/") < depth]
     folders = _directories(paths, depth)

@@ -100,7 +100,7 @@ def _answer(
     mark, encoding = byte_order_mark(beginning)
     if not mark:
         encoding = arguments.encoding
-        is_asked = "errors" in arguments.model_fields_set  # then about bytes that are not UTF-8
+        is_asked = "errors" in arguments.model_fields_set  # the model chose how to treat bytes that are not UTF-8
         if not is_asked and codecs.lookup(encoding).name == "utf-8" and size <= LARGEST_EDITED_BYTES:
             file.seek(0)
             encoding = recognised_encoding(file.read()) or encoding

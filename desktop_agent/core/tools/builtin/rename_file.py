@@ -56,7 +56,7 @@ class RenameFile(EditTool[RenameFileArguments]):
         is_moved_link = source.before.kind == "symlink" and source.absolute.parent != dest.absolute.parent
         if is_moved_link and not Path(os.fsdecode(source.before.content)).is_absolute():
             answer["note"] = "the symlink is relative, and leads somewhere else from its new place"
-        # Where the same file is there already, nothing arrives: one of two goes.
+        # If the target is the same as the source, the source is just removed.
         moved_to = dest.path if dest.before != source.before else ""
         return EditPlan(
             writes=(

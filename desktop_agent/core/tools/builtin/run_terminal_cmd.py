@@ -124,7 +124,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         kind = "a plain sh, without bash's own syntax" if is_plain else "bash, whatever the user's own shell is"
         self.description = (
             f"Run a command line in the workspace, in {kind}. Returns its output (standard output and error "
-            # Not the user's own limit: the text would change with it, and all that is cached behind it would be lost.
+            # The user's own limit is not named: a changed text would invalidate the provider's cache.
             "together), exit code and duration as JSON. "
             f"It is ended after {self._default_s:g} s unless timeout says otherwise, or "
             "earlier where the user set a limit. Long output keeps its beginning and end, without colours. There is "
@@ -251,7 +251,7 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     if end.excess:
         metadata["excess"] = end.excess
     spool = printed.spool_path
-    if spool is None and (output.is_truncated or printed.written):  # people can open what the model does not get
+    if spool is None and (output.is_truncated or printed.written):  # users can open the full text
         spool = _write_spool(context.spool_folder, printed.written or printed.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)

@@ -102,7 +102,7 @@ class WebSearch(ReadTool[WebSearchArguments]):
                     max_bytes=LARGEST_ANSWER_BYTES,
                     route=proxy_for,
                 )
-            if came.status != 200:  # 202 is how one of them asks for a human
+            if came.status != 200:  # one engine asks for a human with status 202
                 raise _NoAnswerError(f"status {came.status}")
             if came.is_cut:
                 raise _NoAnswerError(f"the answer is larger than {LARGEST_ANSWER_BYTES:,} bytes")

@@ -229,7 +229,7 @@ def kept_back_words(missed: Mapping[str, str]) -> str:
 def _is_missed(name: str, command: str, output: str) -> bool:
     if re.search(rf"(?<![\w$])\+?{name}\+?=", command):
         return False
-    # A word such as TOKEN or DISPLAY is one in many texts, API_TOKEN is a variable wherever it is printed.
+    # Words such as TOKEN or DISPLAY occur in many texts. A printed API_TOKEN is always a variable.
     if "_" in name.strip("_") and re.search(rf"\b{name}\b", output):
         return True
     used = re.compile(_USED_AS_A_VARIABLE.format(name=name))

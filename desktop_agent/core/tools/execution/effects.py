@@ -89,7 +89,7 @@ class Effects:
 
         The user's edits of this session's files are recorded first. Cancelling this stops the snapshot.
         """
-        await self._safeguard.prepare(call_id, run)  # what it destroys may take long to copy
+        await self._safeguard.prepare(call_id, run)  # copying can take long, so it is done before the lock is taken
         async with self.jobs.looking:
             self.jobs.note_turn(turn)
             await self.jobs.look_now()
@@ -195,7 +195,7 @@ class Effects:
             await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
             await asyncio.to_thread(self._write, changes)
             await self.recording.record_applied(turn, call_id, changes)
-            await self.jobs.look_now()  # so that what a job does to the same files comes on top
+            await self.jobs.look_now()  # so later changes by a job to the same files are found
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:

@@ -176,7 +176,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             return nothing
         try:
             partial = await self._fit_result(call.partial)
-        except StorageError:  # the disk is full: what can still be said is that it was stopped
+        except StorageError:  # the disk is full, so only the interruption is reported
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
         metadata = partial.metadata | stopped
@@ -325,7 +325,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             job_id = str(result.metadata.get("job_id", ""))
         finally:
             made = await self._effects.collect(call.turn, call.block.id, snapshot, job_id)
-        if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
+        if made and confinement.words:  # outside the sandbox, the user had allowed the command
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
 
@@ -349,7 +349,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
             metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
             result = replace(result, output=output, metadata=metadata)
-        # What a command printed has been cut by the same limits already; around it stand only facts and notes.
+        # The output of a command was already cut by these limits. The rest is only facts and notes.
         is_printed = "exit_code" in result.metadata
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
         return replace(result, content=fitted.text)

@@ -167,7 +167,7 @@ class ChangeFinder(Struct):
         different = [path for path, image in last.items() if seen.get(path) != image]
         now: list[tuple[str, FileState | None]] = []
         for path in different:
-            with suppress(OSError):  # it cannot be read; then nothing can be said of it
+            with suppress(OSError):  # an unreadable file is left out
                 now.append((path, self.ledger.files.current(path)))
         return self._since(last, now)
 
@@ -219,7 +219,7 @@ class _Records(Struct):
 
     def _record(self, transition: FileTransition, maker: Maker | None) -> None:
         if maker != self.own and _is_on_record(transition, self.last):
-            return  # before the process was killed, or because it was written for an undo
+            return  # recorded before the process was killed, or written by an undo
         if maker is None:
             if transition.path not in self.last:
                 return

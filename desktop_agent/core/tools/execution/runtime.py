@@ -75,7 +75,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 for call in batch:
                     group.create_task(self._run_one(call, outcomes), name=f"call {call.block.id}")
         except ExceptionGroup as failures:
-            # Calls handle their own errors; only the journal's refusals arrive here, and one of them is enough.
+            # Calls handle their own errors. Only errors of the journal arrive here, and the first is enough.
             raise failures.exceptions[0] from failures
 
     def _resolve(self, call: ActiveCall) -> ActiveCall:
@@ -115,7 +115,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 logger.exception("The tool %s failed unexpectedly", call.block.name)
                 text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
-        if call.confinement:  # said also when the command failed or was stopped
+        if call.confinement:  # also added when the command failed or was stopped
             result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
         outcomes[call.block.id] = CallOutcome(result, is_unanswered or call.is_unanswered)
         await self._record_end(call, result, self.clock.monotonic() - started - call.waited_s)

@@ -176,7 +176,7 @@ class Safeguard:
             before = convert(json.loads(self._before.read_bytes()), learned(Precautions))
         except (OSError, ValueError):
             return None
-        # Refs alone are written down again only once they have moved, so they hold for the calls that follow, too.
+        # Refs are stored again only after they moved, so stored refs alone also apply to later calls.
         return replace(before, call_id=call_id) if before.is_refs_only else before
 
     def _discard(self) -> None:
@@ -193,7 +193,7 @@ class Safeguard:
             may_lose_files=any(loss.kind not in ("refs", "objects") for loss in losses),
         )
         if not run.is_confined:
-            # Whatever a command runs may move refs: that of the workspace is looked at in any case.
+            # Any command may start git, so the refs of the workspace's repository are always checked.
             await asyncio.to_thread(self._add_own_repository, plan)
         for loss in losses:
             await self._add(loss, plan, is_confined=run.is_confined)
@@ -249,7 +249,7 @@ async def recover(
     root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> Recovered:
     """Restore refs, and files outside the workspace. Undo the workspace's files first. Must not be cancelled."""
-    # Files first: objects may be among them, and refs need theirs.
+    # Files come first, because they may include objects that the refs need.
     files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
     problems = list(unwritten)
     restored: list[RefChange] = []
@@ -292,7 +292,7 @@ def _object_places(folder: Path) -> list[EndangeredPath]:
     if repository is None:
         return []
     common = common_folder(repository.git_dir)
-    # The log of the stash is not copied: it is the stash itself, whose entries come back one by one.
+    # The stash's log is not copied, because its entries are restored one by one.
     names = ("objects", "logs/HEAD", "logs/refs/heads", "logs/refs/remotes", "packed-refs")
     return [EndangeredPath(common / name) for name in names]
 

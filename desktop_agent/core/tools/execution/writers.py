@@ -254,7 +254,7 @@ class Writers:
         """
         dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
-        # After the dates: a file may have been written again since it was found different.
+        # This comes after reading the dates, because a file may have been written again meanwhile.
         self._stretches.clear()
         self._refresh_stretches()
         for one in found:
@@ -351,7 +351,7 @@ class Writers:
     def _verdict(self, one: _Found) -> Maker | None:
         claim = one.best
         if claim is not None and not (claim.until or claim.rank[0]) and len(one.claims) > 1:
-            claim = None  # of two that a killed application left, neither is known to write this file
+            claim = None  # two programs that a killed application left; either may be the maker
         if claim is None:
             return Maker(self.turn, "", "unknown") if one.is_possible else None
         self._used.add(id(claim.writer))

@@ -53,7 +53,7 @@ async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: i
     """List files, including hidden ones, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
     known = await list_known(folder, name, context, depth=depth)
     present = await asyncio.to_thread(_present, folder, known.paths)
-    if known.is_partial and len(present) < len(known.paths):  # absent files took the place of others in the part
+    if known.is_partial and len(present) < len(known.paths):  # missing files displaced others in the partial list
         return await _from_ripgrep(folder, name, context, depth)
     return FileListing(present, known.is_partial)
 
@@ -142,7 +142,7 @@ def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int
     for path in paths:
         try:
             found[path] = measure(os.lstat(base + path))
-        except OSError:  # gone meanwhile, or deleted and still tracked
+        except OSError:  # deleted meanwhile, or deleted but still tracked
             continue
     return found
 
@@ -330,7 +330,7 @@ def _token_regex(match: re.Match[str]) -> str:
     token = match[0]
     match match.lastgroup:
         case "folders" | "stars":
-            return ""  # what they mean depends on what is around them
+            return ""  # their meaning depends on the neighbouring tokens
         case "below":
             return ".+"
         case "any":

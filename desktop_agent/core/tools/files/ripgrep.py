@@ -227,7 +227,7 @@ def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Li
         return []
     if len(starts) <= count:
         return lines
-    end = starts[count]  # where the first match that is not shown begins
+    end = starts[count]  # the start of the first match that is not shown
     last = max((line.number for line in lines[:end] if line.is_match), default=0)
     return [line for line in lines[:end] if line.number <= last + lines_after]
 

@@ -43,7 +43,7 @@ def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(Path(name).stem, []).append(name)
-    # Of names that differ in their ending alone, the one with the same ending goes first.
+    # Among names that differ only in their suffix, the one with the same suffix comes first.
     alike = [name for stem in closest_names(missing.stem, stems) for name in sorted(stems[stem])]
     alike.sort(key=lambda name: Path(name).stem != missing.stem or Path(name).suffix != missing.suffix)
     return tuple(legible_name((folder / name).relative_to(root).as_posix()) for name in alike[:LIMIT])
@@ -56,7 +56,7 @@ def _words(name: str) -> list[str]:
 def _likeness(wanted: list[str], words: list[str]) -> float:
     if set(wanted) <= set(words):
         return 90.0 + 10.0 * len(wanted) / len(words)
-    from rapidfuzz import fuzz  # 17 ms to import, and most calls name what is there
+    from rapidfuzz import fuzz  # takes 17 ms to import, and most calls do not need it
 
     return max(
         fuzz.ratio(" ".join(wanted), " ".join(words)), fuzz.ratio(" ".join(sorted(wanted)), " ".join(sorted(words)))

@@ -262,7 +262,7 @@ class TextReader(Struct, kw_only=True):
         begin = self.start + max(0, (self.size_bytes - self.start - self.most_bytes) // 4 * 4)
         self.file.seek(begin)
         data = self.file.read(self.size_bytes - begin)
-        # What begins inside a character is not the file's fault, so it is no error even when errors are strict.
+        # The part may begin inside a character. That is no error of the file, even in strict mode.
         errors = self.errors if begin == self.start else "replace"
         text = as_seen(data.decode(self.encoding, errors)).removesuffix("\n")
         lines = text.split("\n")
@@ -398,7 +398,7 @@ def _settle_end(result: list[str], added: list[str], item: Splice, lines: Sequen
     if is_open and item.start == len(lines) and not result[-1].endswith("\n"):
         result[-1] += _ending_near(lines, item.start)
     is_closed = not is_open if item.ends_with_newline is None else item.ends_with_newline
-    if not is_closed and item.added[-1]:  # an empty line without a newline would be no line
+    if not is_closed and item.added[-1]:  # without its newline, an empty line would vanish
         ending = "\n" if item.is_verbatim else _ending(added[-1])
         added[-1] = added[-1].removesuffix(ending)
 

@@ -152,7 +152,7 @@ def _section(action: Action, path: str, lines: Sequence[str], at: int) -> FilePa
 def _added(lines: Sequence[str]) -> tuple[PatchHunk, ...]:
     kept = list(lines)
     while kept and not kept[-1].strip():
-        kept.pop()  # an empty line of the file has its sign
+        kept.pop()  # an empty line of the new file would have a sign
     taken = tuple("+" + line.removeprefix("+") for line in kept if not line.startswith(("-", "*** ", "@@")))
     return (PatchHunk(lines=taken),) if taken else ()
 
@@ -164,7 +164,7 @@ def _hunks(lines: Sequence[str], at: int) -> list[PatchHunk]:
             at += 1
             continue
         if is_diff_header(lines, at):
-            at += 2  # the same file, named once more as in a unified diff
+            at += 2  # a second header for the same file, as in a unified diff
             continue
         if is_hunk_header(lines[at]):
             hunk, at = read_hunk(lines, at)
@@ -425,7 +425,7 @@ def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple
         if old[2:] == new[2:]:
             return (new[2:], new, old), ()
         return (new[2:], new), () if _BACKUP.sub("", old[2:]) == new[2:] else (old[2:], old)
-    if tail:  # a prefix of the user's own (`diff.srcPrefix`), or two folders
+    if tail:  # the user's own prefix (`diff.srcPrefix`), or two folders
         return (tail, new), (old,)
     return (new,), () if _BACKUP.sub("", old) == new else (old,)
 

@@ -93,7 +93,7 @@ class PatchDraft(Struct):
 
     def _update_file(self, patch: FilePatch, path: str) -> JsonObject:
         source = self._target(patch.source_path or path, follow=patch.source_path is None)
-        if patch.is_copy:  # git copies what was there before the patch
+        if patch.is_copy:  # git copies the file as it was before the patch
             source = replace(source, before=self._before[source.path])
         if source.before is None:
             raise not_found(patch.source_path or path, source.absolute, self.context.boundary)
@@ -210,7 +210,7 @@ def apply_hunks(
     """Apply the reading that fits. Raises `PatchError`, and `NotTextError` for text that the file cannot hold."""
     raw = list(file.lines)
     names_mark = file.has_mark and any(text.startswith(_MARK) for hunk in hunks for text in hunk.old)
-    if names_mark:  # git takes the mark for a part of the first line
+    if names_mark:  # git treats the byte-order mark as part of the first line
         raw[:1] = [_MARK + line for line in raw[:1] or [""]]
     shown = [as_shown(line.removesuffix("\n")) for line in raw]
     has_lost = any("\ufffd" in text and "\ufffd" not in line for text, line in zip(shown, raw, strict=True))

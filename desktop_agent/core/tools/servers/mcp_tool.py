@@ -354,7 +354,7 @@ class McpTool(Tool[McpArguments]):
         return "" if is_told else ArgumentCheck(now.input_schema).mistake_in(arguments.values)
 
     async def _require_judged(self, now: OfferedTool) -> None:
-        # Mostly they are one object, as long as the server lists no others.
+        # Both are the same object until the server sends a new list.
         judged = self._judged
         if judged is None or not (now is judged or await asyncio.to_thread(is_same_definition, now, judged)):
             raise ToolError(

@@ -110,7 +110,7 @@ def _texts_of(tool: McpTool) -> tuple[str, ...]:
     arguments = " ".join(_argument_texts(tool.definition().input_schema))
     others = map(_whole_and_in_parts, (tool.server, tool.description[:_LONGEST_TEXT], arguments))
     *first, last = (text.encode(errors="replace").decode() for text in (_HUMP.sub(" ", name), *others))
-    return (*first, f"{last} {name.encode(errors='replace').decode()}")  # arguments are found by the tool's name, too
+    return (*first, f"{last} {name.encode(errors='replace').decode()}")  # the tool's name also finds its arguments
 
 
 def _whole_and_in_parts(text: str) -> str:

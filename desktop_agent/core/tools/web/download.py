@@ -68,7 +68,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {
     "User-Agent": USER_AGENT,
     "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.5",
-    # The one coding that is unpacked here piece by piece, so that a small body cannot become a huge one in memory.
+    # Only gzip, which is unpacked here piece by piece, so that a small body cannot fill the memory.
     "Accept-Encoding": "gzip",
 }
 
@@ -191,7 +191,7 @@ def checked_url(text: str, base: "URL | None" = None) -> "URL":
             f"Only http:// and https:// URLs can be fetched, not {text[:200]!r}{where}.", error_type="validation"
         )
     if url.userinfo:
-        # Not repeated in the text: it may be a password.
+        # The message does not repeat it, because it may be a password.
         raise ToolError(f"A URL with a user name or password in it is not fetched{where}.", error_type="validation")
     if len(str(url)) > LONGEST_URL:
         raise ToolError(f"The URL is longer than {LONGEST_URL:,} characters{where}.", error_type="validation")
@@ -250,7 +250,7 @@ def decoded(body: bytes, content_type: str) -> str:
         return body.decode(encoding, "replace")
     meta = _IN_BODY.search(body[:_BODY_PROBE_BYTES])
     if meta is not None and (encoding := _known((meta[1] or meta[2]).decode("ascii", "replace"))):
-        # A file that can say so in ASCII is not UTF-16, whatever it says.
+        # A file that names its charset in ASCII cannot be UTF-16.
         return body.decode("utf-8" if encoding.startswith("utf-16") else encoding, "replace")
     return body.decode("utf-8", "replace")
 
@@ -258,7 +258,7 @@ def decoded(body: bytes, content_type: str) -> str:
 def _known(name: str) -> str | None:
     try:
         encoding = codecs.lookup(name).name
-        b"text".decode(encoding, "replace")  # not of nothing: that asks no codec
+        b"text".decode(encoding, "replace")  # decoding empty bytes would not use the codec
     except (LookupError, ValueError):
         return None
     return None if encoding in _NOT_FOR_TEXT else _AS_BROWSERS.get(encoding, encoding)

@@ -101,7 +101,7 @@ def read_page(html: str, url: str) -> PageText:
     """Return the title and text of a page. Its links are resolved against `url`."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
-    if reader.skipping or not reader.text():  # what is never closed would swallow the page
+    if reader.skipping or not reader.text():  # an unclosed tag may have hidden the page
         reader = _Reader(url, _RAW)
         reader.read(html)
     return PageText(" ".join(reader.title.split()), reader.text())
