@@ -27,7 +27,8 @@ Mathematics is shown as it was written: text in `$…$`, `$$…$$`, `\\(…\\)` 
 markdown, and lines from `$$` or `\\[` on are shown as code. Above these, and above
 fences of LaTeX, Mermaid, PlantUML and Graphviz, it says that this is the source. In a `diff` or `patch` fence,
 added and removed lines have the colours of the review. A paragraph, heading or item whose first letter
-belongs to a right-to-left script is aligned to the right. Words that are longer than a line
+outside inline code belongs to a right-to-left script is aligned to the right, and inline code in it keeps its order.
+Characters that change the writing direction are shown by name, such as `⟨U+202E⟩`. Words that are longer than a line
 are broken.
 """
 

@@ -82,6 +82,21 @@ def named(text: str) -> str:
     return HIDING.sub(lambda match: name_of(match.group()), text)
 
 
+_DIRECTING = re.compile(rf"[{TURNING}\u061c\u200e\u200f]")
+
+
+def with_directions_named(text: str) -> str:
+    """Return `text` with names for characters that change the writing direction.
+
+    The name replaces an override or an isolate. It precedes a mark of a direction, which right-to-left text can need.
+    """
+    if text.isascii():
+        return text
+    return _DIRECTING.sub(
+        lambda match: name_of(match.group()) + (match.group() if match.group() in "\u061c\u200e\u200f" else ""), text
+    )
+
+
 _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.plain_text import named, with_directions_named
 from desktop_agent.ui.chat.markdown.block_parser import MarkdownToken, References, parser
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -104,7 +104,7 @@ def is_web_address(href: str) -> bool:
 
 def rich_text(content: str, references: References) -> RichText:
     if _SYNTAX.search(content) is None:
-        return RichText(content)
+        return RichText(with_directions_named(content))
     tokens: list[MarkdownToken] = []
     markdown = parser()
     markdown.inline.parse(content, markdown, {"references": references}, tokens)
@@ -150,8 +150,8 @@ class _Writer:
                         self._add(token.content, self._style)
 
     def _add(self, text: str, style: int, href: str = "") -> None:
-        if href or self._link:
-            text = named(text)  # the text of a link must not hide its target
+        is_link = href or self._link
+        text = named(text) if is_link else with_directions_named(text)  # the text of a link must not hide its target
         length = utf16_length(text)
         href = href or (self._link if is_web_address(self._link) else "")
         if href:

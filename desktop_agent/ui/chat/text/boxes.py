@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication, QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
+from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
 from desktop_agent.ui.chat.markdown.inline import BOLD, InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.text.file_links import with_file_links
-from desktop_agent.ui.chat.text.passage import Highlight, TextPassage
+from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, isolates_code
 from desktop_agent.ui.chat.text.styles import (
     CODE_HEADER,
     CODE_PADDING_X,
@@ -66,7 +67,7 @@ class _Cell:
         return {"right": width - self.natural_width, "center": (width - self.natural_width) / 2}.get(alignment, 0)
 
     def _lay_out(self, width: float, alignment: Alignment = "left") -> TextPassage:
-        formats = self._styles.formats(self._rich.spans)
+        formats = self._styles.formats(self._rich.spans, is_isolated=isolates_code(self._rich))
         return TextPassage(
             self._rich,
             self._styles.body,
@@ -356,7 +357,7 @@ class Box:
 
     def _paint_changed_lines(self, painter: QPainter) -> None:
         assert isinstance(self.passage, TextPassage)
-        for start, length, role in diff_lines(self.block.content):
+        for start, length, role in diff_lines(with_directions_named(self.block.content)):
             if ground := {"added_text": "added_line", "removed_text": "removed_line"}.get(role):
                 for top, height in self.passage.line_areas(start, start + length):
                     area = QRectF(1 - CODE_PADDING_X, top, self.width - self.origin.x() + CODE_PADDING_X - 2, height)

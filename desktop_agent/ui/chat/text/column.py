@@ -13,15 +13,17 @@ from typing import Final
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
+from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_slice
 from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
 from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
-from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
+from desktop_agent.ui.chat.text.passage import TextPassage, isolates_code
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
 from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, diff_lines, format_ranges, is_diff
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 SLICE_S: Final = 0.0015
 """The time for one slice. A tenth of a frame, because placing and painting its result takes several times that."""
@@ -314,14 +316,15 @@ class Column:
                 before = retired.passage if retired is not None else None
                 return self._table(index, before if isinstance(before, TablePassage) else None)
             case "code" | "plain":
-                marks = self.text.marks_of(index)
+                text = with_directions_named(block.content)
+                marks = _moved(self.text.marks_of(index), block.content, text)
                 links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
-                rich = RichText(block.content.replace("\n", LINE_BREAK), links)
+                rich = RichText(text.replace("\n", LINE_BREAK), links)
                 formats: list[tuple[int, int, QTextCharFormat]] = []
                 if not self._is_framed:
                     found = [
                         link
-                        for link in file_links(block.content, self._styles.files)
+                        for link in file_links(text, self._styles.files)
                         if not any(
                             mark.start < link.start + link.length and link.start < mark.start + mark.length
                             for mark in marks
@@ -333,8 +336,7 @@ class Column:
                 formats = [*self._colour_formats(index), *formats, *marked]
             case _:
                 rich = with_file_links(rich_text(block.content, self.text.references), self._styles.files)
-                is_mirrored = is_right_to_left(rich.text)
-                formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
+                formats = self._styles.formats(rich.spans, block.level, is_isolated=isolates_code(rich))
         return TextPassage(
             rich,
             self._styles.font(block),
@@ -374,13 +376,16 @@ class Column:
             return False
         lexer = lexers.get(block.language)
         before = self.text.blocks[index - 1].content if block.joint == "\n" else ""
-        self._colours[index] = (block.content, colour_code(lexer, before, block.content) if lexer is not None else ())
+        code = with_directions_named(block.content)
+        self._colours[index] = (block.content, colour_code(lexer, before, code) if lexer is not None else ())
         return True
 
     def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
         block = self.text.blocks[index]
         is_changes = is_diff(block.language)
-        content, colouring = ("", diff_lines(block.content)) if is_changes else self._colours.get(index, ("", ()))
+        content, colouring = (
+            ("", diff_lines(with_directions_named(block.content))) if is_changes else self._colours.get(index, ("", ()))
+        )
         if not colouring or not block.content.startswith(content):
             return []
         styles = self._styles
@@ -457,3 +462,18 @@ class Column:
             for index, box in sorted(self._boxes.items())
             if box.block.kind == "code" and box.block.joint is None
         ]
+
+
+def _moved(marks: Sequence[TextMark], content: str, shown: str) -> Sequence[TextMark]:
+    """Return the marks of a text where they are in the shown text, which names some of its characters."""
+    if shown == content:
+        return marks
+
+    def at(offset: int) -> int:
+        return utf16_length(with_directions_named(utf16_slice(content, 0, offset)))
+
+    starts = [at(mark.start) for mark in marks]
+    return [
+        mark._replace(start=start, length=at(mark.start + mark.length) - start)
+        for mark, start in zip(marks, starts, strict=True)
+    ]

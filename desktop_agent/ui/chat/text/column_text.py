@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_slice
@@ -101,7 +102,7 @@ def shown_text(block: Block, references: References) -> str:
         case "table":
             return "\n".join("\t".join(rich_text(cell, references).text for cell in row) for row in block.rows)
         case "code" | "plain":
-            return block.content.replace("\n", LINE_BREAK)
+            return with_directions_named(block.content).replace("\n", LINE_BREAK)
         case _:
             return rich_text(block.content, references).text
 

@@ -3,7 +3,9 @@
 Positions are UTF-16 offsets.
 """
 
+import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
@@ -14,17 +16,47 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import CODE, LINE_BREAK, InlineSpan, RichText
+from desktop_agent.ui.chat.markdown.inline import CODE, LINE_BREAK, InlineSpan, RichText, utf16_slice
 from desktop_agent.ui.chat.text.styles import PILL_PADDING, TextStyles
 from desktop_agent.ui.widgets.text_colours import format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
 
+_ISOLATE, _END_OF_ISOLATE = "\u2066", "\u2069"
+_IN_ISOLATE = re.compile(f"{_ISOLATE}[^{_END_OF_ISOLATE}]*{_END_OF_ISOLATE}")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
-def is_right_to_left(text: str) -> bool:
-    """Whether the first letter of `text` belongs to a right-to-left script."""
-    if text.isascii():
+
+def isolates_code(rich: RichText) -> bool:
+    """Whether inline code must be kept apart from text that is written from right to left."""
+    has_code = any(span.style & CODE for span in rich.spans)
+    return has_code and _RIGHT_TO_LEFT.search(rich.text) is not None
+
+
+def _isolated(rich: RichText) -> tuple[str, list[int]]:
+    """Return the text with inline code isolated from its surroundings, and where a character was put before another.
+
+    Without that, text from right to left moves the brackets of `code_here()` to its other end.
+    """
+    if not isolates_code(rich):
+        return rich.text, []
+    code = [span for span in rich.spans if span.style & CODE]
+    parts: list[str] = []
+    at = 0
+    for span in code:
+        end = span.start + span.length
+        inside = utf16_slice(rich.text, span.start, end)
+        parts += (utf16_slice(rich.text, at, span.start), _ISOLATE, inside, _END_OF_ISOLATE)
+        at = end
+    parts.append(utf16_slice(rich.text, at, utf16_length(rich.text)))
+    return "".join(parts), [place for span in code for place in (span.start, span.start + span.length)]
+
+
+def is_right_to_left(rich: RichText) -> bool:
+    """Whether the first letter outside inline code belongs to a script that is written from right to left."""
+    if rich.text.isascii():
         return False
-    kinds = (unicodedata.bidirectional(letter) for letter in text)
+    prose = _IN_ISOLATE.sub("", _isolated(rich)[0])
+    kinds = (unicodedata.bidirectional(letter) for letter in prose)
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
@@ -64,9 +96,10 @@ class TextPassage:
         self.text = rich.text
         self.length = utf16_length(rich.text)
         self._spans = rich.spans
-        self._layout = QTextLayout(rich.text, font)
+        text, self._isolates = _isolated(rich)
+        self._layout = QTextLayout(text, font)
         self._layout.setCacheEnabled(True)
-        self.is_right_to_left = not is_code and is_right_to_left(rich.text)
+        self.is_right_to_left = not is_code and is_right_to_left(rich)
         option = QTextOption(alignment)
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         if self.is_right_to_left:
@@ -79,12 +112,12 @@ class TextPassage:
             option.setTabStopDistance(tab_width)
         self._layout.setTextOption(option)
         if formats:
-            self._layout.setFormats(formats)
+            self._layout.setFormats([*map(self._placed, formats), *self._rooms_beside_code()])
         self._line_tops: list[int] = []
         self._line_height = line_height
         self._room = 0 if self.is_right_to_left else min(room_before, PILL_PADDING)
         begins_with_code = bool(rich.spans) and rich.spans[0].start == 0 and bool(rich.spans[0].style & CODE)
-        self._indent = PILL_PADDING - self._room if begins_with_code else 0
+        self._indent = PILL_PADDING - self._room if begins_with_code and not self._isolates else 0
         self._stands_anywhere = not wraps and option.alignment() == Qt.AlignmentFlag.AlignLeft
         self.height = self._set_lines(width)
         self._pills = self._find_pills()
@@ -122,6 +155,12 @@ class TextPassage:
 
     def _find_pills(self) -> list[QRectF]:
         """Return the backgrounds of inline code. The last letter already includes the space on its right."""
+        if self._isolates:
+            return [
+                rect.adjusted(-PILL_PADDING, -0.5, PILL_PADDING, 0.5)
+                for start, end in zip(self._isolates[::2], self._isolates[1::2], strict=True)
+                for rect in self.rects(start, end)
+            ]
         return [
             rect.adjusted(-min(PILL_PADDING, rect.x() or self._room), -0.5, 0, 0.5)
             for span in self._spans
@@ -137,7 +176,29 @@ class TextPassage:
     def draw(self, painter: QPainter, highlights: Sequence[Highlight] = (), at: QPoint = _ORIGIN) -> None:
         """Paint the text in the colour of the painter's pen."""
         selections = format_ranges([(item.start, item.end - item.start, item.format) for item in highlights])
-        self._layout.draw(painter, at, selections)
+        self._layout.draw(painter, at, [self._placed(each) for each in selections])
+
+    # The layout has a character more wherever code is isolated; nothing outside this class knows.
+
+    def _rooms_beside_code(self) -> list[QTextLayout.FormatRange]:
+        room = QTextCharFormat()
+        room.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+        room.setFontLetterSpacing(PILL_PADDING)
+        return format_ranges((offset + before, 1, room) for before, offset in enumerate(self._isolates))
+
+    def _laid_out(self, offset: int) -> int:
+        """Return where the character at an offset of the text is in the layout."""
+        return offset + bisect_right(self._isolates, offset)
+
+    def _shown(self, place: int) -> int:
+        """Return the offset in the text of a place in the layout."""
+        return place - bisect_left([offset + before for before, offset in enumerate(self._isolates)], place)
+
+    def _placed(self, part: QTextLayout.FormatRange) -> QTextLayout.FormatRange:
+        if not self._isolates:
+            return part
+        start = self._laid_out(part.start)
+        return format_ranges([(start, self._laid_out(part.start + part.length - 1) + 1 - start, part.format)])[0]
 
     def _line_at(self, y: float) -> QTextLine:
         index = 0
@@ -153,12 +214,12 @@ class TextPassage:
         if y >= self.height:
             return self.length
         line = self._line_at(y)
-        offset = line.xToCursor(x)
+        place = line.xToCursor(x)
         end = line.textStart() + line.textLength()
         # The end of a wrapped line is drawn at the start of the next one: stay on the line that was hit.
-        if offset == end and line.lineNumber() < self._layout.lineCount() - 1:
-            return self._layout.previousCursorPosition(offset)
-        return offset
+        if place == end and line.lineNumber() < self._layout.lineCount() - 1:
+            place = self._layout.previousCursorPosition(place)
+        return self._shown(place)
 
     def span_at(self, x: float, y: float) -> InlineSpan | None:
         if not self._spans or not 0 <= y < self.height:
@@ -167,14 +228,17 @@ class TextPassage:
         area = line.naturalTextRect()
         if not area.left() <= x <= area.right():
             return None
-        offset = line.xToCursor(x, QTextLine.CursorPosition.CursorOnCharacter)
+        offset = self._shown(line.xToCursor(x, QTextLine.CursorPosition.CursorOnCharacter))
         return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)
 
     def links(self) -> list[InlineSpan]:
         return [span for span in self._spans if span.href]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
+        if start >= end:
+            return []
         found: list[QRectF] = []
+        start, end = self._laid_out(start), self._laid_out(end - 1) + 1
         for number in range(self._layout.lineCount()):
             line = self._layout.lineAt(number)
             first = max(start, line.textStart())

@@ -150,17 +150,16 @@ class TextStyles:
         return self._formats[key]
 
     def formats(
-        self, spans: Sequence[InlineSpan], level: int = 0, *, is_right_to_left: bool = False
+        self, spans: Sequence[InlineSpan], level: int = 0, *, is_isolated: bool = False
     ) -> list[tuple[int, int, QTextCharFormat]]:
         """Return the formats of inline spans, with space on both sides of code for its background."""
         found: list[tuple[int, int, QTextCharFormat]] = []
         for span in spans:
             found.append((span.start, span.length, self.format(span.style, level)))
-            if span.style & CODE:
+            if span.style & CODE and not is_isolated:
                 # Letter spacing comes to the right of a letter: one on the left of the code, and one at its end.
-                left = span.start + span.length if is_right_to_left else span.start - 1
-                if left >= 0:
-                    found.append((left, 1, self._spaced))
+                if span.start:
+                    found.append((span.start - 1, 1, self._spaced))
                 found.append((span.start + span.length - 1, 1, self._spaced))
         return found
 

@@ -10,11 +10,12 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.text.boxes import Box, fence_label
 from desktop_agent.ui.chat.text.column import Column, Heights
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
-from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.text.styles import LINK_TINT, TextMark, TextStyles
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -428,3 +429,52 @@ def test_changed_lines_of_a_diff_have_the_grounds_of_the_review(theme: Theme, sc
 )
 def test_a_fence_that_is_not_drawn_says_that_it_is_source(language: str, label: str) -> None:
     assert fence_label(language) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("קראו לפונקציה `code_here()` לפני הכול", "code_here()"),
+        ("`--flag=[1, 2]` הוא הדגל", "--flag=[1, 2]"),
+        ("In English, עברית `a -> b()` עברית.", "a -> b()"),
+        ("😀 שלום **מודגש `f(x).` כאן**, `g()`", "f(x)."),
+        ("| שלום |\n|---|\n| קראו `call(1)` עכשיו |", "call(1)"),
+    ],
+)
+def test_code_keeps_its_order_in_text_from_right_to_left(styles: TextStyles, text: str, code: str) -> None:
+    column = column_of(text, styles)
+    shown = column.text.shown(0)
+    start = utf16_length(shown[: shown.index(code)])
+    assert "\u2066" not in shown
+    middles = [column.rects(0, start + at, start + at + 1)[0].center() for at in range(1, len(code) - 1)]
+    assert [middle.x() for middle in middles] == sorted(middle.x() for middle in middles)
+    found = [column.place_at(middle.x() - 2, middle.y()) for middle in middles]
+    assert found == [TextPosition(0, start + at) for at in range(1, len(code) - 1)]
+    place, end = TextPosition(0, start), TextPosition(0, start + len(code))
+    assert column.text.copied(place, end, text) == code
+
+
+def test_a_paragraph_that_begins_with_code_is_aligned_by_its_words(styles: TextStyles) -> None:
+    column = column_of("`code()` זו פונקציה\n\n`code()` is a function", styles)
+    lefts = [column.rects(index, 0, 4)[0].left() for index in range(2)]
+    assert lefts[0] > 300
+    assert lefts[1] < 20
+
+
+def test_characters_that_change_the_direction_are_shown_by_name_and_code_is_copied_as_it_is(styles: TextStyles) -> None:
+    source = "a\u202eb `c\u2066d`\n\n```python\nx = 'e\u202ef' # \u2069\n```\n\n| g\u202eh |\n|---|"
+    column = column_of(source, styles)
+    shown = [column.text.shown(index).splitlines()[0] for index in range(3)]
+    assert shown == ["a⟨U+202E⟩b c⟨U+2066⟩d", "x = 'e⟨U+202E⟩f' # ⟨U+2069⟩", "g⟨U+202E⟩h"]
+    assert column.text.code(1) == "x = 'e\u202ef' # \u2069"
+    rtl = column_of("שלום!\u200f המשך ‌ו", styles).text.shown(0)
+    assert rtl == "שלום!⟨U+200F⟩\u200f המשך ‌ו"  # what right-to-left text needs still works
+
+
+def test_marks_stay_on_their_words_behind_a_character_that_is_named(styles: TextStyles) -> None:
+    column = Column(styles)
+    column.set_width(400)
+    column.set_blocks(plain_blocks("\u202e 😀 here"), {}, 0, [[TextMark(5, 4, LINK_TINT, "a.py")]])
+    column.lay_out(0, 1_000)
+    [(_, link)] = column.links()
+    assert utf16_slice(column.text.shown(0), link.start, link.start + link.length) == "here"
