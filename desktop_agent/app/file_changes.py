@@ -26,7 +26,7 @@ from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
+    from desktop_agent.ui.files.viewer.file_pane import FilePane
 
 _PATIENCE_S = 60.0
 _NOT_WRITTEN = ("not_written", "storage", "busy")
@@ -225,10 +225,11 @@ class FileViewing(Controller):
         self._saving = saving
         self._navigator = navigator
         self._spawn = spawn = panels.spawner.spawn
-        self._viewer: ViewerWindow | None = None
+        self._pane: FilePane | None = None
         self._handle: SessionHandle | None = None
         """The session whose renamed files the viewer follows to their new paths."""
         navigator.shown.connect(self._on_shown)
+        navigator.workspace_changed.connect(self._on_workspace_changed)
         files.listed.connect(in_background(spawn, self._link))
         panels.files.file_actions.file_activated.connect(self.open_file)
         panels.files.file_actions.application_requested.connect(open_with_application)
@@ -242,22 +243,26 @@ class FileViewing(Controller):
             return
         named = Path(path)
         inside = named.is_absolute() and named.is_relative_to(root)
-        self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
+        self._opened_pane().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
 
     def may_close(self) -> bool:
-        if self._viewer is None or not self._viewer.has_unsaved:
+        if self._pane is None or not self._pane.has_unsaved:
             return True
-        self._viewer.ask_for_unsaved()
+        self._pane.ask_for_unsaved()
         return False
+
+    def _on_workspace_changed(self, root: Path) -> None:
+        if self._pane is not None:
+            self._pane.show_root(root)
 
     # -- files that are renamed --
 
     def _on_happened(self, event: ev.Event) -> None:
         root = self._navigator.workspace
-        if self._viewer is None or self._handle is None or root is None:
+        if self._pane is None or self._handle is None or root is None:
             return
         if paths := new_paths(event, self._handle.transcript.changes):
-            self._viewer.follow(root, paths)
+            self._pane.follow(root, paths)
 
     # -- what paths in the conversation lead to --
 
@@ -281,10 +286,11 @@ class FileViewing(Controller):
         if is_current and layout.files.set_files(str(root), paths.files, names):
             layout.restyle()
 
-    def _window(self) -> "ViewerWindow":
-        if self._viewer is None:
-            from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow  # with the first file
+    def _opened_pane(self) -> "FilePane":
+        if self._pane is None:
+            from desktop_agent.ui.files.viewer.file_pane import FilePane  # with the first file
 
-            self._viewer = ViewerWindow(self._theme, self._saving, self._spawn, self._panels.window)
-            self._viewer.head.application_requested.connect(open_with_application)
-        return self._viewer
+            self._pane = FilePane(self._theme, self._saving, self._spawn, self._panels.review)
+            self._panels.window.set_file_pane(self._pane)
+            self._pane.head.application_requested.connect(open_with_application)
+        return self._pane

@@ -193,13 +193,13 @@ class PartKeys(QObject):
     def sequences(self, action: str) -> list[QKeySequence]:
         return [QKeySequence(each) for each in self._keys[action]]
 
-    def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> QShortcut:
-        """Call `slot` when the keys of an action are pressed anywhere in the window of `on`."""
+    def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> None:
+        """Call `slot` when the keys of an action are pressed while the focus is in `on`."""
         shortcut = QShortcut(on)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.setKeys(self._bindable(action))
         shortcut.activated.connect(slot)
         self._bound.append((action, shortcut))
-        return shortcut
 
     def _bindable(self, action: str) -> list[QKeySequence]:
         keys = [each for each in self._keys[action] if _is_no_writing(each)]

@@ -5102,8 +5102,12 @@
         <translation>{0} schließen</translation>
     </message>
     <message>
-        <source>Open files</source>
-        <translation>Geöffnete Dateien</translation>
+        <source>Review</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>Review and open files</source>
+        <translation>Prüfung und geöffnete Dateien</translation>
     </message>
     <message>
         <source>{0}, not saved</source>
@@ -11574,13 +11578,6 @@
     <message>
         <source>Save</source>
         <translation>Speichern</translation>
-    </message>
-</context>
-<context>
-    <name>ViewerWindow</name>
-    <message>
-        <source>{0} — {1}</source>
-        <translation>{0} — {1}</translation>
     </message>
 </context>
 <context>

@@ -5083,8 +5083,12 @@
         <translation>关闭 {0}</translation>
     </message>
     <message>
-        <source>Open files</source>
-        <translation>打开的文件</translation>
+        <source>Review</source>
+        <translation>审阅</translation>
+    </message>
+    <message>
+        <source>Review and open files</source>
+        <translation>审阅和打开的文件</translation>
     </message>
     <message>
         <source>{0}, not saved</source>
@@ -11497,13 +11501,6 @@
     <message>
         <source>Save</source>
         <translation>保存</translation>
-    </message>
-</context>
-<context>
-    <name>ViewerWindow</name>
-    <message>
-        <source>{0} — {1}</source>
-        <translation>{0} — {1}</translation>
     </message>
 </context>
 <context>

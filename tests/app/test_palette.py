@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
 
-from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
+from desktop_agent.ui.files.viewer.file_pane import FilePane
 from desktop_agent.ui.palette.palette_popup import CommandPalette
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -52,9 +52,11 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: P
         await user.press(Qt.Key.Key_P, CTRL)
         await rows_for(user, "plwork", "plan of work.txt")
         await user.press(Qt.Key.Key_Return)
-        viewer = await user.see(ViewerWindow, "viewerWindow")
-        await user.until_true(lambda: viewer.windowTitle().startswith("plan of work.txt"), "the file is shown")
-        viewer.close()
+        viewer = await user.see(FilePane, "viewerWindow")
+        await user.until_true(lambda: window.focusWidget() is not composer.edit, "the focus is in the file")
+        await user.press(Qt.Key.Key_W, CTRL)
+        await user.until_true(composer.edit.hasFocus, "the file is closed")
+        assert viewer.tabs.pages == []
 
         await user.press(Qt.Key.Key_K, CTRL)
         rows = await rows_for(user, "", "plan of work.txt")

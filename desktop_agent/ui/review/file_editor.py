@@ -76,7 +76,7 @@ class FileEditor(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Save):
             self.save_pressed.emit()
-        elif event.key() == Qt.Key.Key_Escape:
+        elif event.key() == Qt.Key.Key_Escape and self._is_marked:
             self.cancel_pressed.emit()
         else:
             super().keyPressEvent(event)

@@ -136,8 +136,7 @@ class ReviewContent(QWidget):
         review.comments.removed.connect(self._remove_comment)
         navigation = review.view.navigation
         for action, slot in (("next_change", navigation.next_change), ("previous_change", navigation.previous_change)):
-            shortcut = self._keys.bind(action, slot, self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            self._keys.bind(action, slot, self)
 
     # -- what it shows --
 

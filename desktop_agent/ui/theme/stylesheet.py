@@ -121,6 +121,8 @@ QTabBar::tab {
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; background: $surface; border-bottom-color: $accent; }
 QTabBar::tab:selected:focus { background: $accent_weak; }
+QTabBar::tear { width: 0; }
+QTabBar::scroller { width: 40px; }
 QToolButton[variant="tab"] {
   background: transparent; border: none; color: $muted; min-height: 18px; padding: 0 4px; font-size: ${head}px;
 }

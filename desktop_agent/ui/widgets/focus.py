@@ -20,6 +20,12 @@ def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
     QAccessible.updateAccessibility(event)
 
 
+def has_focus_within(widget: QWidget) -> bool:
+    """Whether the focus of the window is in `widget`, even while another window is active."""
+    focused = widget.window().focusWidget() or widget.window()
+    return focused is widget or widget.isAncestorOf(focused)
+
+
 class _Place(NamedTuple):
     """A widget that had the focus, and where the widget was. The widget may be deleted by now."""
 

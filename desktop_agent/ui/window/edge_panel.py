@@ -102,9 +102,15 @@ class EdgePanel(QObject):
         self.drawer.closed.connect(self._take_back)
 
     def set_panel(self, panel: QWidget) -> None:
-        self._panel.deleteLater()
+        """Show this panel instead of the one before, which is deleted unless the new one contains it."""
+        if not panel.isAncestorOf(self._panel):
+            self._panel.deleteLater()
         self._panel = panel
         self._take_back()
+
+    @property
+    def is_open(self) -> bool:
+        return self.drawer.isVisible() if self._is_narrow else self.dock.isVisible()
 
     def show(self) -> None:
         if self._is_narrow:
@@ -116,12 +122,12 @@ class EdgePanel(QObject):
             self.dock.raise_()
 
     def toggle(self) -> None:
-        if not self._is_narrow:
-            self.dock.setVisible(not self.dock.isVisible())
-        elif self.drawer.isVisible():
+        if not self.is_open:
+            self.show()
+        elif self._is_narrow:
             self.drawer.close_drawer()
         else:
-            self.show()
+            self.dock.hide()
 
     def set_narrow(self, *, is_narrow: bool) -> None:
         if is_narrow and not self._is_narrow:

@@ -1,7 +1,7 @@
 """The main window: its layout when wide or narrow, and the state that the next start restores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import msgspec
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
@@ -18,6 +18,9 @@ from desktop_agent.ui.widgets.layouts import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.edge_panel import EdgePanel
 from desktop_agent.ui.window.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.files.viewer.file_pane import FilePane
 
 
 class ShortcutPriority(QObject):
@@ -202,6 +205,9 @@ class MainWindow(QMainWindow):
         self.memory = WindowMemory(layout_store)
         self._may_close = False
         self._is_narrow = False
+        self._file_pane: FilePane | None = None
+        self._is_open_for_files = False
+        """Whether the panel at the right was closed before a file was opened in it."""
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
         self.setMenuWidget(self.top_bar)
@@ -237,6 +243,20 @@ class MainWindow(QMainWindow):
         self.side.set_panel(self._build_side(sessions, files))
         self.review.set_panel(review)
 
+    def set_file_pane(self, pane: "FilePane") -> None:
+        """Show this pane, which contains the review, in place of it."""
+        self._file_pane = pane
+        self.review.set_panel(pane)
+        pane.wanted.connect(self._show_files)
+        pane.emptied.connect(self._on_files_closed)
+        pane.left.connect(self._composer.setFocus)
+
+    def show_review(self) -> None:
+        self._is_open_for_files = False
+        if self._file_pane is not None:
+            self._file_pane.tabs.show_page(None)
+        self.review.show()
+
     def let_close(self) -> None:
         self._may_close = True
         self.close()
@@ -252,6 +272,8 @@ class MainWindow(QMainWindow):
         if isinstance(side := self.findChild(QSplitter, "sideSplitter"), QSplitter):
             parts["side_sizes"] = side.saveState()
         if not self._is_narrow:
+            if self._is_open_for_files:
+                self.review.dock.hide()
             parts["state"] = self.saveState(_LAYOUT_VERSION)
         self.memory.remember_layout(parts)
 
@@ -273,7 +295,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         actions = self.actions_
         actions.toggle_side.triggered.connect(self.side.toggle)
-        actions.toggle_review.triggered.connect(self.review.toggle)
+        actions.toggle_review.triggered.connect(self._toggle_review)
         actions.toggle_jobs.triggered.connect(self._toggle_jobs)
         self.side.drawer_opening.connect(self.review.drawer.close_drawer)
         self.review.drawer_opening.connect(self.side.drawer.close_drawer)
@@ -290,6 +312,22 @@ class MainWindow(QMainWindow):
         self._set_narrow(self.width() < NARROW_BELOW)
 
     # -- what changes while it is open --
+
+    def _toggle_review(self) -> None:
+        pane = self._file_pane
+        if not self.review.is_open or (pane is not None and pane.tabs.current is not None):
+            self.show_review()
+        else:
+            self.review.toggle()
+
+    def _show_files(self) -> None:
+        self._is_open_for_files = self._is_open_for_files or not self.review.is_open
+        self.review.show()
+
+    def _on_files_closed(self) -> None:
+        if self._is_open_for_files and self.review.is_open:
+            self.review.toggle()
+        self._is_open_for_files = False
 
     def _toggle_jobs(self) -> None:
         if self._jobs.isVisible():

@@ -185,7 +185,7 @@ class ReviewController(PanelController):
     # -- to the review --
 
     def _show_call(self, call_id: str, path: str = "", turn: int | None = None) -> None:
-        self._window.review.show()
+        self._window.show_review()
         if content := self._review.content:
             content.show_call(call_id, path, turn)
 
@@ -210,7 +210,7 @@ class ReviewController(PanelController):
             if (content := self._review.content) is None or (is_shown and not self._review.has_review):
                 return
             if is_shown:
-                self._window.review.show()
+                self._window.show_review()
             work(content)
 
         action.triggered.connect(do)

@@ -99,7 +99,7 @@ class EditingANamedFile:
         await stage.until(lambda: "What stands on the box." in written.read_text(), "it is saved")
         await stage.until(lambda: stage.user.find(QWidget, "viewerSaveButton") is None, "nothing is left to save")
         await Keyboard(stage.user).press("Ctrl+W")
-        await stage.until(lambda: stage.user.find(QWidget, "viewerWindow") is None, "the viewer has closed")
+        await stage.until(lambda: stage.user.find(QWidget, "viewerText") is None, "the file is closed")
 
 
 class UsingTheTerminal:

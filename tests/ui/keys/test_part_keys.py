@@ -55,7 +55,7 @@ def test_keys_of_several_strokes_are_followed_and_given_up_by_another_key(window
     assert keys.read(pressed(Qt.Key.Key_S)) is None
 
 
-def test_a_bound_key_works_in_the_whole_window_and_follows_a_change(window: QWidget, qtbot: QtBot) -> None:
+def test_a_bound_key_works_in_all_of_its_part_and_follows_a_change(window: QWidget, qtbot: QtBot) -> None:
     field, other = QLineEdit(window), QLineEdit(window)
     keys, calls = PartKeys("viewer", window), list[str]()
     keys.bind("next_tab", lambda: calls.append("next"), window)

@@ -21,6 +21,7 @@ from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, pictu
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.banner import BannerFrame
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.focus import has_focus_within
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import (
     STRETCH,
@@ -186,11 +187,11 @@ class FilePage(QWidget):
             self.go_to(self.wanted_line)
             return
         line = self.text.line if self.text is not None and not self.wanted_line else max(1, self.wanted_line)
-        had_focus = self.isAncestorOf(self.focusWidget() or self)
+        had_focus = has_focus_within(self)
         self.content = content
         self._show(self._page_for(content, line))
         self.wanted_line = 0 if self.text is not None else line  # the file may return in a moment, at another path
-        if had_focus or self.isVisible():
+        if had_focus:
             self.setFocus()
         self.changed.emit()
 

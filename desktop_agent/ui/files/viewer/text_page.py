@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QIntValidator, QMouseEvent, QPainter, QPaintEvent, QTextCharFormat, QTextCursor
+from PySide6.QtGui import (
+    QHideEvent,
+    QIntValidator,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
@@ -275,7 +284,6 @@ class TextPage(QWidget):
         vbox(self.find_bar, self.line_bar, (text, 1), hairline(), foot, on=self)
         self.setFocusProxy(self.editor)
         self.editor.cursorPositionChanged.connect(self._show_where)
-        self.editor.cancel_pressed.connect(self._on_escape)
         self.line_bar.chosen.connect(self.go_to)
         self.editor.fill(line - 1)
         self._colours.set_path(content.path)
@@ -319,11 +327,12 @@ class TextPage(QWidget):
         is_as_read = not self.editor.is_ready or not self.editor.document().isModified()
         return self._shown if is_as_read else self.editor.content()
 
-    def _on_escape(self) -> None:
-        if self.find_bar.isVisible():
-            self.find_bar.close_bar()
-        elif self.line_bar.isVisible():
-            self.line_bar.close_bar()
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        opened = next((bar for bar in (self.find_bar, self.line_bar) if bar.isVisible()), None)
+        if event.key() == Qt.Key.Key_Escape and opened is not None:
+            opened.close_bar()
+        else:
+            super().keyPressEvent(event)
 
     def _show_where(self) -> None:
         cursor = self.editor.textCursor()

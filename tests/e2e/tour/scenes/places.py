@@ -4,7 +4,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from tests.e2e import orders
@@ -27,14 +26,13 @@ async def _play(tour: Tourist) -> None:
     await _open(tour, "orders")
     page = await tour.see(FileEditor, "viewerText")
     await tour.until(lambda: page.is_ready, "the file is read")
-    viewer = await tour.see(ViewerWindow, "viewerWindow")
-    await tour.take("viewer", viewer)
+    await tour.take("viewer")
     await tour.user.activate()
     await _open(tour, orders.LOGO)
     await tour.see(QWidget, "viewerPicture")
-    await tour.take("viewer-picture", viewer)
-    await tour.close(viewer)
-    await tour.user.activate()
+    await tour.take("viewer-picture")
+    for _ in range(2):
+        await tour.press(Qt.Key.Key_W, CTRL)
     tour.window.actions_.toggle_terminal.trigger()
     terminal = await tour.see(TerminalPanel, "terminalPanel")
     for line, answer in (

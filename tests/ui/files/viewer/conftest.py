@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.file_pane import FilePane
 from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import hbox
 from tests.ui.review.stage import make_diff
 
 PATIENCE_S = 20
@@ -49,9 +50,12 @@ class Reader:
         self._app = app
         self._errors: list[BaseException] = []
         self.spawner = TaskSpawner(self._errors.append)
-        self.owner = owner
         self.disk = Disk()
-        self.viewer = ViewerWindow(theme, self.disk, self.spawner.spawn, owner)
+        self.review, self.composer = QLineEdit(), QLineEdit()
+        self.viewer = FilePane(theme, self.disk, self.spawner.spawn, self.review)
+        hbox(self.composer, self.viewer, on=owner)
+        self.owner = owner
+        self.viewer.left.connect(self.composer.setFocus)
 
     @property
     def page(self) -> FilePage:
@@ -66,9 +70,9 @@ class Reader:
 
     @property
     def tabs(self) -> list[str]:
-        """What stands on the tabs."""
+        """What stands on the tabs of files."""
         bar = self.viewer.tabs.bar
-        return [bar.tabText(index) for index in range(bar.count())]
+        return [bar.tabText(index) for index in range(1, bar.count()) if bar.isTabVisible(index)]
 
     def says(self, name: str) -> str:
         """What the visible label of this name says."""
@@ -76,7 +80,7 @@ class Reader:
         return next((label.text() for label in labels if label.isVisible()), "")
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = CTRL) -> None:
-        QTest.keyClick(self.viewer.focusWidget() or self.viewer, key, modifiers)
+        QTest.keyClick(self.owner.focusWidget() or self.owner, key, modifiers)
 
     def click(self, name: str) -> None:
         [button] = [one for one in self.viewer.findChildren(QPushButton, name) if one.isVisible()]
@@ -97,9 +101,11 @@ class Reader:
 
         async def main() -> int:
             self.spawner.start()
+            self.owner.show()
+            self.owner.activateWindow()
             async with asyncio.timeout(PATIENCE_S):
                 await scenario()
-            self.viewer.hide()
+            self.owner.hide()
             await self.spawner.aclose()
             return 0
 

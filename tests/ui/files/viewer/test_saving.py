@@ -57,8 +57,8 @@ async def test_a_file_that_was_changed_elsewhere_is_compared_overwritten_or_relo
     await reader.open(folder, "README.md")
     await clash("theirs\n")
     reader.click("viewerCompareButton")
-    await reader.until(lambda: bool(reader.viewer.findChildren(DifferenceDialog)))
-    [dialog] = reader.viewer.findChildren(DifferenceDialog)
+    await reader.until(lambda: bool(reader.owner.findChildren(DifferenceDialog)))
+    [dialog] = reader.owner.findChildren(DifferenceDialog)
     dialog.close()
     reader.click("viewerOverwriteButton")
     await reader.until(lambda: not reader.page.is_dirty)
@@ -90,13 +90,13 @@ async def test_nothing_that_is_not_saved_is_closed_unasked(reader: Reader, folde
     reader.press(Qt.Key.Key_W)
     assert reader.tabs == ["● pages.py", "● README.md"]
     reader.click("viewerGoOnButton")
-    reader.viewer.close()
-    assert reader.viewer.isVisible()
+    reader.viewer.ask_for_unsaved()
     assert reader.page.path == "src/pages.py"
     reader.click("viewerDiscardButton")
     assert reader.tabs == ["● README.md"]
-    reader.viewer.close()
+    reader.viewer.ask_for_unsaved()
     reader.click("viewerSaveNowButton")
-    await reader.until(lambda: not reader.viewer.isVisible())
+    await reader.until(reader.review.isVisible)
+    assert not reader.viewer.has_unsaved
     assert (folder / "README.md").read_text().startswith("Xline 1 ")
     assert (folder / "src/pages.py").read_text().startswith("line 1 ")

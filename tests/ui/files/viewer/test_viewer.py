@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit
 
-from desktop_agent.ui.files.viewer.viewer_window import MAX_TABS
+from desktop_agent.ui.files.viewer.file_pane import MAX_TABS
 from desktop_agent.ui.widgets.find_bar import FindBar
 from tests.parts import part
 from tests.ui.files.conftest import driven
@@ -28,7 +28,7 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
     reader.press(Qt.Key.Key_W)
     assert reader.tabs == ["README.md", "pages.py"]
     assert reader.page.path == "tests/pages.py", "what was looked at before is shown"
-    at = reader.viewer.tabs.bar.tabRect(0).center()
+    at = reader.viewer.tabs.bar.tabRect(1).center()
     QTest.mouseClick(reader.viewer.tabs.bar, Qt.MouseButton.MiddleButton, pos=QPoint(at.x(), at.y()))
     assert reader.tabs == ["pages.py"]
     reader.press(Qt.Key.Key_T, SHIFT_CTRL)
@@ -41,7 +41,9 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
     assert len(reader.tabs) == MAX_TABS
     for _ in range(MAX_TABS):
         reader.press(Qt.Key.Key_W)
-    assert not reader.viewer.isVisible(), "with the last tab the window goes"
+    assert reader.review.isVisible()
+    assert not reader.viewer.tabs.bar.isVisible(), "the review stands alone again"
+    assert reader.composer.hasFocus()
 
 
 @driven
@@ -121,3 +123,64 @@ async def test_files_that_take_each_others_paths_all_stay_open(reader: Reader, f
 
 def _words(bar: FindBar) -> str:
     return " ".join(label.text() for label in bar.findChildren(QLabel))
+
+
+@driven
+async def test_a_file_takes_the_place_of_the_review_and_the_focus_only_when_it_is_opened(
+    reader: Reader, folder: Path
+) -> None:
+    assert reader.review.isVisible()
+    assert not reader.viewer.tabs.bar.isVisible(), "without files there is nothing to choose from"
+    await reader.open(folder, "README.md")
+    assert reader.text.editor.hasFocus()
+    assert not reader.review.isVisible()
+    reader.press(Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
+    assert reader.composer.hasFocus()
+    (folder / "README.md").write_text("changed by the agent\n")
+    await reader.until(lambda: reader.text.editor.toPlainText() == "changed by the agent\n")
+    assert reader.composer.hasFocus(), "who writes a message writes on"
+    reader.text.editor.setFocus()
+    reader.press(Qt.Key.Key_Tab)
+    assert reader.review.hasFocus()
+    assert not reader.viewer.head.isVisible()
+    reader.press(Qt.Key.Key_Tab)
+    assert reader.text.editor.hasFocus()
+    at = reader.viewer.tabs.bar.tabRect(0).center()
+    QTest.mouseClick(reader.viewer.tabs.bar, Qt.MouseButton.LeftButton, pos=at)
+    assert reader.review.hasFocus()
+
+
+@driven
+async def test_the_keys_of_the_file_go_before_those_of_the_window(reader: Reader, folder: Path) -> None:
+    found = list[str]()
+    QShortcut("Ctrl+F", reader.owner).activated.connect(lambda: found.append("in the conversation"))
+    await reader.open(folder, "README.md")
+    reader.press(Qt.Key.Key_F)
+    assert (reader.text.find_bar.isVisible(), found) == (True, [])
+    reader.review.setFocus()
+    reader.viewer.tabs.show_page(None)
+    reader.press(Qt.Key.Key_F)
+    assert found == ["in the conversation"], "of the review no file is in front"
+
+
+@driven
+async def test_each_folder_has_its_tabs_which_come_back_with_it(reader: Reader, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "README.md").write_text("other\n")
+    await reader.open(folder, "src/pages.py", 20)
+    QTest.keyClicks(reader.text.editor, "X")
+    await reader.open(folder, "README.md")
+    reader.viewer.show_root(other)
+    assert (reader.tabs, reader.review.isVisible()) == ([], True)
+    await reader.open(other, "README.md")
+    assert reader.tabs == ["README.md"], "the other folder's file of this name has no tab here"
+    reader.viewer.show_root(folder)
+    assert reader.tabs == ["● pages.py", "README.md"]
+    assert reader.page.root == folder
+    reader.press(Qt.Key.Key_W)
+    assert reader.page.path == "src/pages.py"
+    reader.viewer.show_root(other)
+    assert reader.viewer.has_unsaved
+    reader.viewer.ask_for_unsaved()
+    assert (reader.page.path, reader.page.bar.stage) == ("src/pages.py", "closing")

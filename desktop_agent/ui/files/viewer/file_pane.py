@@ -1,23 +1,24 @@
-"""The viewer's window: the open files in tabs, and the actions on the current file."""
+"""The pane at the right: the review and the open files in tabs, and the actions on the current file below the tabs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHideEvent, QMouseEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QTabBar, QToolButton, QWidget
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.tree_reader import PathWatch
 from desktop_agent.ui.files.viewer.file_page import FilePage, FileStore
-from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
+from desktop_agent.ui.widgets.focus import has_focus_within
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 MAX_TABS = 20
@@ -34,41 +35,62 @@ class ClosedTab(NamedTuple):
 
 
 class FileTabs(QWidget):
+    """Shows the review or one of the open files. The bar has tabs for the files of one folder at a time."""
+
     current_changed = Signal()
     opened_changed = Signal()
 
-    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys) -> None:
+    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys, review: QWidget) -> None:
         super().__init__()
         self._theme = theme
         self._store = store
         self._spawn = spawn
+        self._root: Path | None = None
+        self.review = review
         self.closed: list[ClosedTab] = []
-        self._looked_at: list[FilePage] = []
+        self._looked_at = [review]
         self.bar = QTabBar(self)  # before the head, in the order of Tab
-        set_names(self.bar, "viewerTabs", self.tr("Open files"))
+        set_names(self.bar, "viewerTabs", self.tr("Review and open files"))
         self.bar.setMovable(True)
         self.bar.setExpanding(False)
         self.bar.setDrawBase(False)
         self.bar.setUsesScrollButtons(True)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.installEventFilter(self)
+        for button in self.bar.findChildren(QToolButton):  # those that scroll
+            button.setProperty("variant", "tab")
+        self._line = hairline()
         self._stack = QStackedWidget()
         self.head = ViewerHead(self, keys)
-        vbox(self.bar, hairline(), self.head, (self._stack, 1), on=self)
+        vbox(self.bar, self._line, self.head, (self._stack, 1), on=self)
+        self.bar.addTab(self.tr("Review"))
+        room = QWidget()  # where other tabs have their button
+        room.setFixedSize(Space.S, Space.S)
+        self.bar.setTabButton(0, QTabBar.ButtonPosition.RightSide, room)
+        self._stack.addWidget(review)
         self.bar.currentChanged.connect(self._on_current_changed)
         self.bar.tabMoved.connect(self._on_moved)
+        self._name_tabs()
 
     @property
     def pages(self) -> list[FilePage]:
+        """The open files of all folders."""
         widgets = (self._stack.widget(index) for index in range(self._stack.count()))
         return [widget for widget in widgets if isinstance(widget, FilePage)]
 
     @property
+    def shown_pages(self) -> list[FilePage]:
+        """The files that have a tab now."""
+        return [page for page in self.pages if page.root == self._root]
+
+    @property
     def current(self) -> FilePage | None:
-        pages, index = self.pages, self.bar.currentIndex()
-        return pages[index] if 0 <= index < len(pages) else None
+        """The file in front; `None` if that is the review."""
+        widget = self._stack.currentWidget()
+        return widget if isinstance(widget, FilePage) else None
 
     def open(self, root: Path, path: str) -> FilePage:
+        self.show_root(root)
         page = next((page for page in self.pages if (page.root, page.path) == (root, path)), None)
         if page is None:
             page = FilePage(self._theme, root, path, self._store, self._spawn)
@@ -81,13 +103,20 @@ class FileTabs(QWidget):
                 self.bar.insertTab(index, page.name)
                 self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, self._close_button(page))
             self._looked_at.append(page)
-            clean = [page for page in self._looked_at[:-1] if not page.is_dirty]
-            if len(self._looked_at) > MAX_TABS and clean:
+            clean = [each for each in self._looked_at[:-1] if isinstance(each, FilePage) and not each.is_dirty]
+            if len(self.pages) > MAX_TABS and clean:
                 self.drop(clean[0])
             self._name_tabs()
             self.opened_changed.emit()
         self.show_page(page)
         return page
+
+    def show_root(self, root: Path) -> None:
+        """Show the tabs of this folder's files. Those of the folder before come back, with their edits, with it."""
+        if root != self._root:
+            self._root = root
+            self._name_tabs()
+            self._show_last()
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
         """Move open files and closed tabs below `root` to their new paths after renames."""
@@ -103,11 +132,17 @@ class FileTabs(QWidget):
         ]
         self.opened_changed.emit()
 
-    def show_page(self, page: FilePage) -> None:
-        index = self.pages.index(page)
+    def show_page(self, page: FilePage | None) -> None:
+        """Show this file, or the review."""
+        index = self._stack.indexOf(page or self.review)
         if index == self.bar.currentIndex():
             self._on_current_changed(index)
         self.bar.setCurrentIndex(index)
+
+    def step(self, by: int) -> None:
+        shown = [self.review, *self.shown_pages]
+        tabs = sorted(self._stack.indexOf(widget) for widget in shown)
+        self.bar.setCurrentIndex(tabs[(tabs.index(self.bar.currentIndex()) + by) % len(tabs)])
 
     def close_page(self, page: FilePage) -> None:
         if page.is_dirty:
@@ -117,20 +152,25 @@ class FileTabs(QWidget):
             self.drop(page)
 
     def drop(self, page: FilePage) -> None:
-        index = self.pages.index(page)
         line = page.text.line if page.text is not None else 0
         self.closed = [*self.closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
         self._looked_at.remove(page)
-        last = self._looked_at[-1] if self._looked_at else None
+        self._show_last()  # before the page goes, which takes the focus with it
         with QSignalBlocker(self.bar):
+            self.bar.removeTab(self._stack.indexOf(page))
             self._stack.removeWidget(page)
-            self.bar.removeTab(index)
-            if last is not None:
-                self.bar.setCurrentIndex(self.pages.index(last))
         page.deleteLater()
         self._name_tabs()
         self.opened_changed.emit()
-        self._on_current_changed(self.bar.currentIndex())
+
+    def _show_last(self) -> None:
+        """Show what the user looked at last of what has a tab now."""
+        shown = [self.review, *self.shown_pages]
+        last = next(widget for widget in reversed(self._looked_at) if widget in shown)
+        with QSignalBlocker(self.bar):
+            self.bar.setCurrentIndex(self._stack.indexOf(last))
+        self._stack.setCurrentWidget(last)
+        self.current_changed.emit()
 
     def _close_button(self, page: FilePage) -> QToolButton:
         button = QToolButton(self.bar)
@@ -144,44 +184,49 @@ class FileTabs(QWidget):
 
     def _on_close_clicked(self) -> None:
         button = self.sender()
-        for index, page in enumerate(self.pages):
-            if self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide) is button:
+        for page in self.pages:
+            if self.bar.tabButton(self._stack.indexOf(page), QTabBar.ButtonPosition.RightSide) is button:
                 self.close_page(page)
                 return
 
     def _name_tabs(self) -> None:
-        pages = self.pages
-        names = [page.name for page in pages]
-        for index, page in enumerate(pages):
+        shown = self.shown_pages
+        names = [page.name for page in shown]
+        for page in self.pages:
+            index = self._stack.indexOf(page)
+            with QSignalBlocker(self.bar):
+                self.bar.setTabVisible(index, page in shown)
             folder = named(page.path.rpartition("/")[0] or page.root.name)
             name = f"{page.name} — {folder}" if names.count(page.name) > 1 else page.name
             text = f"● {name}" if page.is_dirty else name
             self.bar.setTabText(index, text.replace("&", "&&"))
             self.bar.setTabToolTip(index, plain_tooltip(str(page.file)))
             self.bar.setAccessibleTabName(index, self.tr("{0}, not saved").format(name) if page.is_dirty else name)
+        self.bar.setVisible(bool(shown))
+        self._line.setVisible(bool(shown))
 
     def _on_current_changed(self, index: int) -> None:
-        pages = self.pages
-        if 0 <= index < len(pages):
-            page = pages[index]
-            self._stack.setCurrentWidget(page)
-            self._looked_at.remove(page)
-            self._looked_at.append(page)
-        self.current_changed.emit()
+        if (widget := self._stack.widget(index)) is not None:
+            self._looked_at.remove(widget)
+            self._looked_at.append(widget)
+            self._show_last()
 
     def _on_moved(self, source: int, target: int) -> None:
-        page = self.pages[source]
-        self._stack.removeWidget(page)
-        self._stack.insertWidget(target, page)
-        self._stack.setCurrentWidget(self.pages[self.bar.currentIndex()])
+        widget = self._stack.widget(source)
+        assert widget is not None
+        self._stack.removeWidget(widget)
+        self._stack.insertWidget(target, widget)
+        self._stack.setCurrentIndex(self.bar.currentIndex())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         is_release = event.type() == QEvent.Type.MouseButtonRelease
         if watched is self.bar and is_release and isinstance(event, QMouseEvent):
-            index = self.bar.tabAt(event.position().toPoint())
-            if event.button() == Qt.MouseButton.MiddleButton and index >= 0:
-                self.close_page(self.pages[index])
+            page = self._stack.widget(self.bar.tabAt(event.position().toPoint()))
+            if event.button() == Qt.MouseButton.MiddleButton and isinstance(page, FilePage):
+                self.close_page(page)
                 return True
+            if event.button() == Qt.MouseButton.LeftButton and page is not None:
+                page.setFocus()
         return super().eventFilter(watched, event)
 
 
@@ -196,15 +241,12 @@ class ViewerHead(QWidget):
         self._tabs = tabs
         self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="viewerPath")
         self._save = compact_button(self.tr("Save"), "viewerSaveButton", clicked=self.save, variant="primary")
-        self._find = self._button(self.tr("Find"), self._on_find)
-        self._line = self._button(self.tr("Go to line"), self._on_line)
+        self._find = self._button(self.tr("Find"), self.open_find)
+        self._line = self._button(self.tr("Go to line"), self.open_line)
         outside = self._button(self.tr("Open with its application"), self._on_outside)
         margins = (Space.M, Space.XS, Space.S, Space.XS)
         parts = (self._path, STRETCH, self._save, self._find, self._line, outside)
         hbox(*parts, on=self, margins=margins, spacing=Space.XS)
-        keys.bind("save", self.save, self)
-        keys.bind("find", self._find.click, self)
-        keys.bind("go_to_line", self._line.click, self)
         keys.changed.connect(self._show_keys)
         self._show_keys()
 
@@ -230,11 +272,11 @@ class ViewerHead(QWidget):
     def _button(self, text: str, clicked: Slot) -> QPushButton:
         return compact_button(text, clicked=clicked, variant="flat")
 
-    def _on_find(self) -> None:
+    def open_find(self) -> None:
         if (page := self._tabs.current) is not None and page.text is not None:
             page.text.open_find()
 
-    def _on_line(self) -> None:
+    def open_line(self) -> None:
         if (page := self._tabs.current) is not None and page.text is not None:
             page.text.open_line()
 
@@ -247,48 +289,64 @@ SETTLE_MS = 150
 """How long a file must not have changed before it is read, because it may be written in several steps or replaced."""
 
 
-_SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
+class FilePane(QWidget):
+    """Shows files of workspaces in place of the `review`, which has the first tab.
 
+    Signals:
+        wanted: a file was opened, or has a question; the pane must be seen.
+        left: the user goes on elsewhere.
+        emptied: no file has a tab any more.
+    """
 
-class ViewerWindow(QWidget):
-    """Shows files of workspaces in a separate window. Closing it only hides it."""
+    wanted = Signal()
+    left = Signal()
+    emptied = Signal()
 
-    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Window)
+    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, review: QWidget) -> None:
+        super().__init__()
         self.setObjectName("viewerWindow")
         self.setProperty("role", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        keys = PartKeys("viewer", self)
-        self.tabs = FileTabs(theme, store, spawn, keys)
+        self._keys = PartKeys("viewer", self)
+        self.tabs = FileTabs(theme, store, spawn, self._keys, review)
         self.head = self.tabs.head
         self._watch = PathWatch(self, settle_ms=SETTLE_MS)
         self._watch.changed.connect(self.refresh)
         vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
-        for action, slot in (
-            ("close_tab", self._on_close_tab),
-            ("reopen_tab", self._on_reopen),
-            ("next_tab", partial(self._step_tab, 1)),
-            ("previous_tab", partial(self._step_tab, -1)),
-        ):
-            keys.bind(action, slot, self)
-        resize_within_screen(self, _SIZE, _MINIMUM)
+        self._tab_actions = {
+            "reopen_tab": self._reopen,
+            "next_tab": partial(self.tabs.step, 1),
+            "previous_tab": partial(self.tabs.step, -1),
+        }
+        self._file_actions = {
+            "save": self.head.save,
+            "find": self.head.open_find,
+            "go_to_line": self.head.open_line,
+            "close_tab": self._close_tab,
+        }
+        self.tabs.show_page(None)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:
         """Show the file at `path` below `root`, at `line` (from 1). With 0, the user's position stays."""
         page = self.tabs.open(root, path)
         page.go_to(line)
         page.read()
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        self.wanted.emit()
         page.setFocus()
+
+    def show_root(self, root: Path) -> None:
+        """Show the tabs of the files of this folder."""
+        had_files = bool(self.tabs.shown_pages)
+        self.tabs.show_root(root)
+        if had_files:
+            self._on_opened_changed()
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
         if any(page.root == root and page.path in new_paths for page in self.tabs.pages):
             self.tabs.follow(root, new_paths)
-            self._on_current_changed()
+            self.head.refresh()
             self.refresh()
 
     @property
@@ -297,57 +355,70 @@ class ViewerWindow(QWidget):
 
     def ask_for_unsaved(self) -> None:
         if page := next((page for page in self.tabs.pages if page.is_dirty), None):
-            self.show()
-            self.raise_()
-            self.activateWindow()
+            self.show_root(page.root)
             self.tabs.close_page(page)
+            self.wanted.emit()
+            page.setFocus()
 
     def refresh(self) -> None:
         for page in self.tabs.pages:
             page.read()
 
-    def _on_close_tab(self) -> None:
+    def _close_tab(self) -> None:
         if (page := self.tabs.current) is not None:
             self.tabs.close_page(page)
-        if not self.tabs.pages:
-            self.close()
 
-    def _on_reopen(self) -> None:
+    def _reopen(self) -> None:
         if self.tabs.closed:
             self.open_file(*self.tabs.closed.pop())
 
-    def _step_tab(self, by: int) -> None:
-        if pages := self.tabs.pages:
-            self.tabs.show_page(pages[(self.tabs.bar.currentIndex() + by) % len(pages)])
-
     def _on_current_changed(self) -> None:
         self.head.refresh()
-        if (page := self.tabs.current) is not None:
-            self.setWindowTitle(self.tr("{0} — {1}").format(page.name, named(page.root.name)))
-            page.setFocus()
+        self.setFocusProxy(self.tabs.current or self.tabs.review)
 
     def _on_opened_changed(self) -> None:
         pages = self.tabs.pages
         self._watch.watch(str(path) for page in pages for path in (page.file, page.file.parent))
-        if not pages:
-            self.close()
+        if not self.tabs.shown_pages:
+            has_focus = has_focus_within(self)
+            self.emptied.emit()
+            if has_focus:
+                self.left.emit()
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        if self.has_unsaved:
-            event.ignore()
-            self.ask_for_unsaved()
-        else:
-            super().closeEvent(event)
+    # -- Qt --
+
+    def _slot_of(self, action: str) -> Callable[[], object] | None:
+        """Return what to do for an action of the keys; `None` if there is nothing, or no file is in front."""
+        slot = self._tab_actions.get(action)
+        return slot or (self._file_actions.get(action) if self.tabs.current is not None else None)
+
+    def _takes(self, key: QKeyEvent) -> bool:
+        """Whether a key is for this pane. Its keys come before those of the window, such as Ctrl+F."""
+        if key.key() == Qt.Key.Key_Escape:
+            return self.tabs.current is not None
+        action = self._keys.peek(key)
+        return action is not None and (not action or self._slot_of(action) is not None)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.WindowActivate and self.isVisible():
+            self.refresh()  # not all file systems report changes
+        return claims_key(event, self._takes) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.tabs.current is not None:
+            self.left.emit()
+        action = self._keys.read(event)
+        slot = self._slot_of(action) if action else None
+        if slot is not None:
+            slot()
+        elif action is None:
+            super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._watch.resume()
+        self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._watch.pause()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.refresh()  # not all file systems report changes
