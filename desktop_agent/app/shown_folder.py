@@ -10,7 +10,7 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import legible_name
+from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.environment import child_environment

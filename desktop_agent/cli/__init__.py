@@ -53,7 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
         return _command(arguments, environ, is_own_process=argv is None)
     word = _plain_word(arguments)
-    if word is not None and not Path(word).expanduser().is_dir():
+    from desktop_agent.core.base.file_names import real_path_named
+
+    if word is not None and not real_path_named(word).expanduser().is_dir():
         return _refuse(word)
     from desktop_agent import app
 

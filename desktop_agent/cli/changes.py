@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Collection, Sequence
+from shlex import quote
 from typing import Literal, NamedTuple, Self
 
 from msgspec import Struct
@@ -9,9 +10,9 @@ from msgspec.structs import replace
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import name_on_a_line, real_name
 from desktop_agent.core.base.ids import HunkKey, SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_changes, net_state
 from desktop_agent.core.changes.patch import Contents, patch_of
@@ -61,8 +62,10 @@ class NumberedHunk(Struct, frozen=True):
         return words.get(self.key, ranges)
 
 
-def selection_of(args: argparse.Namespace) -> ChangeSelection:
-    return ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=args.file)
+def selection_of(args: argparse.Namespace, transcript: Transcript) -> ChangeSelection:
+    paths = {record.change.path for record in transcript.changes.values()}
+    path = None if args.file is None else real_name(args.file, is_there=paths.__contains__)
+    return ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=path)
 
 
 def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeRecord]:
@@ -105,7 +108,8 @@ def with_hunks(
     rows = [row for row in agents_rows(matching(transcript, wanted)) if row.path == wanted.path]
     if not rows:
         raise UsageError(
-            f"There is no change of {wanted.path} there.", hint="`changes list ID` lists the changes with their files."
+            f"There is no change of {name_on_a_line(wanted.path)} there.",
+            hint="`changes list ID` lists the changes with their files.",
         )
     hunks = hunks_of(transcript, rows[0], contents)
     keys = tuple(dict.fromkeys(_key_of(name, hunks, wanted.path) for name in names))
@@ -138,8 +142,9 @@ def _key_of(name: str, hunks: Sequence[NumberedHunk], path: str) -> HunkKey:
         if name in (hunk.key, str(hunk.number)):
             return hunk.key
     raise UsageError(
-        f"{path} has no hunk {name!r} there.",
-        hint=f"It has {len(hunks)}. `changes list ID --file {path} --hunks` lists them with number and key.",
+        f"{name_on_a_line(path)} has no hunk {name!r} there.",
+        hint=f"It has {len(hunks)}. `changes list ID --file {quote(name_on_a_line(path))} --hunks` lists them with "
+        "number and key.",
     )
 
 
@@ -149,7 +154,8 @@ def _is_within(wanted: ChangeSelection, record: ChangeRecord) -> bool:
 
 
 def list_changes(args: argparse.Namespace, console: Console) -> None:
-    session, wanted = ChangedSession.find(args.id), selection_of(args)
+    session = ChangedSession.find(args.id)
+    wanted = selection_of(args, session.transcript)
     transcript, contents = session.transcript, session.blobs.of_file
     records = matching(transcript, wanted)
     uncaptured = _uncaptured(transcript, wanted)
@@ -163,7 +169,9 @@ def list_changes(args: argparse.Namespace, console: Console) -> None:
         document["files"] = [_file_as_json(*file) for file in files]
         parts += [_describe_file(*file) for file in files]
     if uncaptured:
-        missing = [f"{on_one_line(str(item['path']))} ({item['reason']}; turn {item['turn']})" for item in uncaptured]
+        missing = [
+            f"{name_on_a_line(str(item['path']))} ({item['reason']}; turn {item['turn']})" for item in uncaptured
+        ]
         parts.append("\n".join(["Not recorded, so it cannot be undone:", *missing]))
     console.result(document, "\n\n".join(parts))
 
@@ -185,11 +193,11 @@ def _as_json(record: ChangeRecord) -> JsonObject:
 
 def _as_row(record: ChangeRecord) -> list[str]:
     change = record.change
-    path = f"{change.path}/" if _file_kind(change) == "folder" else change.path
+    path = name_on_a_line(f"{change.path}/" if _file_kind(change) == "folder" else change.path)
     if change.moved_from:
-        path = f"{change.moved_from} → {path}"
+        path = f"{name_on_a_line(change.moved_from)} → {path}"
     elif change.moved_to:
-        path = f"{path} (now {change.moved_to})"
+        path = f"{path} (now {name_on_a_line(change.moved_to)})"
     counts = ["binary", ""] if change.is_binary else [f"+{change.added}", f"-{change.removed}"]
     return [change.id, net_state([record]), change.author, change.kind, *counts, path]
 
@@ -216,12 +224,12 @@ def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collectio
 
 
 def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collection[HunkKey]) -> str:
-    name = f"{row.moved_from} → {row.path}" if row.moved_from else row.path
+    names = (row.moved_from, row.path) if row.moved_from else (row.path,)
     rows = [
         [f"  {hunk.number}", hunk.key, f"{hunk.state}, kept" if hunk.key in kept else hunk.state, hunk.title]
         for hunk in hunks
     ]
-    return f"{on_one_line(name)}\n{table(rows, right=(0,))}"
+    return f"{' → '.join(map(name_on_a_line, names))}\n{table(rows, right=(0,))}"
 
 
 def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObject]:
@@ -239,7 +247,7 @@ def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObj
 
 def show_diff(args: argparse.Namespace, console: Console) -> None:
     session = ChangedSession.find(args.id)
-    rows = agents_rows(matching(session.transcript, selection_of(args)))
+    rows = agents_rows(matching(session.transcript, selection_of(args, session.transcript)))
     is_for_reading = not console.is_json and console.out.isatty()
     patch = patch_of([row.change for row in rows], session.blobs.of_file, is_for_reading=is_for_reading)
     if console.is_json:

@@ -81,7 +81,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 def _op_for_changes(
     session: ChangedSession, direction: Direction, args: argparse.Namespace
 ) -> ops.UndoChanges | ops.RedoChanges:
-    wanted = selection_of(args)
+    wanted = selection_of(args, session.transcript)
     if args.hunk:
         selection = with_hunks(session.transcript, wanted, args.hunk, session.blobs.of_file)
     else:

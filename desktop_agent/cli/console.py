@@ -12,6 +12,7 @@ from typing import TextIO, TypeVar, cast
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.plain_text import escaped_in_json, on_one_line, without_controls
 from desktop_agent.core.protocol.model import JsonObject
 
@@ -83,7 +84,7 @@ class Console(Struct, frozen=True):
 
 def _json(document: JsonObject, indent: int | None = None) -> str:
     """Return `document` as JSON in which characters that could control the terminal are escaped."""
-    return escaped_in_json(json.dumps(document, ensure_ascii=False, indent=indent))
+    return escaped_in_json(json.dumps(legible_names(document), ensure_ascii=False, indent=indent))
 
 
 def _standard_output() -> TextIOWrapper:

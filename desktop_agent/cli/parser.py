@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from math import inf
-from pathlib import Path
 from typing import get_args
 
+from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
@@ -24,7 +24,7 @@ def command(commands: Commands, name: str, summary: str, example: str, *position
     parser = commands(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
-    parser.add_argument("--workspace", type=Path, metavar="DIR", help=folder)
+    parser.add_argument("--workspace", type=real_path_named, metavar="DIR", help=folder)
     for shown in positionals:
         parser.add_argument(shown.partition("[")[0].lower(), metavar=shown)
     return parser
@@ -110,10 +110,12 @@ def _add_run(commands: Commands) -> None:
     run = command(commands, "run", "Run prompts without a window.", 'run --prompt "Fix the failing test"')
     prompt = run.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
-    prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
+    prompt.add_argument("--prompt-file", type=real_path_named, metavar="F", help="read the prompt from a file")
     prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
     include_help = "files that come with the first prompt: texts and pictures, also from outside of the folder"
-    run.add_argument("--include", nargs="+", action="extend", default=[], metavar="F", help=include_help)
+    run.add_argument(
+        "--include", nargs="+", action="extend", default=[], type=real_path_named, metavar="F", help=include_help
+    )
     session = run.add_mutually_exclusive_group()
     session.add_argument("--resume", metavar="ID", help="go on with this session")
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
@@ -134,14 +136,16 @@ def _add_run(commands: Commands) -> None:
     add_switch(run, "--dry-run", "answer every tool call without running it")
     run.add_argument("--allowed-tools", type=names, metavar="A,B", help="only these tools")
     run.add_argument("--blocked-tools", type=names, metavar="A,B", help="not these tools")
-    run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
-    run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
+    run.add_argument("--audit-log", type=real_path_named, metavar="F", help="append every tool call as a JSON line")
+    run.add_argument("--changes-log", type=real_path_named, metavar="F", help="append every change as a JSON line")
     add_switch(run, "--debug-tool-use", "show tool calls")
-    run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
+    run.add_argument(
+        "--tool-debug-log", type=real_path_named, metavar="F", help="with --debug-tool-use: append them here too"
+    )
     run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
     schema_help = "a JSON Schema: the final answer is JSON by it, or the exit code 1"
-    run.add_argument("--output-schema", type=Path, metavar="F", help=schema_help)
-    run.add_argument("--config", type=Path, metavar="F", help="another settings file")
+    run.add_argument("--output-schema", type=real_path_named, metavar="F", help=schema_help)
+    run.add_argument("--config", type=real_path_named, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
     stream_help = "stream: read ops as JSON lines from standard input while running, in place of prompts"
     run.add_argument("--input-format", choices=("text", "stream"), default="text", metavar="F", help=stream_help)
@@ -152,9 +156,9 @@ def _add_batch(commands: Commands) -> None:
     summary = "Run many prompts, each in a copy of its folder, each with one line of result."
     batch = command(commands, "batch", summary, "batch tasks.jsonl --workers 4 --output results.jsonl")
     task_help = "the tasks, a JSON object a line: id, workspace, prompt, options (those of `run`)"
-    batch.add_argument("tasks", type=Path, metavar="TASKS", help=task_help)
+    batch.add_argument("tasks", type=real_path_named, metavar="TASKS", help=task_help)
     where = "append the results here, and leave out tasks that have one (default: standard output)"
-    batch.add_argument("--output", type=Path, metavar="F", help=where)
+    batch.add_argument("--output", type=real_path_named, metavar="F", help=where)
     count_help = "how many tasks at once (one for each processor, here or of the cluster)"
     batch.add_argument("--workers", type=at_least_one, metavar="N", help=count_help)
     batch.add_argument("--resume", action="store_true", help="go on with the results of --output, which must be there")
@@ -164,7 +168,7 @@ def _add_batch(commands: Commands) -> None:
     batch.add_argument("--scheduler", metavar="URL", help="run them on a Dask cluster: tls://host:8786")
     for name, what in (("ca", "who vouches for the cluster"), ("cert", "our certificate"), ("key", "the key of it")):
         help_text = f"a PEM file: {what} (default: as Dask is configured)"
-        batch.add_argument(f"--tls-{name}", type=Path, metavar="F", help=help_text)
+        batch.add_argument(f"--tls-{name}", type=real_path_named, metavar="F", help=help_text)
 
 
 EXPORT_FORMS = ("md", "html", "jsonl", "patch")
@@ -214,12 +218,14 @@ def _add_exchange(actions: Commands) -> None:
     export = session_command(actions, "export", "Write a session to read it elsewhere.", example)
     forms = "md, html (one file), jsonl (can be imported), or patch (what it changed)"
     export.add_argument("--format", choices=EXPORT_FORMS, default="md", metavar="FORM", help=forms)
-    export.add_argument("--output", type=Path, metavar="F", help="the file to write (default: standard output)")
+    export.add_argument(
+        "--output", type=real_path_named, metavar="F", help="the file to write (default: standard output)"
+    )
     export.add_argument("--force", action="store_true", help="overwrite the file if there is one")
     summary = "Import a conversation of Claude Code or Codex, or one that was exported as jsonl."
     example = "sessions import ~/.claude/projects/-home-me-app/0f3a….jsonl"
     importing = command(actions, "import", summary, example)
-    importing.add_argument("file", type=Path, metavar="FILE", help="the .jsonl file")
+    importing.add_argument("file", type=real_path_named, metavar="FILE", help="the .jsonl file")
     importing.add_argument("--again", action="store_true", help="also when it was imported already")
 
 
@@ -349,7 +355,9 @@ def _add_mcp(commands: Commands) -> None:
     port = "the port that the browser comes back to, if it is registered with one (default: any)"
     add.add_argument("--callback-port", type=int, metavar="N", help=port)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
-    add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
+    add.add_argument(
+        "--cwd", type=real_path_named, metavar="DIR", help="the folder it starts in (default: that of the session)"
+    )
     sandbox_help = "run it in the sandbox or not at all; --from does so for most"
     add.add_argument("--sandbox", action=argparse.BooleanOptionalAction, default=None, help=sandbox_help)
     for option, dest, metavar, summary in (
@@ -360,7 +368,7 @@ def _add_mcp(commands: Commands) -> None:
         add.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=summary)
     command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
     take = command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
-    take.add_argument("file", type=Path, metavar="FILE")
+    take.add_argument("file", type=real_path_named, metavar="FILE")
     test = command(
         actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git", "NAME"
     )
@@ -388,7 +396,9 @@ def _add_config(commands: Commands) -> None:
     trust = command(
         actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
     )
-    trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
+    trust.add_argument(
+        "folder", nargs="?", type=real_path_named, metavar="DIR", help="the project (default: --workspace)"
+    )
     trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
     trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
     change = command(actions, "set", "Change one setting.", "config set execution.approval always", "KEY")
@@ -401,7 +411,7 @@ def _add_serve(commands: Commands) -> None:
     serve.add_argument("--host", default="127.0.0.1", metavar="H", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port; 0, the default, is any free one")
     tls_help = "encrypt with this certificate and its key, two PEM files; needed for any address but this machine's own"
-    serve.add_argument("--tls", type=Path, nargs=2, metavar=("CERT", "KEY"), help=tls_help)
+    serve.add_argument("--tls", type=real_path_named, nargs=2, metavar=("CERT", "KEY"), help=tls_help)
 
 
 def _port(text: str) -> int:

@@ -18,6 +18,7 @@ from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import cost_text, number_of, on_one_line
@@ -276,7 +277,7 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
         return ()
     if args.prompt_file is not None:
         try:
-            texts = [Path(args.prompt_file).read_text(encoding="utf-8")]
+            texts = [args.prompt_file.read_text(encoding="utf-8")]
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"The prompt file cannot be read: {error}.") from error
     elif args.stdin == "-":
@@ -288,19 +289,19 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _included(names: Sequence[str], prompts: Sequence[str]) -> tuple[str, ...]:
+def _included(paths: Sequence[Path], prompts: Sequence[str]) -> tuple[str, ...]:
     """Return the files that are attached to the first prompt. Raises `UsageError` for one that cannot be read."""
-    if names and all(map(is_command, prompts)):
+    if paths and all(map(is_command, prompts)):
         raise UsageError("--include goes with a prompt, and a slash command is none.")
-    for name in names:
-        path = Path(name)
+    for path in paths:
+        name = name_on_a_line(str(path))
         if not path.exists():
             raise UsageError(f"The file to include is not there: {name}.", hint="--include takes paths of files.")
         if path.is_dir():
             raise UsageError(f"--include takes files, and {name} is a folder.", hint="Name the files in it.")
         if not os.access(path, os.R_OK):
             raise UsageError(f"The file to include cannot be read: {name}.")
-    return tuple(str(Path(name).absolute()) for name in names)
+    return tuple(str(path.absolute()) for path in paths)
 
 
 def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> SessionId | None:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, UsageError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import cost_text, number_of, on_one_line
@@ -109,7 +110,9 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
         "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
-    heading = f"{on_one_line(transcript.session.title)}\n{session_id} · {on_one_line(transcript.session.workspace)}\n"
+    heading = (
+        f"{on_one_line(transcript.session.title)}\n{session_id} · {name_on_a_line(transcript.session.workspace)}\n"
+    )
     if used := _used(transcript.turns.usage):
         heading += f"{used}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
@@ -159,7 +162,7 @@ def _describe_tool(entry: ToolEntry) -> str:
         lines.append(f"  {on_one_line(explained)}")
     if entry.result is not None and entry.result.is_error:
         lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
-    lines += [f"  {c.kind} {on_one_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
+    lines += [f"  {c.kind} {name_on_a_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
     return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from msgspec import Struct, convert, field
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.patch import patch_of
@@ -84,7 +85,7 @@ class ApprovalCommand:
     def _request_json(self, request: ApprovalRequest) -> str:
         patch = patch_of(request.changes, self._blobs.of_file)
         # A byte of a file that is not UTF-8 is half of a surrogate pair, which JSON has in ASCII only.
-        return json.dumps(encode(request) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
+        return json.dumps(legible_names(encode(request)) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
 
     async def aclose(self) -> None:
         await self._processes.aclose()

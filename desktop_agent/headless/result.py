@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.base.file_names import legible_names, name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.protocol import events as ev
@@ -230,7 +231,7 @@ def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry])
         mine = [record for record in records if record.change.path == path]
         actions = ", ".join(record.change.kind for record in mine)
         via = ", ".join(dict.fromkeys(names.get(record.call_id, "?") for record in mine))
-        lines.append(f"  {on_one_line(path)}: {actions} (via {via})")
+        lines.append(f"  {name_on_a_line(path)}: {actions} (via {via})")
     return {
         "turn": turn,
         "summary": "\n".join(lines),
@@ -302,7 +303,8 @@ class RunLogs:
             return
         try:
             with path.open("ab") as file:
-                file.write(json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+                line = json.dumps(legible_names(record), ensure_ascii=False)
+                file.write(line.encode(errors="backslashreplace") + b"\n")
         except OSError as error:
             raise StorageError(
                 f"The log {path} could not be written, so the run was stopped.",

@@ -27,6 +27,7 @@ from desktop_agent.core.base.errors import (
     UsageError,
     WorkspaceError,
 )
+from desktop_agent.core.base.file_names import legible_names, real_names
 from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.changes.net import NetState
@@ -109,8 +110,8 @@ def as_request_error(error: Exception) -> RequestError:
 
 
 def json_answer(value: Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a JSON answer with `value` as its body, in pure ASCII, so that lone surrogates in names can be encoded."""
-    body = json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
+    """Return a JSON answer with `value` as its body, in pure ASCII."""
+    body = json.dumps(legible_names(encode(value)), allow_nan=False, separators=(",", ":"))
     return Response(body, status, dict(headers or {}), "application/json")
 
 
@@ -247,7 +248,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
 def _converted(fields: object, kind: type[K], *, is_text: bool = False) -> K:
     """Return `fields` as a value of that kind; with `is_text`, numbers are given as strings. Raises `RequestError`."""
     try:
-        return convert(fields, learned(kind), strict=not is_text)
+        return convert(real_names(fields), learned(kind), strict=not is_text)
     except ValidationError as error:
         raise invalid(str(error)) from error
 

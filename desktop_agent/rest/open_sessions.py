@@ -21,6 +21,7 @@ from starlette.types import Send
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -295,7 +296,7 @@ class EventStream(StreamingResponse):
 
 def block_of(event: ev.Event) -> bytes:
     """Return an event as one block of the stream. The id of a recorded event is its number; live events have none."""
-    data = json.dumps(encode_event(event), separators=(",", ":"))
+    data = json.dumps(legible_names(encode_event(event)), separators=(",", ":"))
     if isinstance(event, ev.DurableEvent) and event.seq > 0:
         return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()
     return f"event: live\ndata: {data}\n\n".encode()

@@ -15,6 +15,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Author, ChangeSelection, Clash, FileImage, FileOutcome
 from desktop_agent.core.undo.refusals import describe_outcome
 from tests.cli.conftest import Command, RecordedSession
+from tests.odd_names import ODD_NAMES
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))
 EDITED = TEXT.replace(b"line 3\n", b"three\n").replace(b"line 30\n", b"")
@@ -50,14 +51,14 @@ def test_no_name_makes_up_a_row_or_turns_the_direction_of_writing(changes: Comma
     session.write("photo\u202egpj.exe\u2066\x1b[2J", b"a\n")
     session.write("tab\there\u2028there", b"a\n")
     assert changes("list", session.id).out.splitlines() == [
-        "1.1  standing  agent  created  +1  -0  a\\n9.9  standing  agent   deleted       +0  -9  precious",
-        "1.2  standing  agent  created  +1  -0  photo\\u202egpj.exe\\u2066\\x1b[2J",
-        "1.3  standing  agent  created  +1  -0  tab\\there\\u2028there",
+        r'1.1  standing  agent  created  +1  -0  "a\n9.9  standing  agent   deleted       +0  -9  precious"',
+        r'1.2  standing  agent  created  +1  -0  "photo\342\200\256gpj.exe\342\201\246\033[2J"',
+        r'1.3  standing  agent  created  +1  -0  "tab\there\342\200\250there"',
     ]
     undone = changes("undo", session.id).out.splitlines()
     assert sorted(undone) == sorted(set(undone))
     assert [line for line in undone if "9.9" in line] == [
-        "removed a\\n9.9  standing  agent   deleted       +0  -9  precious"
+        r'removed "a\n9.9  standing  agent   deleted       +0  -9  precious"'
     ]
 
 
@@ -277,9 +278,10 @@ def test_names_that_are_no_text_go_through_every_command(changes: Command, sessi
     session.write("gone-\udcff", b"x\n")
     session.write("gone-\udcff", None)
     told = changes("list", session.id).out
-    assert [name in told for name in ("old-\\udcff", "new-\\udcfe", "d\\udcf0/caf\\udce9")] == [True] * 3
+    assert [name in told for name in (r'"old-\377"', r'"new-\376"', r'"d\360/caf\351"')] == [True] * 3
     listed = changes("list", session.id, "--json").json["changes"]
-    assert [change["path"] for change in listed] == [old, new, deep, "gone-\udcff", "gone-\udcff"]
+    spelled = [r'"old-\377"', r'"new-\376"', r'"d\360/caf\351"', r'"gone-\377"', r'"gone-\377"']
+    assert [change["path"] for change in listed] == spelled
     patch = changes("diff", session.id, "--json").json["patch"].encode("utf-8", "surrogateescape")
     there = session.folder.parent / "elsewhere"
     there.mkdir()
@@ -298,6 +300,29 @@ def test_names_that_are_no_text_go_through_every_command(changes: Command, sessi
         target = session.folder.parent / f"export.{form}"
         assert main(["sessions", "export", session.id, "--format", form, "--output", str(target)]) == 0
         assert target.read_bytes()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names cannot be made there")
+def test_every_odd_name_that_is_printed_can_be_given_back(changes: Command, session: RecordedSession) -> None:
+    for name in ODD_NAMES:
+        session.write(name, b"x\n")
+    listed = changes("list", session.id, "--json")
+    listed.out.encode()
+    paths = [change["path"] for change in listed.json["changes"]]
+    printed = [line.split("-0  ")[1] for line in changes("list", session.id).out.splitlines()]
+    for name, *spellings in zip(ODD_NAMES, paths, printed, strict=True):
+        for path in spellings:
+            found = changes("list", session.id, f"--file={path}", "--json").json["changes"]
+            assert {change["path"] for change in found} == {spellings[0]}
+            assert changes("diff", session.id, f"--file={path}", "--json").json["files"] == [spellings[0]]
+            (outcome,) = changes("undo", session.id, f"--file={path}", "--hunk", "1", "--json").json["outcomes"]
+            assert (outcome["path"], outcome["state"]) == (spellings[0], "restored")
+            assert not (session.folder / name).exists()
+            told = changes("redo", session.id, f"--file={path}").out
+            assert told.rstrip() == f"restored {spellings[1]}"
+            assert session.read(name) == b"x\n"
+    refused = changes("undo", session.id, r'--file="caf\352.txt"', "--hunk", "1", "--json")
+    assert (refused.code, refused.json["error"]["title"]) == (2, r'There is no change of "caf\352.txt" there.')
 
 
 @pytest.mark.parametrize("author", ["person", "unknown"])

@@ -1,11 +1,14 @@
 """What a session does, over HTTP: its questions, its changes, its background commands, its exports."""
 
 import asyncio
+import os
 from base64 import b64encode
 from pathlib import Path
 
+from desktop_agent.core.base.file_names import legible_name, quoted_name
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.harness import PATIENCE_S, Ground
+from tests.odd_names import ODD_NAMES
 from tests.rest.serving import Served, serving, up_to
 
 EDIT = Call("edit_file", {"path": "poem.txt", "old_str": "colour", "new_str": "color"})
@@ -181,3 +184,37 @@ async def test_what_is_not_the_agents_is_undone_only_if_that_is_included(tmp_pat
         assert not (served.ground.workspace / "mine.txt").exists()
         wrong = await served.post(f"{session}/undo", {"includes_others": "yes"})
         assert wrong.status_code == 400
+
+
+async def test_every_odd_name_goes_through_json_and_back(tmp_path: Path) -> None:
+    calls = [Call("create_file", {"path": quoted_name(name), "content": "x\n"}) for name in ODD_NAMES]
+    async with serving(Ground(tmp_path), [calls, [Say("Done.")]]) as served:
+        session = await served.start(approval="never")
+        blocks = await served.run(session)
+        streamed = [block.data["changes"][0]["path"] for block in blocks if block.type == "changes_recorded"]
+        rows = (await served.get(f"{session}/changes")).json()["changes"]
+        assert sorted(row["change"]["path"] for row in rows) == sorted(streamed) == sorted(map(legible_name, ODD_NAMES))
+        for name, path in zip(ODD_NAMES, streamed, strict=True):
+            path.encode()
+            shown = await served.get(f"{session}/diff", params={"path": path})
+            assert shown.text.count("new file") == 1
+            undone = await served.post(f"{session}/undo", {"selection": {"path": path}})
+            assert [outcome["path"] for outcome in undone.json()["outcomes"]] == [path]
+            assert not (served.ground.workspace / name).exists()
+            arguments = {"path": quoted_name(name), "content": "y\n"}
+            made = await served.post(
+                "/v1/tools/create_file/execute", {"arguments": arguments, "approval": "never", "sandbox": "none"}
+            )
+            assert [change["path"] for change in made.json()["changes"]] == [path]
+            assert (served.ground.workspace / name).read_bytes() == b"y\n"
+
+
+async def test_a_folder_whose_name_is_not_utf8_is_named_as_it_was_answered(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    async with serving(Ground(tmp_path / "ground")) as served:
+        session = await served.start(workspace=legible_name(str(folder)))
+        summary = (await served.get(session)).json()["summary"]
+        assert summary["workspace"] == legible_name(str(folder))
+        again = await served.start(workspace=summary["workspace"])
+        assert (await served.get(again)).json()["summary"]["workspace"] == summary["workspace"]

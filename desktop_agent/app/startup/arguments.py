@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 
@@ -35,7 +36,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
         "run, batch, sessions, changes, costs, storage, tools, auth, models, mcp, config, serve, doctor.",
         epilog="Example: desktop-agent ~/code/app --continue",
     )
-    parser.add_argument("workspace", nargs="?", type=Path, metavar="WORKSPACE", help="the folder to work in")
+    parser.add_argument("workspace", nargs="?", type=real_path_named, metavar="WORKSPACE", help="the folder to work in")
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--resume", nargs="?", const=NEWEST, metavar="ID", help="go on with this session, or the last one"

@@ -1,11 +1,10 @@
-"""The application's folders: configuration, data, cache and logs. Also writes file names as text.
+"""The application's folders: configuration, data, cache and logs.
 
 `DESKTOP_AGENT_HOME` puts all four under one folder; otherwise the platform's own folders are used. Nothing here creates
 a folder, except for a spare cache folder when the usual one is unusable.
 """
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -135,47 +134,3 @@ def resource_path(*parts: str) -> Path:
     package = PACKAGE_FOLDER
     inside = package / "resources"
     return (inside if inside.is_dir() else package.parent / "resources").joinpath(*parts)
-
-
-_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
-_WRITTEN = {chr(code): f"\\{letter}" for letter, code in _ESCAPES.items()}
-_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abtnvfr])')
-QUOTED_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"')
-
-
-def quoted_name(name: str) -> str:
-    """Return the name as git writes it: in C quotes with quotes, backslashes, control characters or invalid UTF-8."""
-    escaped = "".join(_WRITTEN.get(char) or _octal(char) for char in name)
-    return name if escaped == name else f'"{escaped}"'
-
-
-def _octal(char: str) -> str:
-    if char >= " " and char != "\x7f" and not "\udc80" <= char <= "\udcff":
-        return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
-
-
-def unquoted_name(text: str) -> str:
-    """Return the name that `quoted_name` or git wrote as `text`. Any other text is returned unchanged."""
-    quoted = QUOTED_NAME.fullmatch(text.strip())
-    if quoted is None:
-        return text
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        letter = match[1].decode()
-        return bytes([_ESCAPES[letter] if letter in _ESCAPES else int(letter, 8) & 0xFF])
-
-    return _ESCAPE.sub(plain, quoted[1].encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-
-
-def legible_name(name: str) -> str:
-    """Return a name for users, models and JSON: in C quotes if it is not UTF-8."""
-    return name if is_unicode(name) else quoted_name(name)
-
-
-def is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -97,6 +97,7 @@ def with_directions_named(text: str) -> str:
     )
 
 
+_HALF = re.compile("[\ud800-\udfff]")
 _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
@@ -112,8 +113,13 @@ def is_encodable(text: str) -> bool:
 
 
 def without_controls(text: str) -> str:
-    """Return `text` with control and bidirectional override characters escaped, except for line feed and tab."""
-    return _STEERING.sub(lambda match: _escape(match.group()), text)
+    """Return Unicode text, with control and bidirectional override characters escaped, except for line feed and tab."""
+    return without_halves(_STEERING.sub(lambda match: _escape(match.group()), text))
+
+
+def without_halves(text: str) -> str:
+    """Return Unicode text: a byte that is not UTF-8 is escaped as in C, and so is any other lone surrogate."""
+    return text if is_encodable(text) else _HALF.sub(lambda match: _escape(match.group()), text)
 
 
 def escaped_in_json(document: str) -> str:
@@ -136,6 +142,8 @@ def on_one_line(text: str) -> str:
 
 def _escape(char: str) -> str:
     code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\{code - 0xDC00:03o}"
     if char in "\n\t":
         return "\\n" if char == "\n" else "\\t"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from desktop_agent.core.base.paths import quoted_name
+from desktop_agent.core.base.file_names import quoted_name
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.diff.text import encode_lines, read_texts

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import CallId, PromptId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol import events as ev
@@ -65,15 +66,16 @@ def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> I
 
 def _about(attachment: Attachment) -> dict[str, str]:
     address = named(attachment.uri)[:_LONGEST_URI]
+    file = name_on_a_line(attachment.uri)[:_LONGEST_URI]
     match attachment.kind:
         case "resource":
             return {"mention": attachment.mention, "server": attachment.server, "uri": address}
         case "session":
             return {"mention": attachment.mention, "session": named(attachment.name)[:_LONGEST_URI], "id": address}
         case "file" if attachment.lines:
-            return {"mention": attachment.mention, "file": address, "lines": attachment.lines}
+            return {"mention": attachment.mention, "file": file, "lines": attachment.lines}
         case "file" | "picture" | "folder":
-            return {"mention": attachment.mention, attachment.kind: address}
+            return {"mention": attachment.mention, attachment.kind: file}
 
 
 STOPPED = "[The user stopped the previous turn.]"

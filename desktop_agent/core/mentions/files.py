@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError, UsageError
+from desktop_agent.core.base.file_names import legible_name, real_name
 from desktop_agent.core.base.file_types import (
     HEAD_BYTES,
     PictureError,
@@ -30,7 +31,6 @@ from desktop_agent.core.base.file_types import (
     file_type,
     inspect_picture,
 )
-from desktop_agent.core.base.paths import legible_name
 from desktop_agent.core.mentions.mention_grammar import Mention, PathMention
 from desktop_agent.core.mentions.symbol_search import search_symbols, written_symbol
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
@@ -126,7 +126,7 @@ class FileMentions(Struct, eq=False):
         return Attachment(
             mention=mention.written,
             uri=place.relative,
-            name=place.relative,
+            name=legible_name(place.relative),
             kind="folder",
             media_type=_TEXT,
             size=len(text.encode()),
@@ -145,7 +145,9 @@ class FileMentions(Struct, eq=False):
 
     def _content(self, mention: PathMention, place: ResolvedPath, file: BufferedReader, size: int) -> Attachment:
         beginning = file.read(HEAD_BYTES)
-        read = Attachment(mention=mention.written, uri=place.relative, name=place.relative, kind="file", size=size)
+        read = Attachment(
+            mention=mention.written, uri=place.relative, name=legible_name(place.relative), kind="file", size=size
+        )
         if looks_binary(beginning):
             return self._picture(read, file, beginning)
         part = _text_of(mention, file, beginning, size)
@@ -356,7 +358,9 @@ def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
     places = [
         at
         for at, line in enumerate(lines)
-        if target.name in line and (found := symbol_in(target.path, line)) is not None and found.name == target.name
+        if target.name in line
+        and (found := symbol_in(real_name(target.path), line)) is not None
+        and found.name == target.name
     ]
     if not places:
         return None

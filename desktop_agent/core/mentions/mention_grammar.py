@@ -16,6 +16,8 @@ import re
 
 from msgspec import Struct
 
+from desktop_agent.core.base.file_names import real_name
+
 BEFORE = r"(?<![^\s(\[{\"'“‘«])"
 """Lookbehind: what can precede the `@` of a mention."""
 
@@ -174,7 +176,7 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
     if match["quoted"] is not None:
         lines = _LINES.fullmatch(match["lines"] or "")
         first, last = _numbers(lines)
-        return PathMention(unescaped(match["quoted"]), text[start : match.end()], start, first, last)
+        return PathMention(_path_in(f'"{match["quoted"]}"'), text[start : match.end()], start, first, last)
     bare = _POSSESSIVE.sub("", without_punctuation(match["bare"]))
     lines = _LINES.search(bare)
     path = bare[: lines.start()] if lines else bare
@@ -183,6 +185,11 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
     first, last = _numbers(lines)
     is_certain = _LOOKS_LIKE_A_PATH.fullmatch(path) is not None
     return PathMention(path, f"@{bare}", start, first, last, is_certain=is_certain)
+
+
+def _path_in(quotes: str) -> str:
+    """Return the path in quotation marks; one in C quotes, whose name is not UTF-8, stays in them."""
+    return quotes if real_name(quotes) != quotes else unescaped(quotes[1:-1])
 
 
 def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
@@ -197,4 +204,4 @@ def written_path(path: str) -> str:
     bare = f"@{path}"
     found = paths_in(bare)
     is_read_as_meant = len(found) == 1 and (found[0].path, found[0].written) == (path, bare)
-    return bare if is_read_as_meant and ":" not in path else f"@{quoted(path)}"
+    return bare if is_read_as_meant and (":" not in path or path.startswith('"')) else f"@{quoted(path)}"

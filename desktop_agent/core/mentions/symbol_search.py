@@ -5,8 +5,10 @@ search ends when it is cancelled, or has more matches than anybody looks through
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
+from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.base.matching import is_word_start
 from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.core.mentions.mention_grammar import TypedMention, written
@@ -102,15 +104,17 @@ def _symbols_among(records: Sequence[bytes], name: str) -> list[FoundSymbol]:
 
 
 def _symbol_of(record: bytes) -> FoundSymbol | None:
-    path, _, rest = record.decode("utf-8", "replace").partition("\0")
+    name, _, found = record.partition(b"\0")
+    rest = found.decode("utf-8", "replace")
     number, _, line = rest.partition(":")
     if not number.isdecimal():
         return None  # of a file with a line feed in its name
-    path = path.removeprefix("./").replace("\\", "/")
+    path = os.fsdecode(name).removeprefix("./")
+    path = path.replace("\\", "/") if os.name == "nt" else path
     defined = symbol_in(path, line.rstrip("\r"))
-    if defined is None or sensitivity(path) is not None or has_hidden(path) or "�" in path:
+    if defined is None or sensitivity(path) is not None or has_hidden(legible_name(path)):
         return None  # also of a path that no mention can be written of
-    return FoundSymbol(defined.kind, defined.name, path, int(number))
+    return FoundSymbol(defined.kind, defined.name, legible_name(path), int(number))
 
 
 def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import real_path, unquoted_name
+from desktop_agent.core.base.file_names import real_name
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
@@ -100,11 +101,11 @@ class Boundary:
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
     def _locate(self, text: str) -> Path:
-        is_spelled = text.startswith('"') and "\0" not in text and not os.path.lexists(self.root / text)
-        text = unquoted_name(text) if is_spelled else text  # tools write names that are not UTF-8 in this form
+        given, text = text, real_name(text, is_there=lambda name: os.path.lexists(self.root / name))
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")
-        if os.name != "nt" and not os.path.lexists(self.root / text.partition("/")[0]) and (why := self._misread(text)):
+        is_new = given == text and not os.path.lexists(self.root / text.partition("/")[0])
+        if os.name != "nt" and is_new and (why := self._misread(text)):
             raise ToolError(f"The path {text!r} cannot be used: {why}", error_type="validation")
         # normpath only joins and squeezes here. `..` behind a symlink is settled by resolving the parent.
         joined = self.root / text

@@ -8,6 +8,7 @@ from typing import Literal, cast, get_args
 
 from msgspec import ValidationError, convert
 
+from desktop_agent.core.base.file_names import real_names
 from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.events import Tagged
@@ -348,7 +349,7 @@ def decode_op(fields: object) -> Op:
     """Return the op that `fields`, read from JSON, describes. Raises `MalformedOpError`, which names the field."""
     if not isinstance(fields, dict):
         raise MalformedOpError("an op is a JSON object")
-    given = cast("JsonObject", fields)
+    given: JsonObject = real_names(cast("JsonObject", fields))
     kind = given.get("type")
     known = _OPS.get(kind) if isinstance(kind, str) else None
     if known is None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from desktop_agent.core.base.file_names import legible_name, real_name
 from desktop_agent.core.search.symbols import definitions
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.system.files import digest_of
@@ -142,10 +143,12 @@ def index_file(path: Path) -> CacheFile:
 
 
 class IndexDatabase(Struct, eq=False):
+    """An open index. It stores names in the form for JSON, because SQLite takes only Unicode."""
+
     sql: sqlite3.Connection
 
     def signatures(self) -> dict[str, str]:
-        return dict(self.sql.execute("SELECT path, signature FROM file"))
+        return {real_name(name): mark for name, mark in self.sql.execute("SELECT path, signature FROM file")}
 
     def left_out(self) -> dict[str, int]:
         counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
@@ -153,6 +156,7 @@ class IndexDatabase(Struct, eq=False):
 
     def put(self, path: str, signature: str, content: Iterable[CodePassage], left_out: str | None = None) -> None:
         self.remove(path)
+        path = legible_name(path)
         self.sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))
         (file,) = self.sql.execute("SELECT last_insert_rowid()").fetchone()
         searchable_path = f"{path} {humps(path)}"
@@ -167,7 +171,7 @@ class IndexDatabase(Struct, eq=False):
             )
 
     def remove(self, path: str) -> None:
-        row = self.sql.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        row = self.sql.execute("SELECT id FROM file WHERE path = ?", (legible_name(path),)).fetchone()
         if row is not None:
             self.sql.execute("DELETE FROM text WHERE rowid IN (SELECT id FROM passage WHERE file = ?)", row)
             self.sql.execute("DELETE FROM passage WHERE file = ?", row)
@@ -177,7 +181,7 @@ class IndexDatabase(Struct, eq=False):
         """Yield matching passages, best first, from files for which `wanted` is true."""
         scope = ""
         if wanted is not None:
-            ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(path)]
+            ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(real_name(path))]
             self.sql.execute("CREATE TEMP TABLE scope (file INTEGER PRIMARY KEY)")
             self.sql.execute("BEGIN")
             self.sql.executemany("INSERT INTO scope VALUES (?)", ids)
@@ -192,7 +196,7 @@ class IndexDatabase(Struct, eq=False):
             ).fetchone()
             if found is not None:
                 path, first, symbols, content = found
-                yield Hit(path, first, tuple(symbols.split("\n")) if symbols else (), content, -rank)
+                yield Hit(real_name(path), first, tuple(symbols.split("\n")) if symbols else (), content, -rank)
 
 
 def signature_of(status: os.stat_result) -> str:

@@ -23,8 +23,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError
+from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.base.paths import is_unicode, legible_name
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
 from desktop_agent.core.protocol.model import (
@@ -117,16 +117,7 @@ def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
 
 def json_text(answer: object) -> str:
     """Return an answer as JSON, with names that are not UTF-8 in C quotes."""
-    text = json.dumps(answer, ensure_ascii=False)
-    return text if is_unicode(text) else json.dumps(_legible(answer), ensure_ascii=False)
-
-
-def _legible(value: object) -> object:
-    if isinstance(value, str):
-        return legible_name(value)
-    if isinstance(value, dict):
-        return {legible_name(key): _legible(inner) for key, inner in cast("JsonObject", value).items()}
-    return [_legible(inner) for inner in cast("list[object]", value)] if isinstance(value, list) else value
+    return json.dumps(legible_names(answer), ensure_ascii=False)
 
 
 class EditPlan(Struct, frozen=True, kw_only=True):

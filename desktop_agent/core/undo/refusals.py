@@ -7,8 +7,8 @@ Other refusals are worded elsewhere: `core/changes/ledger` (while writing), `cor
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import ChangeId
-from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.protocol.model import FileImage, FileOutcome, Maker, OutcomeState
 from desktop_agent.core.transcript import ChangeRecord, UndoStep
 
@@ -50,7 +50,7 @@ _NAMED_FILES = 3
 
 def describe_outcome(outcome: FileOutcome) -> str:
     done = "removed" if outcome.is_removed and outcome.is_done else _OUTCOME_WORDS[outcome.state]
-    text = f"{done} {on_one_line(outcome.path)}"
+    text = f"{done} {name_on_a_line(outcome.path)}"
     details = [outcome.reason]
     if outcome.clash is not None:
         clash = outcome.clash
@@ -65,7 +65,9 @@ def describe_step(step: UndoStep, records: Mapping[ChangeId, ChangeRecord]) -> s
     turns = sorted({records[part.change_id].turn for part in step.parts if part.change_id in records})
     partly = {outcome.path for outcome in step.outcomes if outcome.hunks}
     paths = sorted(step.open_paths(records))
-    names = [f"a part of {on_one_line(path)}" if path in partly else on_one_line(path) for path in paths[:_NAMED_FILES]]
+    names = [
+        f"a part of {name_on_a_line(path)}" if path in partly else name_on_a_line(path) for path in paths[:_NAMED_FILES]
+    ]
     if len(paths) > _NAMED_FILES:
         names.append(f"{len(paths) - _NAMED_FILES} more")
     return f"{'turn' if len(turns) == 1 else 'turns'} {', '.join(map(str, turns))}: {', '.join(names)}"

@@ -9,6 +9,7 @@ from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject
 
@@ -70,7 +71,7 @@ def is_address(workspace: str) -> bool:
 def _with_place(task: BatchTask, folder: Path) -> BatchTask:
     if "://" in task.workspace:
         return task
-    place = str(folder / Path(task.workspace).expanduser())
+    place = str(folder / real_path_named(task.workspace).expanduser())
     return BatchTask(id=task.id, workspace=place, prompt=task.prompt, options=task.options)
 
 

@@ -1,6 +1,7 @@
 """Files, folders, sessions, pasted and included contents, through whole turns: read, recorded, refused in words."""
 
 import base64
+import json
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import legible_name, name_on_a_line
+from desktop_agent.core.mentions.mention_grammar import written_path
 from desktop_agent.core.mentions.pasted import KEPT, LARGEST_BYTES, PastedContents
 from desktop_agent.core.mentions.prompts import MOST_MENTIONS, AnyMention, PromptMentions
 from desktop_agent.core.protocol import events as ev
@@ -18,6 +21,7 @@ from desktop_agent.core.providers.scripted import Call, Say
 from tests.core.mentions.test_resources import attached, refusal, refused, sent, texts_of
 from tests.core.session.test_session_settings import GPT, list_models
 from tests.harness import Ground
+from tests.odd_names import ODD_NAMES
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -61,6 +65,21 @@ async def test_a_quoted_name_a_folder_and_a_picture_come_too(ground: Ground) -> 
     assert folder.text.split("\n") == [".env", ".gitignore", "dot.png", "my notes.md", "src/app.py", "tool.bin"]
     assert (picture.kind, picture.text) == ("picture", f"[PNG, 1×1 pixels, {len(PNG)} bytes.]")
     assert [each.image for each in images] == list(picture.images)
+
+
+async def test_every_odd_name_that_is_offered_can_be_mentioned(ground: Ground) -> None:
+    names = [name for name in ODD_NAMES if "\n" not in name]
+    for number, name in enumerate(names):
+        ground.write(name, f"number {number}\n")
+    async with ground.session([[Say("ok")]] * len(names)) as s:
+        for number, name in enumerate(names):
+            prompt = await sent(s, f"Look at {written_path(legible_name(name))}: it is odd.")
+            (attachment,) = prompt.attachments
+            assert attachment.text == f"number {number}\n"
+            about = texts_of(s.last_request.messages[-1])[1].partition("which the user mentions: ")[2]
+            told = json.loads(about.partition("}. Information")[0] + "}")
+            assert attachment.uri == name
+            assert told["file"] == name_on_a_line(name)
 
 
 async def test_of_a_long_file_the_model_reads_the_beginning_and_how_to_read_on(ground: Ground) -> None:

@@ -1,6 +1,7 @@
 """Symbols that a prompt mentions, through whole turns, and how they are found by a part of their name."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
@@ -259,3 +260,17 @@ def test_symbols_are_looked_for_from_two_letters_of_a_name_on() -> None:
     assert name_typed(TypedMention(0, "symbol", "l")) == "l"
     assert name_typed(TypedMention(0, "symbol", "")) == ""
     assert name_typed(TypedMention(0, "docs", "load")) == ""
+
+
+async def test_a_definition_in_a_file_whose_name_is_not_utf8_is_found_and_brought(
+    code: SearchGround, ground: Ground
+) -> None:
+    ground.write(os.fsdecode(b"caf\xe9.py"), "def brew_coffee():\n    return 1\n")
+    found = Found()
+    ground_of_search = SearchGround(Boundary(ground.workspace), code.processes, code.environ)
+    await search_symbols("brew_coffee", ground_of_search, found.add)
+    (symbol,) = found.symbols
+    assert symbol.path == r'"caf\351.py"'
+    async with ground.session([[Say("ok")]]) as s:
+        prompt = await sent(s, f"Explain {written_symbol(symbol.name, symbol.path, symbol.line)}.")
+    assert [attachment.text for attachment in prompt.attachments] == ["def brew_coffee():\n    return 1"]

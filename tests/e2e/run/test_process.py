@@ -72,9 +72,11 @@ def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: 
     )  # fmt: skip
     session = json.loads(ran)["session_id"]
     [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
-    assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
+    spelled = '"' + os.fsdecode(folder.replace(b"\xe9", rb"\351")) + '"'
+    assert (listed["workspace"], listed["title"]) == (spelled, r"caf\351")
+    assert json.loads(desktop_agent("sessions", "list", "--json", "--workspace", spelled))["sessions"] == [listed]
     for arguments in (("list",), ("show", session), ("show", session, "--json")):
-        assert b"\\udce9" in desktop_agent("sessions", *arguments)
+        assert rb"caf\351" in desktop_agent("sessions", *arguments).replace(rb"\\", b"\\")
 
 
 def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:

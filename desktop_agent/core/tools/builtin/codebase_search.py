@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import is_unicode
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
@@ -128,8 +127,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             progress, stop = IndexProgress(), threading.Event()
 
             def work() -> None:
-                shown = (path for path in listing.paths if not path.startswith(".") and "/." not in path)
-                paths = list(filter(is_unicode, shown))  # SQLite cannot store other text
+                paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
                 disguised = context.secrets.behind(paths)
                 if disguised:
                     paths = [path for path in paths if path not in disguised]

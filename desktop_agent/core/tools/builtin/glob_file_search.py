@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
@@ -64,7 +65,7 @@ def _answer(
 ) -> ToolResult:
     found = listing.paths
     shown = within_limits(found, arguments.limit, max_bytes)
-    answer = list(shown)
+    answer = list(map(legible_name, shown))
     if len(shown) < len(found):
         answer.append(f"[{len(shown)} of {len(found)} files. Narrow glob_pattern or target_directory, or raise limit.]")
     if listing.is_partial:

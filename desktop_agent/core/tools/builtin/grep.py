@@ -16,6 +16,7 @@ from msgspec import Struct
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.base.file_types import HEAD_BYTES
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
@@ -156,7 +157,7 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
     # Only the shown files are checked, because a search may find 100,000.
     hidden = await asyncio.to_thread(search.secrets_among, paths[: _most_files(arguments)], context)
     shown = [path for path in paths[: _most_files(arguments)] if path not in hidden]
-    answer = list(shown)
+    answer = list(map(legible_name, shown))
     if len(shown) < len(paths) and not _is_as_asked(arguments, len(shown), entries=len(shown)):
         answer.append(f"[{len(shown)} of {len(paths)} files. {_ADVICE}]")
     return _result(answer, is_cut=len(shown) < len(paths), cards=_file_cards(shown, context), files=len(paths))
@@ -164,13 +165,18 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
 
 async def _counts(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
     counts: dict[str, int] = {}
+    beginning = ""
 
     def collect(records: list[bytes]) -> bool:
+        nonlocal beginning
         # All records are decoded in one call, because there may be a hundred thousand.
         for record in os.fsdecode(b"\n".join(records)).split("\n"):
             name, mark, count = record.rpartition("\0")
-            path = name.removeprefix("./")
-            if mark and search.accepts(path):  # the first part of a name with a newline has no count
+            if not mark:  # the first part of a name with a newline
+                beginning += f"{record}\n"
+                continue
+            path, beginning = (beginning + name).removeprefix("./"), ""
+            if search.accepts(path):
                 counts[path] = int(count)
         return len(counts) < MOST_FILES
 

@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import legible_name
+from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.child import ChildProcess

@@ -9,7 +9,7 @@ from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
-from desktop_agent.core.base.paths import legible_name
+from desktop_agent.core.base.file_names import legible_name
 
 LIMIT = 3
 MOST_COMPARED = 20_000

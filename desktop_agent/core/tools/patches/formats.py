@@ -18,7 +18,7 @@ from typing import Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.paths import QUOTED_NAME, unquoted_name
+from desktop_agent.core.base.file_names import QUOTED_NAME, unquoted_name
 
 Action = Literal["Add", "Update", "Delete"]
 

@@ -159,7 +159,7 @@ ODD = {"a\nb.txt": "hit\n", "c.txt": "hit\n"}
             {"pattern": "hit"},
             ["a.txt:1:hit", "[1 matching lines are too long to show]"],
         ),
-        (ODD, {"pattern": "hit", "output_mode": "count"}, {"b.txt": 1, "c.txt": 1}),  # ripgrep ends no name
+        (ODD, {"pattern": "hit", "output_mode": "count"}, {"a\nb.txt": 1, "c.txt": 1}),
         (ODD, {"pattern": "hit", "output_mode": "files_with_matches"}, ["a\nb.txt", "c.txt"]),
     ],
 )

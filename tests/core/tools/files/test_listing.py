@@ -3,13 +3,15 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.paths import quoted_name, unquoted_name
+from desktop_agent.core.base.file_names import legible_name, real_name
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
+from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
 from desktop_agent.core.tools.builtin.create_file import CreateFile
 from desktop_agent.core.tools.builtin.delete_file import DeleteFile
 from desktop_agent.core.tools.builtin.edit_file import EditFile
@@ -21,6 +23,7 @@ from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
 from tests.core.tools.conftest import Workspace
+from tests.odd_names import ODD_NAMES
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
@@ -217,9 +220,35 @@ async def test_a_name_that_is_not_utf8_has_one_spelling_which_every_tool_gives_a
     assert not (folder / os.fsdecode(b"m\xfc.txt")).exists()
 
 
-@given(st.binary(min_size=1, max_size=12))
-def test_the_spelling_of_a_name_is_reversible(name: bytes) -> None:
-    text = name.decode("utf-8", "surrogateescape")
-    if not text.startswith('"') and text.strip() == text:
-        assert unquoted_name(quoted_name(text)) == text
-    quoted_name(text).encode()
+async def test_every_odd_name_that_a_tool_lists_can_be_given_to_every_tool(repository: Workspace) -> None:
+    for number, name in enumerate(ODD_NAMES):
+        repository.write(name, f"needle {number}\n")
+    spelled = {
+        "glob": await repository.answer(GlobFileSearch(), glob_pattern="*"),
+        "list": (await repository.answer(ListFiles(), recursive=True, include_dirs=False))["entries"],
+        "grep": await repository.answer(Grep(), pattern="needle", output_mode="files_with_matches"),
+        "count": list(await repository.answer(Grep(), pattern="needle", output_mode="count")),
+    }
+    for tool, names in spelled.items():
+        assert set(ODD_NAMES) <= set(map(real_name, names)), tool
+    for number, name in enumerate(ODD_NAMES):
+        path = legible_name(name)
+        assert (await repository.call(ReadFile(), path=path)).content == f"needle {number}\n"
+        assert repository.apply(EditFile(), path=path, old_str="needle", new_str="pin")["path"] == path
+        assert repository.bytes_of(name) == f"pin {number}\n".encode()
+        lines = await repository.answer(Grep(), pattern="pin", path=path)
+        assert lines == [f"{path}:1:pin {number}"]
+
+
+async def test_the_search_in_words_finds_files_of_odd_names(repository: Workspace, tmp_path: Path) -> None:
+    for number, name in enumerate(ODD_NAMES):
+        repository.write(name, f"the resumption of word{number}end\n")
+    search = CodebaseSearch(tmp_path / "cache")
+    try:
+        for number, name in enumerate(ODD_NAMES):
+            (found, *_) = await repository.answer(search, query=f"word{number}end")
+            assert real_name(found["path"]) == name
+        (found, *_) = await repository.answer(search, query="resumption", target_directory=r'"d\360"')
+        assert found["path"] == r'"d\360/caf\351.txt"'
+    finally:
+        await search.aclose()
