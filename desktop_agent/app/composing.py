@@ -25,12 +25,9 @@ from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 
 _MOST_READ_BYTES = 32 * 2**20
-"""The largest file that is read, in bytes. Of a larger one, only the size is shown."""
 
 
 class ContentPreviews(Controller):
-    """Reads contents that the message mentions and scales their pictures down, in threads."""
-
     def __init__(self, context: WindowContext, navigator: Navigator, windows: ContentWindows) -> None:
         super().__init__(context)
         self._contents = self._panels.composer.contents
@@ -83,7 +80,7 @@ class ContentPreviews(Controller):
 
 
 LONGEST_SIDE = 2_000
-"""The longest side of a picture, in pixels. Models look at no more, so larger pictures are scaled down."""
+"""In pixels. Models look at no more, so larger pictures are scaled down."""
 
 _MOST_BYTES = 3_900_000
 _QUALITY = 85
@@ -105,11 +102,10 @@ class Pasting(Controller):
         self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
-        """Store a text as a file with a name that begins with `kind`, and mention the file."""
         self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
-        """Store a content as a file and mention it at the cursor. Raises `UsageError` and `StorageError`."""
+        """Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
             kind, data, suffix = content()
@@ -145,8 +141,6 @@ T = TypeVar("T")
 
 
 class SpellChecking(Controller):
-    """Checks the spelling in the composer while this is switched on. Loads dictionaries for the first word."""
-
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
         self._live = self._bench.live

@@ -38,11 +38,7 @@ class WindowBrowser:
 
 
 async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[KnownModel]:
-    """Return the models that an account can use, with the typed key or, if it is empty, the account's credential.
-
-    The list is stored for the model menu. The default account uses the address from settings and environment. Raises
-    `AgentError`.
-    """
+    """Use the typed key or, if it is empty, the account's key. Store the list for the menu. Raises `AgentError`."""
     asked = account
     if account.is_usual and not account.address:
         meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
@@ -79,7 +75,7 @@ def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """Let the user sign in, store the account and return it. `name` may be empty. Raises `AgentError`."""
+    """`name` may be empty. Raises `AgentError`."""
     match way:
         case "chatgpt":
             return await bench.sign_ins.sign_in_with_chatgpt(browser, name or CHATGPT_NAME)
@@ -113,7 +109,6 @@ async def keep_key(bench: Workbench, account: Account, key: str) -> str:
 
 
 async def has_key(bench: Workbench) -> bool:
-    """Whether new conversations could send requests to their model now."""
     model = bench.default_model()
     if model.provider == DEMO:
         return True
@@ -129,7 +124,6 @@ async def key_of(bench: Workbench, account: Account) -> ResolvedKey:
 
 
 async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
-    """Return the state of every address on this machine where a local server may run."""
     chosen = bench.settings.model
     loaded = await asyncio.to_thread(bench.accounts.load)
     places = local_places(loaded.added, bench.environ, {chosen.provider: chosen.base_url})
@@ -137,7 +131,6 @@ async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
 
 
 async def local_server(bench: Workbench, account: Account) -> LocalServer | None:
-    """Return the local model server at an account's address; `None` if the address is on another machine."""
     meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
     address = meant.base_url or account.where
     return await look_at(Place(provider=account.provider, address=address)) if is_here(address) else None

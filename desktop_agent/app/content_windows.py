@@ -15,7 +15,6 @@ from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
 
 _MAX_LOG_BYTES = 20_000_000
-"""How much of the end of a log is read, in bytes. It is more than its window shows."""
 
 
 class ContentWindows(Controller):
@@ -76,7 +75,6 @@ def _read_printed(text: str, *, is_printed: bool) -> PrintedDocument:
 
 
 def _read_log(path: Path) -> str:
-    """Return the end of the output of a background command. Raises `StorageError` if the file cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

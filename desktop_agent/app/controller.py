@@ -28,8 +28,6 @@ def in_background(
 
 
 class WindowContext:
-    """The objects that all controllers of a window share."""
-
     def __init__(self, panels: WindowPanels, theme: Theme, bench: Workbench) -> None:
         self.panels = panels
         self.theme = theme
@@ -63,7 +61,7 @@ class OneAtATime:
             self._task.cancel()
 
     def let_end(self) -> None:
-        """Let the running task finish. It can no longer be cancelled."""
+        """The running task can no longer be cancelled."""
         self._task = None
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
@@ -98,7 +96,6 @@ class LatestQuestion(Generic[Q]):
         return self._waiting is not None
 
     def ask(self, question: Q) -> None:
-        """Answer this question next, instead of the waiting question."""
         self._waiting = question
         if not self._is_answering:
             self._is_answering = True

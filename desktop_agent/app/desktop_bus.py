@@ -24,7 +24,6 @@ from msgspec import Struct
 from desktop_agent.ui.theme import Wishes
 
 PATIENCE_S: Final = 5.0
-"""The timeout, in seconds, for one answer of the bus, a portal or a notification server."""
 
 _PORTAL: Final = "org.freedesktop.portal.Desktop"
 _PORTAL_PATH: Final = "/org/freedesktop/portal/desktop"
@@ -109,11 +108,7 @@ class Notification(Struct, frozen=True, kw_only=True):
 
 
 class DesktopNotifications:
-    """Shows notifications, and reports the user's reaction.
-
-    Connects when the first notification is shown. `acted` is called with the key of a notification and `show` or
-    `deny`.
-    """
+    """Shows notifications. `acted` is called with the key of a notification and `show` or `deny`."""
 
     def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
         self._acted = acted

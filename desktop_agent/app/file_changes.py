@@ -90,8 +90,6 @@ class FileWriting(Controller):
 
 
 class FileChanging(Controller):
-    """Carries out the tree's actions on files, and shows their outcome below the tree."""
-
     def __init__(self, context: WindowContext, navigator: Navigator, saving: FileWriting) -> None:
         super().__init__(context)
         self._files = self._panels.files

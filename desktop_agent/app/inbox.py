@@ -25,15 +25,10 @@ _TELLING = LISTED_EVENTS | {"tool_call_started"}
 
 
 class Inbox(Controller):
-    """All items that wait for the user, in open and in listed sessions.
+    """Everything that waits for the user. The end of a turn emits `came` even if the user is looking."""
 
-    Signals:
-        came: a new item waits, or a turn ended, even if the user is looking at it; carries an `InboxItem`.
-        changed: the items were computed again; carries the list of all `InboxItem`s.
-    """
-
-    came = Signal(object)
-    changed = Signal(object)
+    came = Signal(object)  # an `InboxItem`
+    changed = Signal(object)  # all `InboxItem`s
 
     def __init__(
         self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator
@@ -43,7 +38,6 @@ class Inbox(Controller):
         self._listed = listed
         self._navigator = navigator
         self._handles: list[SessionHandle] = []
-        """The followed sessions: those that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None

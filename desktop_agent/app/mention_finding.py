@@ -61,7 +61,6 @@ class SymbolFinding(QObject):
         clock: Clock,
         launch: Launch,
     ) -> None:
-        """`folder` returns the open folder, if any. `environ` is the environment of the application."""
         super().__init__(mentions)
         self._mentions = mentions
         self._folder = folder
@@ -75,7 +74,6 @@ class SymbolFinding(QObject):
         mentions.left.connect(self._stop)
 
     def look_again(self) -> None:
-        """Drop the found symbols, because another folder is open, and search again."""
         self._stop()
         self._known = None
         if (typed := self._mentions.typed) is not None:
@@ -147,14 +145,11 @@ async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator
 
 
 def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymbol], tuple[MentionOffer, ...]]:
-    """Return the distinct symbols with `name` in their names, and offers for the best. Call this in a thread."""
     fitting = with_name(tuple(dict.fromkeys(symbols)), name)
     return fitting, symbol_offers(fitting, name)
 
 
 class MentionFinding(Controller):
-    """Finds completions for the composer. Only the composer's latest question is answered."""
-
     def __init__(
         self,
         context: WindowContext,
@@ -201,7 +196,7 @@ class MentionFinding(Controller):
         dialog.open()
 
     async def _mention(self, files: Sequence[str]) -> None:
-        """Mention files that were dropped or pasted. Raises `WorkspaceError` for files outside the folder."""
+        """Raises `WorkspaceError` for files outside the folder."""
         if (workspace := self._navigator.workspace) is None:
             return
         async with self._mentioning:  # files dropped one after another keep their order

@@ -106,7 +106,7 @@ _PROJECT = "pagination"
 
 
 def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
-    """Copy the demo project to a new folder for this demo, and return the folder. Blocks: call this in a thread."""
+    """Blocks: call this in a thread."""
     root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
     shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
     _commit_everything(root)
@@ -126,18 +126,10 @@ def _commit_everything(root: Path) -> None:
 
 
 class Navigator(Controller):
-    """Shows the folder, the demo or the session that the user chooses, one at a time.
+    """Shows one folder, demo or session. Errors of requests go to the banner; awaited methods raise them."""
 
-    Requests run in the background, and the banner shows their errors. Awaited methods raise errors instead.
-
-    Signals:
-        workspace_changed: another folder is open (a `Path`).
-        session_opened: a session (its `SessionHandle`) is about to be shown, for the first time or again.
-        shown: another folder, demo or session is shown.
-    """
-
-    workspace_changed = Signal(object)
-    session_opened = Signal(object)
+    workspace_changed = Signal(object)  # a `Path`
+    session_opened = Signal(object)  # a `SessionHandle`, which is about to be shown
     shown = Signal()
 
     def __init__(
@@ -243,7 +235,7 @@ class Navigator(Controller):
     # -- showing it --
 
     async def show_folder(self, folder: Path) -> None:
-        """Show an empty conversation in `folder`. Raises `WorkspaceError` if the folder cannot be used."""
+        """Raises `WorkspaceError` if the folder cannot be used."""
         choice = self._choose()
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)
@@ -264,10 +256,7 @@ class Navigator(Controller):
             self._panels.composer.set_text(prompt)
 
     async def show_session(self, session_id: str) -> bool:
-        """Show a session, opening it if necessary. A session that is open elsewhere is read-only.
-
-        Return whether it is shown: False if the user chose something else meanwhile.
-        """
+        """Return False if the user chose something else meanwhile. A session that is open elsewhere is read-only."""
         choice = self._choose(session_id)
         async with self._choosing:  # two clicks must not open a session twice
             if choice != self._choice:
@@ -337,9 +326,7 @@ class Navigator(Controller):
     # -- the model of the settings --
 
     def _on_settings_changed(self) -> None:
-        """Apply changed settings to a conversation that has not begun. A conversation that has begun keeps its model
-        until *Try again*, because a change could send it to another provider.
-        """
+        """A begun conversation keeps its model until *Try again*: a change could send it to another provider."""
         handle = self._panels.session.handle
         if handle is not None and not has_begun(handle.transcript):
             self._follow_settings()

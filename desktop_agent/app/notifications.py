@@ -14,10 +14,7 @@ from desktop_agent.ui.inbox.inbox_items import InboxItem
 
 
 class TrayMessages(QObject):
-    """Shows notifications at a tray icon, which exists only while a notification can be visible.
-
-    `acted` is called with the key of a notification and `show`.
-    """
+    """Shows notifications at a tray icon. `acted` is called with the key of a notification and `show`."""
 
     def __init__(self, window: QWidget, acted: Callable[[NotificationKey, str], None]) -> None:
         super().__init__(window)
@@ -27,7 +24,6 @@ class TrayMessages(QObject):
         """The key of the notification shown last, because Qt does not say which one is clicked."""
 
     def show(self, notification: Notification) -> bool:
-        """Show a notification. Return False if there is no tray."""
         if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
             return False
         icon = QApplication.windowIcon()
@@ -53,11 +49,7 @@ class TrayMessages(QObject):
 
 
 class InboxNotifier(Controller):
-    """Shows notifications on the desktop or else at the tray. If neither works, only the window shows the items.
-
-    A notification names only the kind of item and the session, because others may see the screen. It can deny calls but
-    not allow them, because the user cannot see the whole call.
-    """
+    """Notifications show no contents, because others may see the screen. So they can deny calls but not allow them."""
 
     def __init__(self, context: WindowContext, inbox: Inbox) -> None:
         super().__init__(context)

@@ -36,8 +36,6 @@ _MOST_REMEMBERED = 40
 
 
 class PaletteOpening(Controller):
-    """Opens the palette, answers its latest question, and carries out the choice."""
-
     def __init__(
         self,
         context: WindowContext,
@@ -64,7 +62,6 @@ class PaletteOpening(Controller):
         files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:
-        """Build, in small steps, the parts needed when the palette is first opened."""
         palette = self._palette or self._build()
         yield
         self._sources_now()  # the names of keys are cached

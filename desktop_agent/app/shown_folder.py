@@ -24,14 +24,9 @@ _FRESH_S = 5.0
 
 
 class FolderFiles(Controller):
-    """Lists the files that git does not ignore: on first use, and again once the list is stale.
+    """Lists the files that git does not ignore: on first use, and again once the list is stale."""
 
-    Signals:
-        listed: the files were listed; carries the `FolderPaths`, and whether they differ from the previous
-            list.
-    """
-
-    listed = Signal(object, bool)
+    listed = Signal(object, bool)  # the `FolderPaths`, and whether they differ from the previous ones
 
     def __init__(self, context: WindowContext, navigator: Navigator) -> None:
         super().__init__(context)
@@ -80,8 +75,6 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
 
 
 class ShownFolder(Controller):
-    """Shows in the panels which folder is open, whether a sandbox works there, and the folder's commands."""
-
     def __init__(self, context: WindowContext, navigator: Navigator) -> None:
         super().__init__(context)
         self._navigator = navigator

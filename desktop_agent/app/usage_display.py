@@ -22,8 +22,6 @@ _WIDGETS = ("ui.usage.usage_figures", "ui.usage.usage_report", "ui.usage.usage_p
 
 
 class UsageDisplay(Controller):
-    """Opens the usage window, at most one. Each opening reads the figures again."""
-
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
         self._clock = SystemClock()
@@ -39,7 +37,6 @@ class UsageDisplay(Controller):
         self._launch(self._open())
 
     def stop(self) -> None:
-        """Stop reading. The figures read so far are shown."""
         self._stopped.set()
 
     async def _open(self) -> None:

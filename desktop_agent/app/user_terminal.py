@@ -38,7 +38,6 @@ class UserShell:
     def __init__(
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
     ) -> None:
-        """`changed` is called when the screen changes or the shell ends."""
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
@@ -53,7 +52,7 @@ class UserShell:
         self._is_taking_in = False
 
     async def start(self, runner: ProcessRunner, environ: Mapping[str, str]) -> None:
-        """Start the user's shell. Raises `OSError` if the system has no terminals or no shell can be started."""
+        """Raises `OSError` if the system has no terminals or no shell can be started."""
         screen = self.emulator.screen
         terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
         self._keyboard = Keyboard(terminal)
@@ -150,8 +149,6 @@ def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class TerminalControl(Controller):
-    """The terminal of one window. Panel and shell are made on first use."""
-
     def __init__(self, context: WindowContext, navigator: Navigator, pasting: Pasting) -> None:
         super().__init__(context)
         self._navigator = navigator

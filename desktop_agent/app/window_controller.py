@@ -51,10 +51,7 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask the user whether to quit, which stops `working` turns and the programs in `busy` shells.
-
-    Closing the question means no, and so does a second call while the question is open.
-    """
+    """Ask whether to stop `working` turns and the programs in `busy` shells. A second call meanwhile means no."""
     open_box = window.findChild(QMessageBox, "quitDialog")
     if isinstance(open_box, QMessageBox) and open_box.isVisible():
         return False
@@ -94,7 +91,6 @@ class WindowController(Controller):
         bench: Workbench,
         begun: OwnSession | None,
     ) -> None:
-        """`begun` is the session that is already shown, if any."""
         context = WindowContext(panels, theme, bench)
         super().__init__(context)
         self._arguments = arguments
@@ -157,7 +153,6 @@ class WindowController(Controller):
         self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
-        """Show the content requested at the start. Raises `AgentError` if it cannot be opened."""
         navigator, arguments = self._navigator, self._arguments
         if self._begun is not None:
             session_id: SessionId | None = self._begun.session_id

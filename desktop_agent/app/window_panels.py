@@ -91,10 +91,7 @@ class WindowPanels(Struct, frozen=True):
 def build_panels(
     window: MainWindow, theme: Theme, paths: AppPaths, on_error: Callable[[BaseException], None]
 ) -> WindowPanels:
-    """Build all panels, empty, put them into the window, and make the connections that need no session.
-
-    `on_error` gets the exceptions of background work.
-    """
+    """Build all panels, and connect what needs no session. `on_error` gets the exceptions of background work."""
     live = LiveSettings.load(paths.settings_file(), os.environ)
     theme.choose_interface_size(live.current.ui.interface_font_px)
     spawner, icons = TaskSpawner(on_error), Icons(theme)

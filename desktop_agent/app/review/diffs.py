@@ -109,7 +109,7 @@ class BlobDiffs:
         return await self._comparer.diff(change, before, after)
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """Return the change that a write by the user would make. Neither version needs to be stored."""
+        """Return the change that a write by the user would make. The versions need not be stored."""
         kind = "created" if before is None else "modified"
         change = FileChange(id="written", path=path, kind=kind, author="person", before=None, after=None)
         return await self._comparer.diff(change, before, after)

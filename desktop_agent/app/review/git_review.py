@@ -41,7 +41,6 @@ class GitReview:
         self._comparer = comparer
 
     async def look(self, folder: str) -> GitState:
-        """Return the branches to compare with, or why there are none."""
         repository = await asyncio.to_thread(find_repository, Path(folder))
         if repository is None:
             return GitState("not_a_repository")

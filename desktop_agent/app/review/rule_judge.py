@@ -21,8 +21,6 @@ _HERE = "here"
 
 
 class RuleJudge(Struct, frozen=True):
-    """Evaluates draft rules under the mode and the current rules of one session."""
-
     transcript: Transcript
     is_sandbox_available: bool
     shell: ShellKind

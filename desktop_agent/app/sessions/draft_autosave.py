@@ -12,14 +12,11 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft
 
 _PAUSE_MS = 500
-"""How long typing must pause before the text is saved."""
 
 logger = logging.getLogger(__name__)
 
 
 class DraftAutosave(Controller):
-    """Saves the text of the composer and the edits of earlier prompts, for the shown conversation."""
-
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
         self._composer = composer = self._panels.composer
@@ -31,7 +28,6 @@ class DraftAutosave(Controller):
         """By conversation, the key under which its draft is stored. Another window may show the same conversation."""
         self._unsaved: set[DraftKey] = set()
         self._along = ""
-        """The text that moves to the conversation shown next."""
         self._saving = asyncio.Lock()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
@@ -46,10 +42,7 @@ class DraftAutosave(Controller):
             self._written.setdefault(key, draft)
 
     def enter(self, key: DraftKey) -> None:
-        """Show the draft of this conversation.
-
-        Text written before any conversation was shown becomes part of its draft, and so does the text of `bring_along`.
-        """
+        """Show a conversation's draft, with the text of `bring_along` or the text written before any conversation."""
         along, self._along = self._along, ""
         if key == self._key:
             self._view.row_layout.show_edits(self._shown.edits)  # it is drawn again
@@ -85,7 +78,6 @@ class DraftAutosave(Controller):
             self._save_soon()
 
     def move(self, key: DraftKey) -> None:
-        """Move the draft to another key, because the conversation has become a session."""
         draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key

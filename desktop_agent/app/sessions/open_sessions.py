@@ -66,7 +66,6 @@ class PageLoader:
             self._task = asyncio.create_task(self._serve(), name="load pages")
 
     def search(self, text: str) -> None:
-        """Find the pages that may contain this text. This cancels an earlier search."""
         if self._search is not None:
             self._search.cancel()
         pages = self._handle.transcript.pages
@@ -127,8 +126,6 @@ FILING_WAIT_S = 10.0
 
 
 class LiveSession(Struct, frozen=True):
-    """An open session: the session itself, its task, and its handle and pages in the window."""
-
     session: Session
     task: asyncio.Task[None]
     handle: OwnSession
@@ -151,7 +148,6 @@ class LiveSessions:
     """Opens, holds and closes sessions. All methods run on the window's loop."""
 
     def __init__(self, bench: Workbench, drafts: DraftAutosave, begun: OwnSession | None = None) -> None:
-        """`drafts` saves prompts that a session cannot accept yet. `begun` is a session that is shown but not open."""
         self._bench = bench
         self._drafts = drafts
         self._live: dict[SessionId, LiveSession] = {}
@@ -169,7 +165,7 @@ class LiveSessions:
         return sum(live.session.is_at_work for live in self._live.values())
 
     async def begin(self, draft: DraftSession) -> None:
-        """Start the session of a draft. Raises `AgentError` if the folder or the disk does not allow it."""
+        """Raises `AgentError` if the folder or the disk does not allow a session."""
         mode = draft.mode
         session = await self._bench.create_session(
             draft.workspace, sink=draft.receive, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
@@ -180,18 +176,12 @@ class LiveSessions:
             draft.submit(ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox))
 
     async def open(self, session_id: SessionId) -> OwnSession:
-        """Return the session, opening it if necessary. Raises `AgentError` if it cannot be opened.
-
-        The end of a long session is available at once; the handle signals when the rest is loaded.
-        """
+        """Return the session as soon as its end is read; the handle signals the rest. Raises `AgentError`."""
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             return await self._open(session_id)
 
     async def file(self, session_id: SessionId, filing: Filing) -> bool:
-        """Rename, pin or archive a session, even during its opening. Return False if an open session does this itself.
-
-        Raises `AgentError` if the change is not possible.
-        """
+        """Return False if an open session does this itself. Raises `AgentError` if the change is not possible."""
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             known = self._known(session_id)
             if known is None:
@@ -224,7 +214,6 @@ class LiveSessions:
         return live is not None and live.session.transcript.turns.is_running
 
     async def close(self, session_id: SessionId) -> None:
-        """Close a session that is open or being opened. Drop its waiting ops."""
         opening = self._opening.get(session_id)
         if opening is not None:
             opening.handle.drop_waiting()
@@ -345,7 +334,6 @@ class Viewing(Controller):
         return handle is self._handle
 
     def leave(self) -> None:
-        """Stop following the session. No more of its events are delivered."""
         for task in self._tasks:
             task.cancel()
         self._handle = None

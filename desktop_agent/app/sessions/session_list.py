@@ -34,13 +34,9 @@ _MOST_RECENT = 8
 
 
 class SessionListUpdater(Controller):
-    """Keeps the panel up to date. An event reads only the event's session, because there may be thousands.
+    """Keeps the panel up to date. An event reads only the event's session, because there may be thousands."""
 
-    Signals:
-        listed: the list was shown again (all `SessionSummary`s).
-    """
-
-    listed = Signal(object)
+    listed = Signal(object)  # all `SessionSummary`s
 
     def __init__(self, context: WindowContext, live: LiveSessions) -> None:
         super().__init__(context)
@@ -53,7 +49,7 @@ class SessionListUpdater(Controller):
         return self._summaries
 
     async def refresh(self) -> None:
-        """Read all sessions again. Raises `StorageError`."""
+        """Raises `StorageError`."""
         async with self._reading:
             listed = await asyncio.to_thread(self._bench.catalog.summaries)
             self._summaries = {summary.id: summary for summary in listed}

@@ -15,15 +15,10 @@ from desktop_agent.ui.runtime.garbage import return_memory
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
-"""How many sessions that the user has left stay open, so that returning to one takes no time."""
 
 
 class IdleSessionCloser(Controller):
-    """Closes sessions that the user has left, except `MOST_LEFT`, whenever something else is shown.
-
-    A session with a turn, a question, a queued prompt, a background command or unseen news stays open. A long session
-    is closed at once, because its end reloads quickly.
-    """
+    """Keeps `MOST_LEFT` sessions open, and those with work or news. Long sessions are closed: they reload quickly."""
 
     def __init__(
         self, context: WindowContext, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool]
@@ -65,7 +60,6 @@ class IdleSessionCloser(Controller):
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
     def _age(self, handle: SessionHandle) -> int:
-        """Return a sort key: sessions that were never chosen first, then by the time of the last choice."""
         session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
@@ -75,8 +69,6 @@ QUIET_S = 3.0
 
 
 class Searching(Controller):
-    """Serves one search panel. Runs on the window's loop until closed."""
-
     def __init__(self, context: WindowContext, sessions: Callable[[], Mapping[str, SessionSummary]]) -> None:
         super().__init__(context)
         self._panel = self._panels.search

@@ -28,10 +28,7 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 def accounts_offered(
     loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
 ) -> Iterator[Account]:
-    """Yield the accounts for the picker, the current model's account first; none if the accounts file is broken.
-
-    Two vendors with the same address and key look the same to the user. The second is offered only if it is in use.
-    """
+    """Yield the current model's account first. Accounts with the same address and key are offered once."""
     if loaded.problems:
         return
     seen: set[tuple[str, str]] = set()
@@ -65,8 +62,6 @@ _Key = tuple[str, str]
 
 
 class ModelLists:
-    """The models of each account in the catalogue, and the progress and problems of refreshing them."""
-
     def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
         self._catalogue = catalogue
         self._changed = changed
@@ -140,10 +135,7 @@ logger = logging.getLogger(__name__)
 
 
 async def refresh_old_list(bench: Workbench) -> None:
-    """Refresh the list of the account in use if it is older than a day. A failure is only logged.
-
-    An address without an earlier list is skipped, because its key would be sent before the user did anything.
-    """
+    """A failure is only logged. An address without a list is skipped: its key would be sent before the user acted."""
     model = bench.default_model()
     if known_vendor(model.provider) is None:
         return
@@ -157,8 +149,6 @@ async def refresh_old_list(bench: Workbench) -> None:
 
 
 class ModelOffering(Controller):
-    """Gives the model picker accounts with their models when it opens. Nothing blocks the window."""
-
     def __init__(self, context: WindowContext, setup: Setup) -> None:
         super().__init__(context)
         self._picker = self._panels.models
@@ -189,7 +179,6 @@ class ModelOffering(Controller):
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
-        """Choose the model as `/model` does. If the account is the same, its other settings stay."""
         now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL

@@ -33,13 +33,10 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, 
 
 
 class ServerTools:
-    """The tools of all servers for the settings, cached until a server's list changes."""
-
     def __init__(self, launch: Launch, changed: Callable[[], None]) -> None:
         self._launch = launch
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
-        """By server, the tools that it listed and the data by which they are shown."""
         self._wanted: dict[str, Connection] = {}
         self._is_looking = False
 
@@ -81,8 +78,6 @@ _LOG_LINES = 60
 
 
 class ServerControl(Controller):
-    """Carries out the requests of the servers page. Nothing blocks the window."""
-
     def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
         super().__init__(context)
         bench, launch = self._bench, self._launch
@@ -96,7 +91,6 @@ class ServerControl(Controller):
         self._tools = ServerTools(launch, self.refresh)
         self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
         self._progress: dict[str, SignInProgress] = {}
-        """The sign-ins in progress, by server."""
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsure: set[str] = set()
         """Servers that failed the test with which they were added."""
@@ -168,7 +162,6 @@ class ServerControl(Controller):
     # --- what the user wants ------------------------------------------------------------------------------------
 
     async def _sign_in(self, name: str) -> None:
-        """Sign in with a server, then restart it. Only one sign-in per server runs at a time."""
         definition, task = self._definitions.named(name), asyncio.current_task()
         if definition is None or name in self._progress:
             return

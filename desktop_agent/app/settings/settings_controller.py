@@ -86,10 +86,7 @@ class SettingsController(Controller):
     # --- following ------------------------------------------------------------------------------------------------
 
     def _watch_files(self) -> None:
-        """Watch the user's files, and their folders because files are also replaced.
-
-        A project may be on a slow disk: a thread polls its files.
-        """
+        """Watch folders, too, because files are replaced. A project may be on a slow disk: a thread polls it."""
         bench = self._bench
         files = (bench.live.path or bench.paths.settings_file(), bench.rules.file.path)
         wanted = {str(path) for file in files for path in (file, file.parent)}

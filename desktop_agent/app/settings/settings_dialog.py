@@ -62,7 +62,6 @@ class AccountActions(Controller):
             self._fail(error)
 
     async def remove(self, account: Account) -> None:
-        """Remove an account, and its key or sign-in."""
         try:
             await self._bench.sign_ins.sign_out(account)
             chosen = self._bench.live.current.model
@@ -117,7 +116,6 @@ class AccountActions(Controller):
             self._show_result(account, words, is_good=True)
 
     async def show_key(self, account: Account) -> None:
-        """Show the source of an account's key, or why there is none."""
         await idle()  # the first access imports the keyring, which would slow down showing the dialog
         keys = self._bench.keys
         try:
@@ -232,7 +230,6 @@ class Setup(Controller):
     # --- the dialog -----------------------------------------------------------------------------------------------
 
     def make_ahead(self) -> Iterator[None]:
-        """Build the dialog in small steps, before the settings are first opened."""
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
@@ -246,7 +243,6 @@ class Setup(Controller):
             self._made_ahead = None
 
     def open(self) -> "SettingsDialog":
-        """Show the dialog and, until it is closed, the results of its requests."""
         dialog = self._dialog
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()

@@ -15,8 +15,6 @@ NEWEST = ""
 
 
 class WindowArguments(Struct, frozen=True, kw_only=True):
-    """The arguments of the window; `None` for arguments that were not given."""
-
     workspace: Path | None = None
     resume: str | None = None
     is_demo: bool = False
@@ -27,7 +25,7 @@ class WindowArguments(Struct, frozen=True, kw_only=True):
 
 
 def parse_arguments(argv: Sequence[str]) -> WindowArguments:
-    """Parse the command line. A wrong one exits the process with code 2 and a usage line."""
+    """A wrong command line exits the process with code 2 and a usage line."""
     if not argv:
         return WindowArguments()
     parser = argparse.ArgumentParser(

@@ -13,12 +13,10 @@ def _tr(text: str) -> str:
 
 
 class EarlyActions(QObject):
-    """Records clicks until the core is loaded, and repeats them in order once there is a controller.
+    """Records clicks until the core is loaded, and repeats them in order. Of several choices, only the last counts.
 
-    Of several choices of what to show, only the last counts. A message stays in the field, with a note in the banner,
-    and is sent once a conversation is shown. A changed message becomes a draft. If the user chose to show something
-    else, the message is not sent but moves there as a draft. A message to a session that is being opened waits in this
-    session.
+    A sent message waits until a conversation is shown. It becomes a draft if it was changed or the user chose
+    something else.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
@@ -30,12 +28,10 @@ class EarlyActions(QObject):
         """The kept signals with their arguments, and whether each asks for something else to be shown."""
         self._listening: list[tuple[SignalInstance, Callable[..., None]]] = []
         self._message = ""
-        """The sent message that waits in the field; empty if none does."""
         self._written = ""
         """The text that was in the field before a conversation was shown."""
         self._is_something_chosen = False
         self._bring_along: Callable[[str], None] | None = None
-        """Moves a text at the end of the field to the conversation shown next; None until one can be shown."""
         self._waits = AgentError(
             _tr("Your message is not sent yet: the window is still loading."),
             hint=_tr("It is sent automatically once loading is done, unless you change it."),
@@ -50,7 +46,6 @@ class EarlyActions(QObject):
             *(sessions.session_chosen, sessions.new_requested, panels.search.hit_chosen, entries.session_requested),
             *(actions.new_session.triggered, actions.open_folder.triggered, actions.demo.triggered),
         )
-        """The signals that ask for something else to be shown."""
         others = (
             *(actions.settings.triggered, actions.new_window.triggered, actions.import_session.triggered),
             *(actions.export_session.triggered, actions.command_palette.triggered, actions.go_to_file.triggered),
@@ -74,10 +69,7 @@ class EarlyActions(QObject):
         self._written = self._composer.text() if self._message or self._session.handle is None else ""
 
     def watch_choices(self, bring_along: Callable[[str], None]) -> None:
-        """Observe choices while the controller shows its first conversation. They keep the message from being sent.
-
-        `bring_along` moves a text at the end of the field to the next shown conversation.
-        """
+        """`bring_along` moves a text at the end of the field to the next shown conversation."""
         self._bring_along = bring_along
         for signal in self._choices:
             signal.connect(self._note_choice)
@@ -107,7 +99,6 @@ class EarlyActions(QObject):
         self._listening.append((signal, slot))
 
     def _note_choice(self, *_arguments: object) -> None:
-        """Record that the user chose something to show, so that no message is sent automatically."""
         self._is_something_chosen = True
         if self._bring_along is not None:
             self._bring_along(self._written)

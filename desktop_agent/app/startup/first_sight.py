@@ -46,10 +46,7 @@ class FirstSight(Struct, frozen=True):
 
 
 async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OwnSession | None:
-    """Show the read sessions. Return the shown session, to which the user can already write, if any.
-
-    An unreadable session, or a session open elsewhere, is left to the controller, which reports the reason.
-    """
+    """Return the shown session, to which the user can already write. If there is none, the controller reports why."""
     if found is None:
         return None
     panels.sessions.set_sessions(

@@ -18,7 +18,6 @@ _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def changelog_path() -> Path:
-    """Return the path of the changelog, in an installed package or at the top of a checkout."""
     shipped = resource_path("CHANGELOG.md")
     return shipped if shipped.is_file() else PACKAGE_FOLDER.parent / "CHANGELOG.md"
 
@@ -45,7 +44,6 @@ def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
 
 
 def is_update(version: str, before: str) -> bool:
-    """Whether `version` is newer than `before`, the version that the user last started."""
     numbers = _numbers(before)
     return numbers is not None and _is_newer(version, numbers)
 
@@ -72,7 +70,6 @@ class News(Controller):
         self._panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
-        """Announce an update, once. The first start announces nothing."""
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)

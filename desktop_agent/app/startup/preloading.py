@@ -25,7 +25,6 @@ CORE_USED_SOON: Final = (
     "desktop_agent.core.models.vendors",
     "desktop_agent.core.settings.live_settings",
 )
-"""The modules of the core that the first message needs."""
 
 WIDGETS_USED_SOON: Final = (
     "desktop_agent.ui.widgets.exact_field",
@@ -60,17 +59,12 @@ WIDGETS_USED_SOON: Final = (
 """Modules with the widgets that users open next, each after those that it imports."""
 
 LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
-"""The other modules that the first request to a model and the first question to the user need."""
 
 
 def load_core(
     paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> Workbench:
-    """Build and return the core, and import the modules that show a session.
-
-    `environ` has the API keys. `tell` is called with the reason for waiting for a keyring, and with an empty text after
-    the wait.
-    """
+    """`environ` has the API keys. `tell` gets the reason for waiting for a keyring, and empty text after the wait."""
     # These modules show the session's entries, its changes, and their git status.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
@@ -91,11 +85,7 @@ def load_core(
 
 
 async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) -> None:
-    """Import the modules for the first answer, the first question, the choice of a model, and the settings.
-
-    `make_ahead` makes widgets in small steps. Widgets are imported on this thread, one module at a time: PySide6 6.11
-    crashes if another thread makes a widget class while this thread lays out widgets.
-    """
+    """Widgets are imported on this thread: PySide6 6.11 crashes if another makes a widget class during layout."""
     await asyncio.to_thread(_load_core, bench)
     for module in WIDGETS_USED_SOON:
         await idle()

@@ -34,15 +34,12 @@ _log = logging.getLogger(__name__)
 
 
 class Serving(QObject):
-    """Fills the main window with its panels, and serves it in `run`."""
-
     _keyring_waited = Signal(str)
     """Carries the reason for waiting for the keyring; empty when the wait is over. Emitted on another thread."""
 
     def __init__(
         self, window: MainWindow, theme: Theme, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str]
     ) -> None:
-        """`environ` has the API keys."""
         super().__init__(window)
         self._window = window
         self._theme = theme

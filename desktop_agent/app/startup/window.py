@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 
 
 class Window(QObject):
-    """The whole application around one main window.
-
-    Signals:
-        ready: the core is loaded, and the first content is shown.
-    """
-
-    ready = Signal()
+    ready = Signal()  # the core is loaded, and the first content is shown
 
     def __init__(
         self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
     ) -> None:
-        """Build the frame of the window; `add_panels` fills it. `environ` has the API keys."""
         super().__init__(app)
         self._arguments = arguments
         self._paths = paths
@@ -59,7 +52,7 @@ class Window(QObject):
             self._serving = Serving(self.main_window, self.theme, self._arguments, self._paths, self._environ)
 
     async def serve(self) -> int:
-        """Run the application until it is asked to quit, then stop everything it started. Return the exit code."""
+        """Run the application until it is asked to quit. Return the exit code."""
         self.add_panels()
         assert self._serving is not None
         await self._serving.run(self.ready.emit)
@@ -72,10 +65,7 @@ class Window(QObject):
 
 
 def build(argv: Sequence[str]) -> Window:
-    """Build the complete application without entering its event loop.
-
-    `window.main_window` is its `QMainWindow`. Raises `UsageError` if no window can be opened.
-    """
+    """Build the application without entering its event loop. Raises `UsageError` if no window can be opened."""
     window = _build_frame(argv)
     window.add_panels()
     return window
