@@ -1,9 +1,6 @@
-"""Anthropic's Messages API as a wire format: builds request bodies that are valid for any conversation.
+"""Anthropic's Messages API as a wire format: builds request bodies that the API accepts for any conversation.
 
-A body never has what the API refuses: blank text, empty messages, two user messages in a row, a name or an ID with
-characters that it does not allow, thinking without its signature. It never has fields of this application's own either.
-Cache breakpoints mark the ends of the stable parts: the tools, the system prompt, the messages of the previous request,
-and the last message. Source: https://platform.claude.com/docs/en/api/messages
+Source: https://platform.claude.com/docs/en/api/messages
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +44,6 @@ _LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
 _ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
-"""Types of blocks that can carry a cache breakpoint. Thinking cannot, and opaque blocks go back unmodified."""
 
 
 class _Entry(NamedTuple):
@@ -56,7 +52,6 @@ class _Entry(NamedTuple):
 
 
 def _mark(entries: list[_Entry]) -> None:
-    """Put a cache breakpoint on the last block that can carry one: of the last message, or else of an earlier one."""
     for entry in reversed(entries):
         for block in reversed(entry.blocks):
             if block.get("type") in _CACHEABLE:
@@ -65,7 +60,7 @@ def _mark(entries: list[_Entry]) -> None:
 
 
 def _joined(entries: list[_Entry]) -> list[JsonObject]:
-    """Return the messages without empty ones. Neighbours of one role are joined, with tool results first."""
+    """Drop empty messages and join neighbours of one role, with tool results first."""
     joined: list[_Entry] = []
     for entry in entries:
         if not entry.blocks:
@@ -150,8 +145,6 @@ ONLY_AT_HOME = frozenset({"diagnostics"})
 
 
 class AnthropicFormat(WireFormat):
-    """The streamed Messages format. The effort level is always sent, and the reason of a refusal is shown."""
-
     answers_path = "/v1/messages"
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
     count_path = "/v1/messages/count_tokens"
@@ -162,7 +155,7 @@ class AnthropicFormat(WireFormat):
         super().__init__("diagnostics", never=never, searches=searches)
 
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the body as a JSON object. It shares parts with `request` and within itself, so do not modify it."""
+        """Return the body as a JSON object. The body shares parts with `request`, so do not modify it."""
         entries = [
             _Entry(message.role, [block for part in message.content if (block := _block(part, pictures)) is not None])
             for message in request.messages
@@ -210,7 +203,7 @@ class AnthropicFormat(WireFormat):
         return count
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the models of a `GET /v1/models` answer that are not retired, in its order."""
+        """Return the models of a `GET /v1/models` answer that are not retired, in the answer's order."""
         answer = json_object(page, call, "the list of models is not JSON")
         if not isinstance(answer.get("data"), list):
             raise not_the_api(call, "the list of models has no data")

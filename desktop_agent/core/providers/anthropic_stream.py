@@ -1,11 +1,8 @@
 """Reads an answer of Anthropic's Messages API: its blocks while they arrive, its web searches, its errors.
 
-Pure. Events are read in the order in which they arrive, and none is trusted. A message exists only after its stop
-reason or `message_stop`; some gateways leave out one of them, or the end of a block. The SDK's own accumulator is not
-used: it silently shortens the arguments of a call that was cut off, and reports a stream that ended early as a success.
-
-Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
-https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for cache misses,
+The SDK's accumulator is not used: it silently shortens the arguments of a call that was cut off, and reports a stream
+that ended early as a success. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and
 https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
 
@@ -67,10 +64,9 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
     "timeout_error": "overloaded",
     "overloaded_error": "overloaded",
 }
-"""The error types that say more than the HTTP status does; `api_error` and `invalid_request_error` say less."""
 
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
-"""Codes that come with a status for a temporary or a wrong request, although the account's owner has to act."""
+"""Error codes that the account's owner has to act on, although their HTTP status says otherwise."""
 
 
 def read_refusal(error: RefusedError) -> Refusal:
@@ -102,7 +98,6 @@ def reported_error(event: JsonObject) -> Refusal:
 
 
 def _parameter(message: str) -> str:
-    """Return the field that a message is about, which only its text names: `diagnostics: Extra inputs are not …`."""
     field, colon, _ = message.partition(":")
     return field if colon and " " not in field else ""
 
@@ -123,7 +118,6 @@ _REASONS: Mapping[str, CacheMissReason] = {
     "tools_changed": "tools",
     "messages_changed": "messages",
 }
-"""The reasons that report a cache miss. The others, `previous_message_not_found` and `unavailable`, do not."""
 
 
 def cache_miss_in(message: JsonObject) -> CacheMiss | None:
@@ -133,7 +127,7 @@ def cache_miss_in(message: JsonObject) -> CacheMiss | None:
 
 
 WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-"""The web search without code execution, which all models that search accept; `max_uses` limits the cost."""
+"""The version of the web search that needs no code execution and works with all models."""
 
 _LOCATION = "web_search_result_location"
 _USE = "server_tool_use"
@@ -192,10 +186,7 @@ def text_block(block: TextBlock) -> JsonObject:
 
 
 def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
-    """Remove, in place, searches without a result and results without a search, because the API refuses both.
-
-    A search in the last answer stays if only results of this application's calls follow it.
-    """
+    """Remove, in place, searches without a result and results without a search, because the API refuses them."""
     asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {
         text_in(block, "tool_use_id"): at
@@ -221,7 +212,6 @@ def _is_use(block: JsonObject) -> bool:
 
 
 def _is_end(block: JsonObject) -> bool:
-    """Whether a block is the result of a server-side call. A `tool_result` is one of this application's instead."""
     return text_in(block, "type").endswith("_tool_result")
 
 
@@ -240,8 +230,6 @@ def start_block(fields: JsonObject) -> GrowingPart:
 
 
 class _Text(GrowingPart):
-    """Text with the pages that it cites. Other citations are ignored, because no documents are sent."""
-
     _name: ClassVar = "text"
 
     def __init__(self, fields: JsonObject, text: GrowingText | None = None) -> None:
@@ -305,10 +293,9 @@ class _RedactedThinking(GrowingPart):
 
 
 class _Opaque(GrowingPart):
-    """A block of unknown type, kept whole so that it can go back.
+    """A block of unknown type, kept whole so that it can be sent back.
 
-    Deltas follow one pattern in this API, so an unknown one is merged by it: text grows, a list grows, anything else is
-    replaced. `input_json_delta` is the text of `input`, and a `citations_delta` adds one of the `citations`.
+    Unknown deltas are merged by the API's usual pattern: text grows, a list grows, anything else is replaced.
     """
 
     def __init__(self, fields: JsonObject) -> None:
@@ -354,8 +341,6 @@ class _Opaque(GrowingPart):
 
 
 class _Parts(Struct, frozen=True):
-    """A text that grows. It is copied once at the end, instead of for every delta."""
-
     parts: list[str]
 
 
@@ -432,7 +417,6 @@ class AnthropicReader(MessageReader):
         return ()
 
     def _count(self, event: JsonObject) -> None:
-        """Take the token counts of an event. They are totals. A later event can leave some out."""
         usage = event.get("usage")
         if not isinstance(usage, dict):
             return

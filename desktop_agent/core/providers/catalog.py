@@ -1,8 +1,4 @@
-"""The provider catalogue: builds the provider of a model for one of the user's accounts.
-
-A conversation can stay open for days after its provider was built. Therefore the credential is looked up again when the
-account, or the key of the account, has changed.
-"""
+"""The provider catalogue: builds the provider of a model for one of the user's accounts."""
 
 import asyncio
 import os
@@ -42,10 +38,7 @@ def account_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return the provider of an account. Uses no network and imports no HTTP client.
-
-    `model` is the model that answers. It does not receive the thinking of other models.
-    """
+    """Uses no network and imports no HTTP client. `model` does not receive the thinking of other models."""
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
     endpoint = ApiEndpoint(
@@ -68,7 +61,7 @@ def key_credential(account: Account, key: str | None) -> Credential:
 
 
 def wire_format_of(account: Account) -> WireFormat:
-    """Return the wire format of an account. At another address than its vendor's, what only that knows is left out."""
+    """Return the wire format of an account. At another address, features of only the vendor's server are left out."""
     vendor = vendor_of(account.provider)
     is_at_home = account.where.rstrip("/") == vendor.address
     match vendor.wire:
@@ -87,7 +80,7 @@ def wire_format_of(account: Account) -> WireFormat:
 
 
 def other_credential(account: Account) -> str:
-    """Return what the user can do if a key or sign-in of the account is refused."""
+    """Tell the user what to do if a key or sign-in of the account is refused."""
     vendor = vendor_of(account.provider)
     if account.kind == "oauth":
         return f"Sign in again: `desktop-agent auth sign-in {vendor.id} --account {account.label}`."
@@ -99,15 +92,12 @@ def other_credential(account: Account) -> str:
 
 
 def custom_headers(vendor: Vendor, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers in the vendor's variable for headers, one on each line, as other programs read it."""
     text = environ.get(vendor.headers_variable, "") if vendor.headers_variable else ""
     lines = (line.partition(":") for line in text.split("\n"))
     return {name.strip(): value.strip() for name, colon, value in lines if colon}
 
 
 class ProviderCatalog:
-    """Builds providers with the accounts of a user, and the keys of one environment and one key store."""
-
     def __init__(
         self,
         environ: Mapping[str, str],
@@ -142,7 +132,6 @@ class ProviderCatalog:
         return self._provider(credential.account, credential, model)
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
-        """Return the models that an account's address lists. Raises like `build`, and `ProviderError`."""
         async with aclosing(self._provider(account, await self.credential_of(account), None)) as provider:
             return await provider.list_models()
 
@@ -187,8 +176,7 @@ class ProviderCatalog:
 class _CurrentCredential:
     """The present credential of a model's account, as long as the account keeps its address.
 
-    If another process changes the key, this is not noticed, because otherwise the keyring could prompt the user at
-    every request.
+    A change by another process is not noticed: reading the key at every request could prompt the user each time.
     """
 
     def __init__(self, catalog: ProviderCatalog, model: ModelRef, account: Account) -> None:

@@ -1,9 +1,7 @@
-"""Chat Completions as a wire format: builds request bodies that are valid for any conversation.
+"""Chat Completions as a wire format: builds request bodies that the API accepts for any conversation.
 
-Results of calls follow their calls at once, one message each; their pictures, which a result cannot have here, come in
-the user message after them. Thinking goes back only in the field that it came in, to servers that have one. Sources:
-https://platform.openai.com/docs/api-reference/chat and, for the marks of the prompt prefix that a router's vendor
-should cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
+Sources: https://platform.openai.com/docs/api-reference/chat and, for the marks of prompt prefixes to cache,
+https://openrouter.ai/docs/guides/best-practices/prompt-caching
 """
 
 from collections.abc import Iterable
@@ -72,7 +70,7 @@ _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
 
 def _add_to_user(messages: list[JsonObject], text: str) -> None:
-    """Append `text` to the user's last message, because templates of many local models require alternating roles."""
+    """Append `text` to the user's last message: templates of many local models require alternating roles."""
     last = messages[-1] if messages else {}
     match last:
         case {"role": "user", "content": str(content)}:
@@ -84,7 +82,6 @@ def _add_to_user(messages: list[JsonObject], text: str) -> None:
 
 
 def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]:
-    """Return the results of calls, and then the user's text, with the pictures of these results."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     parts: list[JsonObject] = []
     for result in results:
@@ -143,13 +140,10 @@ def _text(text: str) -> JsonObject:
 
 
 class ChatFormat(OpenAIFormat):
-    """Chat Completions, streamed."""
-
     answers_path = "/chat/completions"
     web_search = WEB_SEARCH
 
     def __init__(self, vendor: Vendor, *, is_at_home: bool) -> None:
-        """`is_at_home` says that the requests go to the vendor's own address."""
         super().__init__(
             "stream_options",
             PARALLEL,

@@ -1,10 +1,7 @@
 """Reads an answer in Chat Completions: text, thinking, calls, and the web search results of a router.
 
-Pure, in the order the chunks arrive, trusting none of them. A message exists only with a finish reason; a stream
-without one was broken off, even if the response itself ended well. Thinking is not part of the format:
-`reasoning_content` is DeepSeek's, llama.cpp's and others'; `reasoning` is OpenRouter's, Ollama's and Groq's, and
-`reasoning_details` are OpenRouter's blocks with signatures, which have to go back unmodified
-(https://openrouter.ai/docs/guides/best-practices/reasoning-tokens). A router's searches:
+`reasoning_content` is DeepSeek's and llama.cpp's; `reasoning` is OpenRouter's, Ollama's and Groq's. `reasoning_details`
+have signatures, and go back unmodified: https://openrouter.ai/docs/guides/best-practices/reasoning-tokens. Searches:
 https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
 
@@ -48,7 +45,6 @@ THINKING_FIELDS = ("reasoning_content", "reasoning")
 DETAILS = "reasoning_details"
 
 _SAYING = ("content", "refusal", "tool_calls", "function_call", "annotations", DETAILS, *THINKING_FIELDS)
-"""The fields of a message that contain an answer."""
 
 _GROWING = ("text", "summary", "data", "signature")
 """The fields of a detail that arrive in pieces."""
@@ -72,7 +68,6 @@ class _Thinking(GrowingText):
                 return
 
     def result(self) -> list[AssistantBlock]:
-        """Return the thinking text, the name of its field, and the details as they are to be sent back."""
         blocks: list[AssistantBlock] = []
         if shown := self.so_far:
             # Reasoning with details is sent back as those; its text would say it twice.
@@ -82,7 +77,6 @@ class _Thinking(GrowingText):
         return blocks
 
     def _add_detail(self, detail: JsonObject) -> None:
-        """Join a detail with the previous one if it has the same type and index and so continues it."""
         last = self._details[-1] if self._details else None
         if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index")):
             self._details.append(dict(detail))
@@ -97,10 +91,8 @@ class _Thinking(GrowingText):
 
 
 WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_results": 5}}
-"""A router's web search. It returns at most as many results as the application's own tool."""
 
 _LONGEST_QUOTE = 600
-"""How many characters of a quote are kept, because a router can quote a whole page."""
 
 
 class _Calls:
@@ -143,7 +135,7 @@ class _Calls:
         return call
 
     def _is_next(self, known: "_Call", call_id: str, name: str) -> bool:
-        """Whether a piece begins a new call, and does not continue the one that its index stands for."""
+        """Whether a piece begins a new call, although its index is that of `known`."""
         is_other = bool(call_id) and bool(known.given_id) and call_id != known.given_id
         if is_other and not name:
             self.mended.append("changing_call_id")
@@ -168,7 +160,6 @@ class _Call(GrowingCall):
     """The index under which the server sends the call, as text; empty if it has none."""
 
     def is_whole(self) -> bool:
-        """Whether the arguments so far are a complete object. They are parsed only if they look like one."""
         last = next((part for part in reversed(self._parts) if part.strip()), "")
         return last.rstrip().endswith("}") and not parse_arguments(with_joined_pairs("".join(self._parts))).rejected
 
@@ -176,7 +167,7 @@ class _Call(GrowingCall):
 _DONE = "[DONE]"
 
 _BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource")
-"""The reasons with which Mistral, vLLM, GLM and DeepSeek say that their server could not finish an answer."""
+"""The stop reasons with which Mistral, vLLM, GLM and DeepSeek report that an answer was broken off."""
 
 
 def _error_in(event: JsonObject) -> JsonObject:
@@ -189,7 +180,7 @@ def _error_in(event: JsonObject) -> JsonObject:
 
 class ChatReader(MessageReader):
     def __init__(self, *, reports_cost: bool = False) -> None:
-        """If `reports_cost`, the usage has a cost in US dollars, which is trusted."""
+        """If `reports_cost`, the cost in US dollars that the server reports is trusted."""
         super().__init__()
         self._reports_cost = reports_cost
         self._finish_reason = ""
@@ -274,7 +265,6 @@ class ChatReader(MessageReader):
             yield from self._end()
 
     def _unsaid(self, message: JsonObject) -> JsonObject:
-        """Return the parts of a whole message that no piece has contained."""
         said = ("content", "refusal") if self._text.received else ()
         said += ("tool_calls", "function_call") if self._calls.all else ()
         said += (*THINKING_FIELDS, DETAILS) if self._thinking.so_far else ()
@@ -289,7 +279,6 @@ class ChatReader(MessageReader):
                 self._citations.setdefault(url, Citation(url=url, title=title, quote=quote))
 
     def _end(self) -> Iterator[StreamPiece]:
-        """Emit the text that was held back because the other half of a surrogate pair could follow."""
         yield from self._thinking.end()
         yield from self._text.end()
 

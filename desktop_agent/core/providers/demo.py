@@ -1,7 +1,6 @@
-"""The demo model: a script that really works on the bundled demo project, with real tools, approvals, diffs and undo.
+"""The demo model: a script that really works on the bundled demo project, without a key or network.
 
-It is a pure function of the conversation: its next step depends only on the results of its calls, so it reacts to a
-denial, an error and a file that the user changed. It needs no key and no network, and is labelled as a demo.
+Its next step depends only on the results of its calls, so it reacts to denials, errors and changed files.
 """
 
 import json
@@ -50,9 +49,7 @@ if __name__ == "__main__":
     unittest.main()
 """
 _MAX_EDITS = 2
-"""How many edits are tried. The second handles what the user changed meanwhile; a third would fail like that."""
 _REFUSALS = ("not permitted", "cannot be used here", "needs an approval and did not get one", "dry-run:")
-"""Phrases in the result of a call that was not run for a reason other than a denial."""
 _PACE_S = 0.012
 
 
@@ -72,7 +69,6 @@ class _Done(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the call was not run, and would be refused again."""
         return self.is_error and any(words in self.result.partition("\n")[0] for words in _REFUSALS)
 
     @property

@@ -1,8 +1,4 @@
-"""The failures of a model behind HTTP, in words for a user: refusals, waiting times, addresses, proxies.
-
-Decided by types and numbers only, never by the wording of a message. The exceptions of the HTTP client are handled in
-`http_connection`, which imports it.
-"""
+"""The failures of a model behind HTTP, in words for a user: refusals, waiting times, addresses, proxies."""
 
 import json
 import math
@@ -104,17 +100,15 @@ def _seconds_until(date: str | None, now: datetime) -> float | None:
 
 
 _LONGEST_NAME = 100
-"""How many characters of a type, a code or a request's ID are kept."""
 
 _DAY_S = 86_400.0
 
 _LONGEST_MESSAGE = 2_000
-"""How many characters of a message are kept: a proxy can answer with a whole page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedCall:
-    """What is known of a failed call: the address, the model if there is one, and the secrets to mask."""
+    """The facts about a failed call. `secrets` are masked in messages."""
 
     address: str
     model: str | None = None
@@ -135,14 +129,11 @@ class Refusal(Struct, frozen=True, kw_only=True):
     request_id: str = ""
     parameter: str = ""
     is_from_api: bool = True
-    """Whether the body has the form of this API's errors. If not, an intermediary may have answered."""
+    """Whether the body has the form of this API's errors. Otherwise an intermediary may have answered."""
     names_model: bool = False
-    """Whether it was certainly the model that was not found, and not the path."""
 
 
 class RefusedError(Exception):
-    """An answer with an error status, fully read. No user sees it, because `explain` translates it."""
-
     def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
         super().__init__(status)
         self.status = status

@@ -1,6 +1,6 @@
 """HTTP connection to a model's API at one address: common headers, and the meaning of refusals and failures.
 
-The vendors' SDKs are not used, because importing one takes a second and 70 MB, and only this small part is needed.
+The vendors' SDKs are not used, because importing one takes a second and 70 MB.
 """
 
 import socket
@@ -20,11 +20,10 @@ from desktop_agent.core.system.network.http_client import model_client
 CONNECT_S = 10.0
 
 FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, UnicodeError, OSError)
-"""Exceptions of a request, or of reading its answer, that have an external cause."""
 
 
 def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
-    """Translate one of the `FAILURES` into a `ProviderError`. If the answer `has_started`, it was broken off."""
+    """Translate one of the `FAILURES`. If the answer `has_started`, it was broken off."""
     match error:
         case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
             return broken_off(f"the connection was lost: {type(error).__name__}")
@@ -35,7 +34,6 @@ def explain(error: Exception, call: FailedCall, *, has_started: bool = False) ->
 
 
 def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
-    """Translate a failed connection to `address`, or to its `proxy`, according to the causes of `error`."""
     causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
         return known
@@ -61,7 +59,6 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
 
 
 def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
-    """Return a title and a hint for an address that cannot be reached."""
     title = "The model's address could not be reached."
     for cause in causes:
         match cause:
@@ -91,7 +88,7 @@ class ApiConnection:
     explain = staticmethod(explain)
 
     def __init__(self, address: str, headers: Mapping[str, str], *, proxy: Proxy | None, silence_s: float) -> None:
-        """`headers` go with every request. Uses no network. Raises `ProviderError` for an unusable proxy."""
+        """Uses no network. Raises `ProviderError` for an unusable proxy."""
         import_module("anyio._backends._asyncio")  # the first request would import it on the event loop
         self._address = address.rstrip("/")
         self._client = model_client(proxy=proxy, timeout=httpx2.Timeout(silence_s, connect=CONNECT_S))
@@ -109,7 +106,7 @@ class ApiConnection:
 
     @asynccontextmanager
     async def stream(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[httpx2.Response]:
-        """Post a JSON body and yield the response once it begins. It is closed at the end. Nothing is sent twice.
+        """Post a JSON body and yield the response once it begins. The response is closed after the block.
 
         Raises `RefusedError` for a status other than success, `ProviderError`, and exceptions of httpx2.
         """

@@ -1,6 +1,6 @@
-"""A model behind HTTP: one request, one stream of pieces, one connection to close, for every wire format.
+"""A model behind HTTP: one request, one stream of pieces, one connection, for every wire format.
 
-Imports its HTTP client at the first request. Server-sent events are read by
+Imports its HTTP client at the first request. Server-sent events:
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
@@ -41,14 +41,13 @@ if TYPE_CHECKING:
     from desktop_agent.core.providers.http_connection import ApiConnection
 
 MAX_EVENT_BYTES = 2 * 2**20
-"""How many bytes an event may have. Large ones are legitimate if a block arrives whole, such as encrypted thinking."""
+"""How many bytes an event may have. A block such as encrypted thinking can arrive as one large event."""
 
 
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Yield the data of each event, including an unfinished last one.
 
-    Bytes that are not UTF-8 become lone surrogates, which are kept in no text and no argument. Raises
-    `ProviderError` for an event that is larger than `MAX_EVENT_BYTES`.
+    Bytes that are not UTF-8 become lone surrogates. Raises `ProviderError` for an event above `MAX_EVENT_BYTES`.
     """
     line, data, size = bytearray(), list[str](), 0
     is_first, is_after_return = True, False
@@ -82,7 +81,7 @@ def _data_in(line: bytes) -> Sequence[str]:
 
 
 def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
-    """Return `request` with other models' messages reduced to what `to` can read; as it is if `to` is None."""
+    """Reduce other models' messages to what `to` can read. With `None`, `request` is returned unchanged."""
     if to is None or all(is_readable_by(message, to) for message in request.messages):
         return request
     messages: list[Message] = []
@@ -100,23 +99,20 @@ def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelR
 
 
 SILENCE_S = 120.0
-"""How many seconds a stream may be silent. APIs send something every few seconds, so more means a dead connection."""
 
 _DRAIN_S = 0.5
-"""How many seconds to wait, after a message, for the end of the response, so that the connection can be reused."""
 
 
 class ApiEndpoint(Struct, frozen=True, kw_only=True):
     account: Account
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Added to every request, overriding other headers of the same name."""
     secrets: tuple[str, ...] = ()
     key_hint: str = ""
     allows_readable_proxy: bool = False
-    """Whether a proxy may read requests to an `http://` address. If not, nothing is sent through one."""
+    """Whether a proxy may read requests to an `http://` address. Otherwise nothing is sent through a proxy."""
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
-    """The model that answers. It gets no other models' thinking, and its prices are known. `None`: all is sent."""
+    """The model that answers; it gets no other models' thinking. `None`: all thinking is sent."""
     models: ModelCatalogue | None = None
 
 
@@ -175,7 +171,7 @@ class HttpProvider:
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the API's own count of a request's tokens; `None` if it has no count. Raises `ProviderError`."""
+        """Return the API's own token count; `None` if the API does not count. Raises `ProviderError`."""
         if not self._wire.count_path:
             return None
         call = self._call(request.model)
@@ -218,7 +214,6 @@ class HttpProvider:
                 raise connection.explain(error, call) from None
 
     async def _with_cost(self, completion: Completion, name: str) -> Completion:
-        """Return the completion with its cost, if that is known. A thread reads the table of prices."""
         if self._endpoint.model is None:
             return completion
         model, now = replace(self._endpoint.model, model=name), self._clock.now()
@@ -232,7 +227,6 @@ class HttpProvider:
         return replace(completion, usage=await asyncio.to_thread(price))
 
     async def _adapted(self, request: ModelRequest) -> ModelRequest:
-        """Return the request without other models' thinking, and without an effort level unknown to the model."""
         request = strip_foreign_thinking(request, self._endpoint.model)
         known = await self._known(request.model) if request.effort else None
         if known is not None and request.effort not in levels_of(known):
@@ -246,7 +240,6 @@ class HttpProvider:
         return request.effort
 
     async def _known(self, model: str) -> KnownModel | None:
-        """Return what is known of a model. Uses a thread, because the first call reads a file."""
         models = self._endpoint.models
         return await asyncio.to_thread(models.model, self._endpoint.account, model) if models is not None else None
 
@@ -254,11 +247,7 @@ class HttpProvider:
         return {**await self._credential.headers(), **self._endpoint.headers}
 
     async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
-        """Decide whether to send the request again at once; return whether the credential has been renewed.
-
-        The request is sent again once with a renewed credential, and once without an optional field that was refused.
-        In all other cases, this raises.
-        """
+        """Return whether the credential has been renewed, if the request should be sent again; otherwise raise."""
         refusal = self._wire.refusal(error)
         if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():
             return True
@@ -271,7 +260,6 @@ class HttpProvider:
         return explain_refusal(self._wire.refusal(error), known, wait_s=retry_after_s(error.headers, self._clock.now()))
 
     def _call(self, model: str | None = None) -> FailedCall:
-        """Return the context of a call. Raises `ProviderError` if the configuration cannot work."""
         given = self._address
         if reason := why_no_address(given):
             raise bad_address(reason)
@@ -288,7 +276,6 @@ class HttpProvider:
         )
 
     async def _ready(self) -> "ApiConnection":
-        """Return the connection. At first, a thread makes it, because the import and the certificates take a moment."""
         async with self._building:
             if self._connection is None and not self._is_closed:
                 self._connection = await asyncio.to_thread(self._build)
@@ -310,7 +297,7 @@ async def answer_pieces(
 ) -> AsyncGenerator[StreamPiece]:
     """Yield the pieces to show from the body of a response. Afterwards, `reader` has the message.
 
-    If one of the `failures` comes after the end of the message, it is ignored.
+    Any of the `failures` is ignored after the end of the message.
     """
     beginning = _Beginning()
     events = event_data(beginning.watch(body))
@@ -327,8 +314,6 @@ async def answer_pieces(
 
 
 class _Beginning:
-    """The bytes of a response before its first event. If there are no events, only a short response is kept."""
-
     def __init__(self) -> None:
         self.content = bytearray()
         self._is_over = False

@@ -1,7 +1,6 @@
 """Model servers on the user's own machine: where to look for them, which one answers, and its models.
 
-Only the usual addresses of this machine and those that the user named are asked, without a key: any program could be
-listening there. Where nothing listens, no HTTP client is imported.
+Only usual addresses and those that the user named are asked. No key is sent: any program could be listening there.
 """
 
 import asyncio
@@ -36,10 +35,9 @@ class Place(Struct, frozen=True, kw_only=True):
 def local_places(
     added: Iterable[Account], environ: Mapping[str, str], named: Mapping[str, str] | None = None
 ) -> tuple[Place, ...]:
-    """Return all places on this machine where a server could run, without duplicates, in the order of the vendors.
+    """Return all places on this machine where a server could run, in the order of the vendors.
 
-    `added` are the user's accounts. Addresses in `named`, which come from the settings, take precedence over the
-    variable of a server.
+    `added` are the user's accounts. Addresses in `named` come from the settings, and override a server's variable.
     """
     accounts = list(added)
     found: dict[Place, None] = {}
@@ -67,7 +65,7 @@ def is_here(address: str) -> bool:
 def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
     """Return the address in the vendor's variable, parsed by Ollama's rules; empty if it is invalid.
 
-    https://docs.ollama.com/faq, "How do I configure Ollama server?"
+    https://docs.ollama.com/faq
     """
     said = environ.get(vendor.local.host_variable, "").strip(" \t'\"") if vendor.local is not None else ""
     if not said:
@@ -86,7 +84,6 @@ def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
 
 
 LIMIT_S = 2.0
-"""How many seconds each step may take: connecting, identifying the server, listing its models."""
 
 _CONNECTION = "desktop_agent.core.providers.http_connection"
 
@@ -100,7 +97,6 @@ async def look_for_servers(places: Iterable[Place], *, limit_s: float = LIMIT_S)
 
 
 async def look_at(place: Place, *, limit_s: float = LIMIT_S) -> LocalServer:
-    """Look at one place. Never raises."""
     found = LocalServer(provider=place.provider, address=place.address, state="not_running")
     if not await _listens(place.address, limit_s):
         return found
@@ -131,7 +127,6 @@ async def _listens(address: str, limit_s: float) -> bool:
 
 
 async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
-    """Return what was found, with the vendor of the server: the expected one, or another that is known."""
     others = [vendor.id for vendor in VENDORS if vendor.is_local and vendor.id != found.provider]
     async with _connected(found.address, limit_s) as get:
         seen = await _asked(get, local_sign(found.provider))

@@ -1,9 +1,6 @@
 """The parts that both of OpenAI's formats share, also for compatible servers: errors, models, usage.
 
-Errors: https://platform.openai.com/docs/guides/error-codes. Others fill the same fields with less: a numeric code
-(OpenRouter), a type without a code (Ollama), or a text in place of the object (llama.cpp's proxies). Models: lists have
-IDs, and further fields of some servers. Models that only embed, or do not answer in text, are left out. For a ChatGPT
-sign-in, OpenAI returns a different list: `models`, each with a `slug`, some of them hidden.
+Errors: https://platform.openai.com/docs/guides/error-codes. Compatible servers fill the same fields with less.
 """
 
 import math
@@ -34,7 +31,6 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "slow_down": "overloaded",
     "server_error": "server",
 }
-"""The fault for a code or type. These say more than the HTTP status does."""
 
 
 def reported_error(fields: JsonObject) -> Refusal:
@@ -60,7 +56,7 @@ def _refusal(fields: JsonObject, status: int | None) -> Refusal:
 
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
-"""How many dollars one token can cost credibly. What is higher, or not a number, is not a price."""
+"""How many US dollars one token can credibly cost. A higher number is not a price."""
 
 
 def _answers_in_text(entry: JsonObject) -> bool:
@@ -117,7 +113,6 @@ def _of_a_plan(entry: JsonObject) -> ListedModel:
 
 
 def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
-    """Return the usage in `fields`; `whole_input` and `output` are the names of the counts in it."""
     details = object_in(fields, f"{whole_input}_details")
     read = count_in(details, "cached_tokens", 0)
     written = count_in(details, "cache_write_tokens", 0)
@@ -131,7 +126,6 @@ def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
 
 
 def cost_in(fields: JsonObject) -> float | None:
-    """Return the cost in US dollars that OpenRouter reports."""
     value = fields.get("cost")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -143,7 +137,6 @@ def searches_in(fields: JsonObject) -> int:
 
 
 def result_text(result: ToolResultBlock) -> str:
-    """Return the text of a result, with a substitute where the API requires one."""
     if result.content.strip():
         return repaired(result.content)
     return "The call failed without saying why." if result.is_error else "(no output)"

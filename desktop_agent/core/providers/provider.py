@@ -1,8 +1,7 @@
 """The provider protocol: one request in, a stream of pieces out, and one complete message at the end.
 
-A provider translates; it does not retry, execute or remember. The turn does all three, the same way for every provider,
-so `stream` must be safe to call again with the same request after it failed. Also here: the pool of a session's
-providers, the retry policy, and the events of each request.
+A provider only translates; the turn retries, executes and remembers. Also here: the pool of a session's providers, the
+retry policy, and the events of each request.
 """
 
 import asyncio
@@ -50,51 +49,47 @@ class Completion(Struct, frozen=True, kw_only=True):
 
 
 StreamPiece = ev.TextDelta | ev.ThinkingDelta | ev.ToolProgress | ev.HostedCallReported | Completion
-"""A live event, whose `turn` and `at` are added when it is emitted. The completion comes last."""
+"""A live event, whose `turn` and `at` are added when it is emitted; a `Completion` comes last."""
 
 
 def writing_call(call_id: CallId, name: str, size: int) -> ev.ToolProgress:
-    """Return the progress of a call whose arguments the model still writes: `size` characters so far."""
     return ev.ToolProgress(call_id=call_id, name=name, message=f"Writing {name} ({size / 1000:.1f} kB)")
 
 
 class Provider(Protocol):
     @property
-    def label(self) -> str:
-        """The display name: `Anthropic`, `Demo`."""
-        ...
+    def label(self) -> str: ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
-        """Yield the answer in pieces. The last one is a `Completion`.
+        """Yield the answer in pieces. The last one is a `Completion`. Safe to call again with the same request.
 
-        Raises `ProviderError`, also for a stream that ends early. Cancelling this closes the connection at once.
+        Raises `ProviderError`, also for a stream that ends early. Cancelling closes the connection at once.
         """
         ...
 
     async def aclose(self) -> None:
-        """Release the connections. Safe to call twice. `stream` must not be called after this."""
+        """Release the connections. Safe to call twice. `stream` must not be called afterwards."""
         ...
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """What a provider has, too, if its address counts tokens and knows its models. Both methods use the network."""
+    """A provider whose address may count tokens and list its models. Both methods use the network."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return how many tokens the request takes; `None` when the address does not count. Raises `ProviderError`."""
+        """Return how many tokens the request takes; `None` if the address does not count. Raises `ProviderError`."""
         ...
 
     async def context_window(self, model: str) -> int | None:
-        """Return the model's context window, or `None` when the address does not say. Raises `ProviderError`."""
+        """Return the model's context window in tokens; `None` if it is unknown. Raises `ProviderError`."""
         ...
 
 
 ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
-"""Builds the provider of a model. Raises `AgentError` if that is impossible: no key, or an unknown provider."""
+"""Builds the provider of a model. Raises `AgentError`, for example without a key."""
 
 
 async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
-    """Return the complete answer to a request. Nothing of it is shown meanwhile. Raises `ProviderError`."""
     async with aclosing(provider.stream(request)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Completion):
@@ -124,7 +119,6 @@ class ProviderPool:
         return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
-        """Build the provider anew the next time, because the user may have entered another key or address."""
         if (provider := self._built.pop(model.bare, None)) is not None:
             await provider.aclose()
 
@@ -150,8 +144,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:
         """Return how long to wait after try number `attempt` (from 1); `random` returns a number from 0 to below 1.
 
-        The wait that the server requests counts, up to `retry_after_cap_s`. Otherwise the wait doubles with each try up
-        to `cap_s`, with jitter.
+        The wait that the server requests counts, up to `retry_after_cap_s`. Otherwise the wait doubles with each try.
         """
         asked = error.retry_after_s
         if asked is not None and asked > 0:
@@ -166,7 +159,7 @@ TellAnswer = Callable[[Completion], None]
 
 @contextmanager
 def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
-    """Emit events for one try of a request: its start and how it ended. Yields a function to call with the answer."""
+    """Emit events for one try of a request: its start and its end. Yields a function to call with the answer."""
     tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
     is_over = False
 
@@ -207,7 +200,7 @@ async def answer_aside(
 ) -> Completion:
     """Return the complete answer to a request outside the conversation, and record its usage.
 
-    Raises `ProviderError`. If there is a `wait`, raises it only when another try makes no sense.
+    Raises `ProviderError`; with `wait`, only if another try makes no sense.
     """
     attempt = 1
     while True:

@@ -1,8 +1,7 @@
-"""OpenAI's Responses as a wire format: builds request bodies that are valid for any conversation.
+"""OpenAI's Responses as a wire format: builds request bodies that the API accepts for any conversation.
 
-The vendor stores nothing (`store` is false), so thinking is sent back encrypted, in the items in which it arrived. The
-API refuses such an item unless a message or a call of the same answer follows. Source:
-https://platform.openai.com/docs/api-reference/responses
+The vendor stores nothing (`store` is false), so thinking is sent back encrypted.
+Source: https://platform.openai.com/docs/api-reference/responses
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -73,7 +72,7 @@ def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject
 
 
 def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
-    """Yield the items of one answer. Thinking is held back until a message or a call follows it."""
+    """Yield the items of one answer. The API refuses thinking unless a message or a call follows it."""
     waiting: list[JsonObject] = []
     phase: object = None
     for block in content:
@@ -139,7 +138,6 @@ class ResponsesFormat(OpenAIFormat):
     web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
-        """If `names_sources`, a search reports the pages that it found."""
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
         # verified. Older models do not know `prompt_cache_options`.
         super().__init__(

@@ -1,8 +1,4 @@
-"""Reads an answer of OpenAI's Responses: its items while they arrive, its web searches, and cache misses.
-
-Pure, in the order the events arrive, trusting none of them. A message exists only after the event that concludes the
-response, with every item closed; a stream that ends without it was broken off, even if the HTTP response ended well.
-"""
+"""Reads an answer of OpenAI's Responses: its items while they arrive, its web searches, and cache misses."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -53,7 +49,6 @@ CACHE_OPTIONS = "prompt_cache_options"
 COMPARED = "comparison_response_id"
 
 CACHE_FIELDS = frozenset({CACHE_KEY, CACHE_OPTIONS})
-"""Optional fields that are sent to no other servers of this format."""
 
 _REASONS: Mapping[str, CacheMissReason] = {
     "model_changed": "model",
@@ -87,7 +82,6 @@ def cache_miss_in(response: JsonObject) -> CacheMiss | None:
 
 WEB_SEARCH: JsonObject = {"type": "web_search"}
 SOURCES = "web_search_call.action.sources"
-"""The `include` value that makes a call report the pages that it found."""
 
 _CALL = "web_search_call"
 _SEARCH_FAILED = "The provider's search failed."
@@ -136,7 +130,7 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
-    """Emit the rest of a text, which no piece has contained. If the two differ, what was shown stays."""
+    """Emit the rest of a text, which no piece has contained. If the two differ, the shown text stays."""
     whole, so_far = repaired(whole), text.received
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 
@@ -211,7 +205,7 @@ class _Call(GrowingCall):
 
 
 class _Opaque(GrowingPart):
-    """An item of unknown type. It is kept whole so that it can be sent back."""
+    """An item of unknown type, kept whole so that it can be sent back."""
 
     def __init__(self, begun: JsonObject) -> None:
         self._begun = begun
@@ -297,7 +291,6 @@ class ResponsesReader(MessageReader):
         return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
 
     def _take_output(self, response: JsonObject) -> Iterator[StreamPiece]:
-        """Take items that some servers send only at the end: all items, or those that they had not closed."""
         is_all = not self._items
         for index, item in enumerate(objects_in(response, "output")):
             if is_all or self._items.is_open(index):
@@ -323,6 +316,5 @@ class ResponsesReader(MessageReader):
 
 
 def _searches(block: AssistantBlock) -> bool:
-    """Whether the vendor charges for a block as a search. Opening a page that was found is free."""
     call = block.call if isinstance(block, OpaqueBlock) else None
     return call is not None and call.tool == "web_search" and call.state == "completed"

@@ -1,7 +1,4 @@
-"""The scripted provider: a deterministic model that ships and streams what a script says, using real tools.
-
-The demo is one script (`demo.py`); tests write others, with steps that fail in every way a real provider can.
-"""
+"""The scripted provider: a deterministic model that streams what a script says, for the demo and for tests."""
 
 import asyncio
 import json
@@ -38,7 +35,7 @@ class Think(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """Call a tool. `malformed` is sent in place of the arguments: JSON text as a broken model would write it."""
+    """Call a tool. `malformed` is sent instead of the arguments: JSON text as a broken model would write it."""
 
     name: str
     arguments: JsonObject = field(default_factory=dict[str, object])
@@ -56,13 +53,11 @@ class Crash(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """Report the cost of the answer in US dollars; None for an unknown price."""
-
     usd: float | None
 
 
 class Hang(Struct, frozen=True):
-    """Send nothing more, until this is cancelled."""
+    """Send nothing more, until the stream is cancelled."""
 
 
 class Stop(Struct, frozen=True):

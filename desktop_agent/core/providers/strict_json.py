@@ -1,8 +1,7 @@
 r"""JSON from models, read strictly: text that is not one whole object is never run, stored or sent.
 
-JSON can spell a character beyond U+FFFF as two escapes, `\uD83D\uDE00`. A stream can cut between the two, and a model
-can write one alone. Python keeps such a lone surrogate in a `str`, but a file or a request cannot: encoding it as UTF-8
-raises.
+JSON can spell a character beyond U+FFFF as two escapes. If a stream or a model separates them, Python keeps a lone
+surrogate in the `str`, which cannot be encoded as UTF-8.
 """
 
 import json
@@ -17,12 +16,12 @@ from desktop_agent.core.protocol.model import Flaw, JsonObject
 
 
 def repaired(text: str) -> str:
-    """Return `text` with surrogate pairs joined, and lone surrogates replaced by U+FFFD."""
+    """Join surrogate pairs, and replace lone surrogates by U+FFFD."""
     return text if is_encodable(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def with_joined_pairs(text: str) -> str:
-    """Return `text` with surrogate pairs joined. Lone surrogates are kept, so that they are noticed."""
+    """Join surrogate pairs, and keep lone surrogates, so that they are noticed."""
     whole = "utf-16-le"
     return text if is_encodable(text) else text.encode(whole, "surrogatepass").decode(whole, "surrogatepass")
 
@@ -40,13 +39,10 @@ def repaired_json(value: object) -> object:
 
 
 class TextJoiner:
-    """Repairs text that arrives in pieces. Half of a surrogate pair waits for a piece with the other half."""
-
     def __init__(self) -> None:
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """Return the text that is final after this piece."""
         text = self._half + piece
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
         return repaired(text[:-1] if self._half else text)
@@ -58,10 +54,9 @@ class TextJoiner:
 
 
 MAX_DEPTH = 100
-"""How deeply JSON may be nested. No tool needs more, and encoders fail at a few hundred levels."""
+"""How deeply JSON may be nested. Encoders fail at a few hundred levels."""
 
 _CHARS_PER_VALUE = 16
-"""How many characters an empty list counts for, because it takes more memory than two characters do."""
 
 
 class Arguments(NamedTuple):
@@ -86,12 +81,11 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def _with_escapes(text: str) -> str:
-    """Return JSON with raw control characters, which only strings can have, escaped. Raises `ValueError`."""
+    """Return JSON with the raw control characters in its strings escaped. Raises `ValueError`."""
     return json.dumps(json.loads(text, strict=False, parse_constant=_refuse_constant, parse_float=_finite))
 
 
 def _decoded_once(text: str) -> str:
-    """Return the text that `text` encodes as a JSON string. Raises `ValueError`."""
     value: object = json.loads(text)
     if not isinstance(value, str):
         raise ValueError("are not a string")  # noqa: TRY004 - as any other text that is not what it should be
@@ -105,7 +99,7 @@ _MENDING: Mapping[Flaw, Callable[[str], str]] = {
 
 
 def read_object(text: str) -> JsonObject:
-    """Parse the JSON object in `text`. Raises `ValueError`, whose message begins with "are not …"."""
+    """Raises `ValueError`, whose message begins with "are not …"."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -140,7 +134,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    """Parse a number. Raises `ValueError` if it overflows to infinity, which no journal or request could hold."""
+    """Raises `ValueError` for a number that overflows to infinity, which no journal or request could hold."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large")

@@ -1,9 +1,7 @@
-"""Calls that a model wrote as text, as some local models do where their server does not understand their template.
+"""Calls that a model wrote as text, as some local models do if their server does not understand their template.
 
-Three spellings are known: JSON in `<tool_call>` tags (Hermes, Qwen), `<function=…>` with `<parameter=…>` in them
-(Qwen Coder, which may leave out the opening `<tool_call>`), and one fenced block of JSON at the end of an answer. What
-else it may be is left as text: a call of a tool that is not offered, one inside a block of code, and one that more text
-follows.
+Three spellings are recognised: JSON in `<tool_call>` tags (Hermes, Qwen), `<function=…>` with `<parameter=…>` in it
+(Qwen Coder), and one fenced block of JSON at the end of an answer. Calls of unknown tools remain text.
 """
 
 import json
@@ -29,14 +27,12 @@ from desktop_agent.core.providers.strict_json import parse_arguments, read_objec
 from desktop_agent.core.system.network.connections import MAX_CALLS
 
 CAN_WRITE_CALLS = frozenset(vendor.id for vendor in VENDORS if vendor.wire == "openai-chat")
-"""The providers in whose texts calls are searched for: those with Chat Completions, which local servers use."""
 
 # The patterns look at no character twice: a model can repeat one of these marks, or a newline, thousands of times.
 _BEGIN = re.compile(r"<tool_call>|<function=")
 _MARK = re.compile(r"</?tool_call>|<\|(?:im_end|endoftext)\|>")
 """Marks around calls. The last two end an answer in a model's template, and some servers pass them on."""
 _BETWEEN = re.compile(r"(?<=\})[ \t]*\r?\n\s*(?=\{)|(?<=</function>)\s*(?=<function=)")
-"""Separates two calls within one tag."""
 _FUNCTION = re.compile(r"<function=([\w.-]+)>(.*)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
 _PARAMETER_END = "</parameter>"
@@ -51,7 +47,7 @@ class _Call(NamedTuple):
 
 
 def with_text_calls(completion: Completion, tools: Sequence[ToolDefinition]) -> Completion:
-    """Return the completion with the calls in its text as calls; unchanged if it has others, or was cut off."""
+    """Turn the calls in the completion's text into real calls; unchanged if it has others, or was cut off."""
     last = completion.content[-1] if completion.content else None
     has_calls = any(isinstance(block, ToolUseBlock) for block in completion.content)
     if has_calls or completion.stop_reason not in _WHOLE or not isinstance(last, TextBlock):
@@ -71,7 +67,6 @@ def with_text_calls(completion: Completion, tools: Sequence[ToolDefinition]) -> 
 
 
 def _calls_in(text: str, schemas: Mapping[str, JsonObject]) -> tuple[int, list[_Call]]:
-    """Return where the calls begin, and the calls. There are none if any part is something else."""
     text = text.rstrip()
     if (fenced := _FENCED.search(text)) and text.endswith(f"\n{_FENCE}"):
         begin, written = fenced.start(), [text[fenced.end() : -len(_FENCE)]]
@@ -87,7 +82,6 @@ def _calls_in(text: str, schemas: Mapping[str, JsonObject]) -> tuple[int, list[_
 
 
 def _calls_of(written: str, schemas: Mapping[str, JsonObject]) -> list[_Call | None]:
-    """Return the calls in one tag; None if it contains something else."""
     if written.startswith(_FENCE) and written.endswith(_FENCE):
         written = written[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
     whole = _call_in(written, schemas)
@@ -119,7 +113,7 @@ def _call_in(written: str, schemas: Mapping[str, JsonObject]) -> _Call | None:
 
 
 def _value(written: str, schema: JsonObject) -> object:
-    """Return the value of a parameter. A text is taken as it stands between the tags; anything else is JSON."""
+    """Return the value of a parameter: the text itself if the schema allows text, otherwise decoded JSON."""
     text = written.removeprefix("\r\n").removeprefix("\n").removesuffix("\n").removesuffix("\r")
     choices = (schema, *objects_in(schema, "anyOf"), *objects_in(schema, "oneOf"))
     types = {name for choice in choices for name in (text_in(choice, "type"), *texts_in(choice, "type"))}

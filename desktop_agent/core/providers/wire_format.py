@@ -1,7 +1,6 @@
 """Wire formats: how a request is written, how its answer is read, and what its refusals mean.
 
-A format is pure translation, without connection, key or clock; `HttpProvider` does the rest, the same for all. Here are
-the base classes of formats and readers, and the parts that `anthropic`, `responses` and `chat` share.
+A format is pure translation, without connection, key or clock. Here are the base classes of formats and readers.
 """
 
 import json
@@ -52,17 +51,16 @@ PICTURE_GONE = "[The picture is no longer available.]"
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 Pictures = Mapping[Digest, str]
-"""For each picture, by its digest, its data, or a placeholder until the body is encoded."""
+"""Maps each picture's digest to its data, or to a placeholder until the body is encoded."""
 
 
 class EncodedPictures:
-    """The pictures of the last request in base64, kept because the next request usually has them again."""
+    """The pictures of the last request in base64, cached because the next request usually has them again."""
 
     def __init__(self) -> None:
         self._kept: dict[Digest, bytes] = {}
 
     def encode(self, images: Mapping[Digest, bytes]) -> Mapping[Digest, bytes]:
-        """Return `images` in base64, and drop those of the previous request that are not among them."""
         kept = self._kept
         encoded = {digest: kept[digest] if digest in kept else b64encode(images[digest]) for digest in images}
         self._kept = encoded
@@ -81,9 +79,7 @@ class WireFormat(ABC):
 
     answers_path: ClassVar[str]
     models_path: ClassVar[str]
-    """The path of the list of models, including its query."""
     count_path: ClassVar[str] = ""
-    """The path for counting tokens; empty if the API does not count."""
     headers: ClassVar[Mapping[str, str]] = {}
     web_search: ClassVar[JsonObject]
 
@@ -92,7 +88,7 @@ class WireFormat(ABC):
     ) -> None:
         """`optional` fields can be left out, those in `never` always are. A dotted name stands for a nested field.
 
-        Once any of the `effort_fields` is left out, the level of effort is not sent any more.
+        Once any of the `effort_fields` is left out, the level of effort is no longer sent.
         """
         self._optional = frozenset(optional)
         self._never = frozenset(never)
@@ -118,16 +114,15 @@ class WireFormat(ABC):
         return b"".join(parts)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        """Return, as JSON, the body of a request to count the tokens of `request`. Otherwise it is like `encode`."""
         raise NotImplementedError
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
-        """Return the token count. Raises `ProviderError` for an answer without one."""
+        """Raises `ProviderError` for an answer without a token count."""
         raise NotImplementedError
 
     @abstractmethod
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the whole body as a JSON object with `pictures` as the data of its pictures. Must not be modified."""
+        """Return the body with `pictures` as the data of its pictures. The caller must not modify it."""
 
     @abstractmethod
     def tool(self, tool: ToolDefinition) -> JsonObject:
@@ -157,7 +152,7 @@ class WireFormat(ABC):
         ]
 
     def offers_search(self, request: ModelRequest) -> bool:
-        """Whether a request offers the provider's own web search in place of the application's tool."""
+        """Whether to offer the provider's own web search instead of the application's tool."""
         is_wanted = any(tool.hosted_tool == _SEARCH_TOOL for tool in request.tools)
         is_offered = self._searches and is_wanted and request.model not in self._refused_search
         if is_offered:
@@ -165,7 +160,7 @@ class WireFormat(ABC):
         return is_offered
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """From now on, leave out the optional part that was refused. Return whether the request can be sent again."""
+        """From now on, leave out the optional part that was refused. Return whether to send the request again."""
         field = refusal.parameter
         if refusal.fault == "invalid_request" and field in self._optional - self.left_out(model):
             self._left_out[model] = self.left_out(model) | {field}
@@ -180,21 +175,20 @@ class WireFormat(ABC):
 
 
 _SEARCH_TOOL = "web_search"
-"""The type of the search tool in every format, or a prefix of it."""
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9_-]+")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tool_name_in(name: str, longest: int) -> str:
-    """Return a valid name for a past call. It may be another model's, or of a tool that never existed."""
+    """Return a valid name for a past call, whose tool may be another model's or may never have existed."""
     if len(name) <= longest and _ALLOWED.fullmatch(name):
         return name
     return _OTHER.sub("_", name)[:longest] or "unknown"
 
 
 def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> JsonObject:
-    """Return the definition of a tool. Raises `ProviderError` for a name that the API does not accept."""
+    """Raises `ProviderError` for a name that the API does not accept."""
     if len(tool.name) > longest_name or not _ALLOWED.fullmatch(tool.name):
         raise ProviderError(
             f"The tool “{tool.name}” has a name that the model's API does not accept.",
@@ -211,7 +205,7 @@ def arguments_text(block: ToolUseBlock) -> str:
 
 
 def call_id_in(call_id: CallId, longest: int) -> str:
-    """Return an ID that the API accepts. The same ID of another provider is always mapped to the same valid one."""
+    """Return an ID that the API accepts. The same `call_id` always gives the same ID."""
     if len(call_id) <= longest and _ALLOWED.fullmatch(call_id):
         return call_id
     return f"call_{blake2b(call_id.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
@@ -226,7 +220,7 @@ _MOST_TOKENS = 10**9
 
 
 def required_object(fields: JsonObject, name: str) -> JsonObject:
-    """Return the object `name`. Raises `ProviderError` if it is missing or something else."""
+    """Raises `ProviderError` if the field is missing or not an object."""
     value = fields.get(name)
     if not isinstance(value, dict):
         raise broken_off(f"malformed event: {name} is not an object")
@@ -246,7 +240,6 @@ def optional_text(fields: JsonObject, name: str) -> str:
 
 
 def required_token(fields: JsonObject, name: str) -> str:
-    """Return the text `name`: an ID, a name or a signature. It must not be empty or have lone surrogates."""
     value = required_text(fields, name)
     if not value or not is_encodable(value):
         raise broken_off(f"malformed event: {name} is empty or broken")
@@ -254,7 +247,6 @@ def required_token(fields: JsonObject, name: str) -> str:
 
 
 def required_name(fields: JsonObject, name: str) -> str:
-    """Return the name or ID `name`. Raises `ProviderError`, also if it is too long."""
     value = required_token(fields, name)
     if len(value) > MAX_NAME_CHARS:
         raise oversized(f"{name} has {len(value):,} characters")
@@ -262,18 +254,17 @@ def required_name(fields: JsonObject, name: str) -> str:
 
 
 def event_type(event: JsonObject) -> str:
-    """Return the type of an event; some gateways leave it out of errors. Raises `ProviderError` if there is none."""
+    """Return the type of an event; some gateways omit it for errors. Raises `ProviderError` if there is none."""
     return "error" if event.get("error") and "type" not in event else required_text(event, "type")
 
 
 def error_in(event: JsonObject) -> JsonObject:
-    """Return the error of an event; empty if it has none. Some servers send only the message of the error."""
+    """Return the error of an event; empty if there is none. Some servers send only the error's message."""
     error = event.get("error")
     return as_object(error) or ({"message": error} if error else {})
 
 
 def message_id_in(fields: JsonObject) -> str:
-    """Return the ID of a message, which is stored and may be sent back; empty if it is invalid."""
     message_id = repaired(text_in(fields, "id"))
     return message_id if len(message_id) <= MAX_NAME_CHARS else ""
 
@@ -320,7 +311,6 @@ def decode_event(data: str) -> JsonObject | None:
 
 
 _SIGNS_OF_LIFE = ("", "{}", "null", "ping", "[ping]", "keepalive", "keep-alive", "heartbeat")
-"""The data of events by which servers only keep the connection open."""
 
 
 def _finite(text: str) -> float | None:
@@ -367,7 +357,7 @@ class NumberedParts:
         return self._at(index).add(event)
 
     def end(self, index: int, whole: JsonObject) -> Iterable[StreamPiece]:
-        """Close a part. No more events are accepted for it."""
+        """Close a part. It accepts no more events."""
         part = self._at(index)
         self._open.discard(index)
         return part.end(whole)
@@ -378,7 +368,6 @@ class NumberedParts:
             raise oversized(f"more than {MAX_CHARS:,} characters")
 
     def close(self) -> bool:
-        """Close the parts that are open. Return whether there were any."""
         was_open = sorted(self._open)
         for index in was_open:
             _ = [*self.end(index, {})]
@@ -418,7 +407,7 @@ class MessageReader(ABC):
         return tuple(self._take(event)) if event is not None else ()
 
     def add_whole(self, body: bytes) -> Sequence[StreamPiece]:
-        """Take the body of a response without events. If it is a JSON document of this format, it is the answer."""
+        """Take the body of a response without events. A JSON document of this format counts as the answer."""
         text = body.decode(errors="surrogateescape").strip()
         document = decode_event(text) if text.startswith("{") and text.endswith("}") else None
         if document is None or not self._is_answer(document):
@@ -432,11 +421,10 @@ class MessageReader(ABC):
 
     @abstractmethod
     def _is_answer(self, document: JsonObject) -> bool:
-        """Whether a JSON document is an answer in this format, or an error in it."""
+        """Whether a JSON document is an answer, or an error, in this format."""
 
     @abstractmethod
-    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]:
-        """Yield the events as which this answer would have been streamed."""
+    def _events_of(self, document: JsonObject) -> Iterable[JsonObject]: ...
 
     @abstractmethod
     def completion(self) -> Completion:
@@ -468,17 +456,14 @@ class MessageReader(ABC):
 
 
 class GrowingPart(ABC):
-    """A part of an answer between its start and its end. Its methods yield the pieces to show."""
-
     mended: Sequence[Flaw] = ()
     """The flaws that were mended. Known only after `result`."""
 
     def begin(self) -> Iterable[StreamPiece]:
-        """Show the content of the start event."""
         return ()
 
     def add(self, event: JsonObject) -> Iterable[StreamPiece]:
-        """Take an event about this part. Kinds of events that are unknown are ignored."""
+        """Take an event about this part. Unknown kinds of events are ignored."""
         return ()
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
@@ -486,8 +471,7 @@ class GrowingPart(ABC):
         return ()
 
     @abstractmethod
-    def result(self) -> Sequence[AssistantBlock]:
-        """Return the blocks of the part. Call it only after `end`."""
+    def result(self) -> Sequence[AssistantBlock]: ...
 
 
 class GrowingText:
@@ -500,7 +484,6 @@ class GrowingText:
 
     @property
     def so_far(self) -> str:
-        """The text that was shown so far."""
         return "".join(self._parts)
 
     @property
@@ -509,7 +492,7 @@ class GrowingText:
         return self.so_far
 
     def split(self) -> tuple[str, str]:
-        """Return the thoughts that were in the text, and the rest of the text. Call it only after `end`."""
+        """Return the thoughts in the text, and the rest of the text. Call it only after `end`."""
         return "", self.so_far
 
     def add(self, text: str) -> Iterator[StreamPiece]:
@@ -519,14 +502,12 @@ class GrowingText:
         yield from self.show(self._joiner.end())
 
     def show(self, text: str) -> Iterator[StreamPiece]:
-        """Show a text that does not end with half of a surrogate pair."""
         if text:
             self._parts.append(text)
             yield self._shown_as(text=text)
 
 
 def thinking_in(thoughts: str) -> list[ThinkingBlock]:
-    """Return thoughts that a model wrote into its text as a block that is shown, but not sent back."""
     return [ThinkingBlock(thinking=thoughts, signature="")] if thoughts else []
 
 
@@ -534,7 +515,6 @@ _TAGS: Mapping[str, str] = {
     tag: f"{tag[0]}/{tag[1:]}"
     for tag in ("<think>", "<thinking>", "<thought>", "<seed:think>", "[THINK]", "\u25c1think\u25b7")
 }
-"""The tags that begin and end thoughts in the texts of models, among them Gemini's, Seed's, Mistral's and Kimi's."""
 _MOST_BLANKS = 99
 """How many blanks may precede thoughts. A model that repeats itself can write many more."""
 _THOUGHTS = re.compile(rf"\s{{0,{_MOST_BLANKS}}}({'|'.join(map(re.escape, _TAGS))})")
@@ -544,7 +524,7 @@ _FENCE = "```"
 
 
 class GrowingAnswer(GrowingText):
-    """The text of an answer. Thoughts that a model wrote into it, in `<think>` tags at its beginning, are told apart.
+    """The text of an answer, without the thoughts that a model wrote in `<think>` tags at its beginning.
 
     Templates of local models often write the opening tag themselves, so that only the closing one arrives. By then the
     thoughts were shown as text; in the message they are thoughts.
@@ -604,15 +584,13 @@ class GrowingAnswer(GrowingText):
 
 
 def _beginning_of(tag: str, text: str) -> str:
-    """Return the end of `text` that may be the beginning of `tag`."""
     return next((tag[:size] for size in range(len(tag) - 1, 0, -1) if text.endswith(tag[:size])), "")
 
 
 class GrowingCall(GrowingPart):
-    """A tool call. Its arguments are text until the part ends, and are used only if that is one whole object."""
+    """A tool call. Its arguments are text until the part ends, and must then be one whole object."""
 
     def __init__(self, call_id: CallId, name: str, kind: str = "", field: str = "") -> None:
-        """Events of the type `kind` add to the arguments what is in their `field`."""
         self.id = call_id
         self.name = name
         self._kind = kind
@@ -677,7 +655,7 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 
 
 def stop_reason_of(word: str) -> StopReason:
-    """Return the reason to stop for a server's word. Servers also use the words of each other's formats."""
+    """Map a server's word, in any of the formats, to a reason to stop."""
     return _STOP_REASONS.get(word.lower(), "other")
 
 
@@ -685,11 +663,10 @@ _NOT_RUN = {
     "max_tokens": "The answer reached its token limit, so the call was not run. Make it again, split if it is long.",
     "model_context_window_exceeded": "The context window was full, so the call was not run.",
 }
-"""What the model reads about a call in an answer that stopped for another reason than its calls."""
 
 
 def runnable_only_if_asked(block: AssistantBlock, reason: StopReason) -> AssistantBlock:
-    """Return `block`. If the message did not stop for its calls, a call is rejected, even if it looks complete."""
+    """Reject a call if the message did not stop for its calls, even if the call looks complete."""
     if not isinstance(block, ToolUseBlock) or reason == "tool_use":
         return block
     why = _NOT_RUN.get(reason, f"The answer stopped for another reason ({reason}), so the call was not run.")

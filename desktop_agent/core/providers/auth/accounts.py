@@ -1,16 +1,16 @@
-"""The user's accounts in `accounts.toml`, and which of them a model is asked by.
+"""The user's accounts in `accounts.toml`, and which account a model uses.
 
 ```toml
 [[account]]
 provider = "anthropic"
-name = "work"                          # without a name: what is different about the usual account
+name = "work"                          # without a name: changes of the usual account
 address = "https://models.example"     # without one: the provider's own
 kind = "key"                           # key, oauth, profile or none
-header = "x-api-key"                   # how a key travels: bearer or x-api-key
+header = "x-api-key"                   # how a key is sent: bearer or x-api-key
 headers = {X-Team = "search"}
 ```
 
-It fails closed: while anything in the file cannot be read, no account is used, not even one that can be.
+If any part of the file is invalid, no account is used.
 """
 
 from collections.abc import Collection, Hashable, Mapping
@@ -46,13 +46,11 @@ class LoadedAccounts(Struct, frozen=True):
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
-        """Return the account with this name; empty is the usual one. Raises `UsageError` for an unknown provider."""
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
     def of_model(self, model: ModelRef) -> Account:
         """Return the account for requests to `model`, with the address to which they go.
 
-        The usual account uses the address that `model` names, if any; an account with a name has its own address.
         Raises `UnsafeSettingsError` for a broken file, `AccountGoneError` if the account does not exist or belongs to
         another address, and `UsageError` for an unknown provider.
         """
@@ -78,14 +76,12 @@ class LoadedAccounts(Struct, frozen=True):
 
 
 class AccountsFile:
-    """The accounts that the user added. Other processes can change them, so each change reads the file first."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = TableFile(path, "account", "accounts")
 
     def load(self) -> LoadedAccounts:
-        """Return the valid accounts, and what is wrong with each other one. Blocks; never raises."""
+        """Return the valid accounts, and a problem for each invalid one. Blocks; never raises."""
         return LoadedAccounts(*self._file.load(_account, lambda account: _key(account.provider, account.name)))
 
     def address_of(self, model: ModelRef) -> str:
@@ -139,7 +135,6 @@ def _key(provider: str, name: str) -> tuple[str, str]:
 
 
 def _account(entry: object, others: Collection[Hashable]) -> Account:
-    """Return the account of one entry. Raises `ValueError`, which says what is wrong with the entry."""
     values = table_of(entry, Account.__struct_fields__)
     provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
     usual = usual_account(provider)

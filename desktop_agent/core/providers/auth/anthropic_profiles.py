@@ -1,7 +1,6 @@
 """Profiles of Anthropic's own tools: API access that the user signed in for there, read and renewed as their SDK does.
 
-The format is that of the SDK's `lib/credentials`; a test compares the two. The sign-in of Claude Code is another one,
-which is not read: docs/guide/sign-in.md.
+The format is that of the SDK's `lib/credentials`. Claude Code's own sign-in is not read: docs/guide/sign-in.md.
 """
 
 import asyncio
@@ -32,14 +31,11 @@ _OTHERS_WRITE = 0o022
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One profile. It contains no secret."""
-
     name: str
     base_url: str
     workspace_id: str
-    """The profile's workspace; empty for the default one."""
     client_id: str
-    """The client that renews the tokens; empty when another program renews them."""
+    """The client that renews the tokens; empty if another program renews them."""
     credentials_path: Path
 
 
@@ -76,7 +72,7 @@ def active_name(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
-    """Return the profiles that a user signed in for, without unusable ones. The active one is first. Blocks."""
+    """Return the usable profiles that the user signed in for, the active one first. Blocks."""
     try:
         names = sorted(file.stem for file in (config_folder(environ) / "configs").glob("*.json"))
     except OSError:
@@ -149,7 +145,7 @@ class CredentialsFile:
         await asyncio.to_thread(self._keep, tokens)
 
     async def drop(self) -> None:
-        """Do nothing, because the user signs out with the tool that made the file."""
+        """Do nothing: the user signs out with the tool that made the file."""
 
     def _load(self) -> Tokens | None:
         fields = self._read()
@@ -217,7 +213,6 @@ OAUTH_BETA = "oauth-2025-04-20"
 
 _TOKEN_PATH = "/v1/oauth/token"  # noqa: S105 - a path
 _LIFE_S = 3600
-"""The lifetime of a token if the answer does not state it. The SDK uses the same."""
 
 _NAME = "Anthropic"
 
@@ -230,7 +225,7 @@ def request_headers(profile: Profile) -> Mapping[str, str]:
 def token_source(
     profile: Profile, *, lock: Callable[[], AbstractAsyncContextManager[None]], clock: Clock
 ) -> TokenSource:
-    """Return the source of the profile's tokens. `lock` excludes only this application, because the SDK has no lock."""
+    """Return the source of the profile's tokens. `lock` excludes only this application: the SDK takes no lock."""
     file = CredentialsFile(profile)
     if not profile.client_id:
         return RereadSource(profile, file)
@@ -248,7 +243,7 @@ def token_source(
 
 
 class RereadSource:
-    """The tokens of a profile that another program renews, read from its file each time they are needed."""
+    """The tokens of a profile that another program renews, read from its file at every use."""
 
     def __init__(self, profile: Profile, file: CredentialsFile) -> None:
         self._profile = profile

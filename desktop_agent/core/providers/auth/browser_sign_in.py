@@ -1,11 +1,7 @@
 """Signing in with a service in the browser: OAuth 2 for desktop programs, following RFC 8252 and RFC 7636.
 
-The answer comes back to a port of 127.0.0.1, which is open only during the sign-in and accepts one answer (RFC 8252 7.3
-and 8.3). Other programs and pages can reach the port as well, so a request counts only when it names this host and port
-(which prevents DNS rebinding), this path, and this sign-in's state. Any other request is answered and changes nothing.
-Nothing is stored here, and no failure quotes a code, a token or an address with one.
-
-Importing this module imports no HTTP client and opens nothing.
+A port of 127.0.0.1 is open during the sign-in and accepts one answer. The answer must name this host and port, which
+prevents DNS rebinding, this path, and the sign-in's state. Nothing is stored, and no error quotes a secret.
 """
 
 import asyncio
@@ -29,7 +25,7 @@ _RANDOM_BYTES = 32
 @dataclass(frozen=True, slots=True)
 class Attempt:
     verifier: str = field(repr=False)
-    """A secret that proves to the token endpoint that whoever has the code also began the sign-in: RFC 7636."""
+    """A secret that proves that the program with the code also began the sign-in: RFC 7636."""
     state: str = field(repr=False)
     """A random value that must come back with the answer: RFC 6749 10.12."""
     nonce: str = field(repr=False)
@@ -41,19 +37,15 @@ class Attempt:
 
     @property
     def challenge(self) -> str:
-        """The SHA-256 of the verifier: `code_challenge_method=S256`."""
         digest = hashlib.sha256(self.verifier.encode("ascii")).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
 
 def is_same(given: str, wanted: str) -> bool:
-    """Compare a text from outside with a secret, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))
 
 
 class RedirectPage(NamedTuple):
-    """The page that ends a sign-in in the browser: it shows nothing of the request, and loads nothing."""
-
     status: int
     phrase: str
     title: str
@@ -100,10 +92,9 @@ def response(page: RedirectPage) -> bytes:
 
 
 MAX_HEAD_BYTES = 32 * 2**10
-"""How many bytes a request may have: a code, a state, and many cookies that a browser has for 127.0.0.1."""
+"""How many bytes a request may have. Browsers send all cookies that they have for 127.0.0.1."""
 
 _HEAD_S = 10.0
-"""How many seconds a connection may take to send its request. Browsers open some that they never use."""
 
 _MAX_PARAMETERS = 20
 
@@ -119,7 +110,7 @@ class RedirectReceiver:
     """Listens for the answer while its context is entered. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Without `state`, the path must be a secret. The service is told `host`; `port` 0 stands for any free port."""
+        """Without `state`, the path must be a secret. The service is told `host`. `port` 0 means any free port."""
         self._path = path
         self._state = state
         self._host = host
@@ -155,7 +146,7 @@ class RedirectReceiver:
         return f"http://{self._authority}{self._path}"
 
     def expect(self, state: str) -> None:
-        """From now on, accept only answers with this state. For sign-ins that create the state after the address."""
+        """From now on, accept only answers with this state."""
         self._state = state
 
     async def answer(self) -> Mapping[str, str]:
@@ -211,7 +202,7 @@ class RedirectReceiver:
 
 
 def read_request(head: bytes) -> Request | None:
-    """Return the request that has this head; `None` if it is not HTTP/1 with exactly one host."""
+    """Return the request with this head; `None` if it is not HTTP/1 with exactly one host."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     parts = first.split(" ")
     fields = (line.partition(":") for line in lines)
@@ -234,12 +225,9 @@ def read_parameters(query: str) -> Mapping[str, str] | None:
 
 
 LIMIT_S = 600.0
-"""How many seconds the user has in the browser: they may have to create an account, or wait for a mail."""
 
 
 class Browser(Protocol):
-    """Opens a service's page for the user."""
-
     async def open(self, address: str) -> bool: ...
 
     def show(self, address: str) -> None: ...
@@ -270,7 +258,7 @@ async def _open(browser: Browser, address: str) -> None:
 async def _in_time(
     service: str, receiver: RedirectReceiver, clock: Clock, opening: asyncio.Future[None]
 ) -> Mapping[str, str]:
-    """Wait for the answer until `LIMIT_S`, even while `opening` still opens the browser. Its errors are raised."""
+    """Wait for the answer until `LIMIT_S`, even while `opening` is not done. Errors of `opening` are raised."""
     answer = asyncio.ensure_future(receiver.answer())
     limit = asyncio.ensure_future(clock.sleep(LIMIT_S))
     try:

@@ -1,4 +1,4 @@
-"""What authenticates requests to an address: a key, a renewable token, or nothing."""
+"""Credentials for requests to an address: a key, a renewable token, or none."""
 
 import asyncio
 from collections import deque
@@ -12,14 +12,14 @@ from desktop_agent.core.providers.auth.token_renewal import TokenSource
 
 
 class Credential(Protocol):
-    """What authenticates the requests of one account. Its representation never shows a secret."""
+    """The credential of one account. Its `repr` never shows a secret."""
 
     async def headers(self) -> Mapping[str, str]:
         """Return the authentication headers of a request. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def renew(self) -> bool:
-        """Note that the address refused it; return whether another can be tried. Raises `CredentialsError`."""
+        """Note that the address refused the credential. Return whether to try again. Raises `CredentialsError`."""
         ...
 
     @property
@@ -29,10 +29,7 @@ class Credential(Protocol):
 
 
 class KeyCredential:
-    """An API key. Only this key is sent, never another credential found on the machine."""
-
     def __init__(self, key: str, *, header: KeyHeader = "bearer", key_hint: str = "") -> None:
-        """`key_hint` tells the user where to enter another key."""
         self._key = key.strip()
         self._header = header
         self._hint = key_hint
@@ -69,7 +66,7 @@ _REMEMBERED = 10
 
 
 class TokenCredential:
-    """Bearer tokens of one account. Belongs to one event loop. The representation shows no token."""
+    """Bearer tokens of one account. Belongs to one event loop. Its `repr` shows no token."""
 
     def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
         self._source = source
@@ -83,7 +80,6 @@ class TokenCredential:
         return tuple(self._sent)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return the headers for a request of the current task. Raises `CredentialsError` and `ProviderError`."""
         token = await self._source.access_token()
         if token not in self._sent:
             self._sent.append(token)
@@ -92,7 +88,7 @@ class TokenCredential:
         return {"Authorization": f"Bearer {token}", **self._headers}
 
     async def renew(self) -> bool:
-        """Renew the token that the current task sent last, because the address refused it. Raises like `headers`."""
+        """Renew the token that the current task sent last. Raises like `headers`."""
         task = asyncio.current_task()
         refused = self._last.pop(task, None) if task is not None else None
         if refused is None:

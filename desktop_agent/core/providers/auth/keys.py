@@ -1,11 +1,7 @@
-"""API keys: from the environment first, then from the system's keyring. They are never in a file or a representation.
+"""API keys: from the environment first, then from the system's keyring, never from a file.
 
-A keyring call is synchronous and can wait for a user who is asked to unlock the keyring. Callers on the event loop use
-`in_daemon_thread`, never an executor, because the process waits for an executor's threads at its end. `keyring` is
-imported at the first call (75 ms). A call can hang for ever: the service is silent, or its prompt is out of sight. It
-runs in a daemon thread, for which the process does not wait when it exits; this closes its connection, and the prompt
-with it. A separate process was rejected: each call would cost the start of an interpreter, and the key would pass
-through a pipe.
+A keyring call can wait for the user, or hang for ever. It runs in a daemon thread, because a process waits for the
+threads of an executor before it exits. `keyring` is imported at the first call (75 ms).
 """
 
 import asyncio
@@ -39,7 +35,6 @@ USE_ENVIRONMENT = "You can also set the key as an environment variable, for exam
 
 
 _QUIET_S = 2.0
-"""After how many seconds of waiting the user is told what the wait is for."""
 _ANSWER_S = 5.0
 """How many seconds to wait for a keyring that does not prompt the user."""
 _USER_S = 60.0
@@ -76,15 +71,13 @@ def _no_answer() -> CredentialsError:
 
 
 SERVICE = "desktop-agent"
-"""The service name of all entries in the keyring. The user name of an entry is the account's `entry_of`."""
 
 KeySource = Literal["environment", "keyring", "run"]
-"""Where a key comes from. `run`: it was given for this run, and is stored nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedKey:
-    """A key and its source; both `None` when there is none. The representation never shows the value."""
+    """A key and its source; both `None` if there is no key. The `repr` never shows the value."""
 
     value: str | None = field(repr=False)
     source: KeySource | None
@@ -98,8 +91,6 @@ class KeyringReport(Struct, frozen=True, kw_only=True):
 
 
 class _Writable(Protocol):
-    """A typed view of keyring's base class: a metaclass wraps this method and loses its signature."""
-
     def set_password(self, service: str, username: str, password: str, /) -> None: ...
 
 
@@ -171,7 +162,6 @@ class SystemKeyStore:
         return self._for_now.get(entry)
 
     def give_up(self) -> None:
-        """Stop waiting for the keyring, because the application ends."""
         self._has_given_up.set()
 
     def name(self) -> str:
@@ -185,7 +175,6 @@ class SystemKeyStore:
         return kind.__module__ in ("keyring.backends.fail", "keyring.backends.null")
 
     def probe(self) -> KeyringReport:
-        """Test whether keys can be stored, by storing and deleting an entry for this purpose. Never raises."""
         name = "none"
         try:
             name = self.name()
@@ -250,14 +239,13 @@ class SystemKeyStore:
 
 
 def _load_libraries() -> None:
-    """Import what calls need before their time limit starts, because it can take seconds. Calls no keyring."""
     importlib.import_module("keyring")
     with suppress(ImportError):  # another keyring than the Secret Service
         importlib.import_module("secretstorage")
 
 
 def entry_of(account: Account) -> str:
-    """Return the entry of an account's key. The address is part of it, so that a key is sent to no other address."""
+    """Return the name of a key's entry. It has the address, so that the key is sent to no other address."""
     if account.is_usual:
         return account.provider
     entry = f"{account.provider}:{account.name.casefold()}"
@@ -265,7 +253,7 @@ def entry_of(account: Account) -> str:
 
 
 def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
-    """Return an account's key. The usual account's is looked for in the environment first, all others in `store`.
+    """Return an account's key. For the usual account, the environment comes before `store`.
 
     Blocks. Raises `CredentialsError`. For an account without a key, `store` is not used.
     """
@@ -282,7 +270,7 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
 
 def may_ask(backend: "KeyringBackend") -> bool:
-    """Whether the next call could prompt the user to unlock the keyring. Only the Secret Service can tell. Blocks."""
+    """Whether the next call could prompt the user. Only the Secret Service can tell. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
         return True
     import secretstorage
@@ -300,7 +288,7 @@ _PROBE_ENTRY = "doctor-probe"
 
 @contextmanager
 def _explained(verb: str, *hidden: str) -> Generator[None]:
-    """Turn any error of a backend, including D-Bus and import errors, into a `CredentialsError` with advice.
+    """Turn any error of a backend into a `CredentialsError` with advice.
 
     The original error is not kept as the cause, so that no traceback in a log reveals the key.
     """
@@ -357,7 +345,7 @@ def read_long(keyring: Keyring, name: str) -> str | None:
 
 
 def write_long(keyring: Keyring, name: str, secret: str) -> None:
-    """Store the secret in place of an earlier one. It must not contain white space."""
+    """Store the secret, which must not contain white space, instead of an earlier one."""
     earlier = _piece(keyring.get(name))
     texts = [secret[start : start + PIECE_CHARS] for start in range(0, len(secret), PIECE_CHARS)]
     writing = secrets.token_hex(4)
@@ -393,5 +381,4 @@ def read_record(keyring: Keyring, name: str, kind: type[T]) -> T | None:
 
 
 def write_record(keyring: Keyring, name: str, record: object) -> None:
-    """Store a struct that contains no white space."""
     write_long(keyring, name, msgspec.json.encode(record).decode())

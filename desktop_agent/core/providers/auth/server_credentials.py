@@ -1,7 +1,6 @@
 """The credentials of an MCP server from the keyring: its secret headers, and the tokens of a sign-in.
 
-The tokens are either a user's, which are renewed as the registration says, or the application's own (RFC 6749 4.4),
-which are requested when they are needed and again when they expire. The SDK is imported for the first sign-in.
+The tokens are a user's, or the application's own (RFC 6749 4.4). The SDK is imported for the first sign-in.
 """
 
 import asyncio
@@ -53,8 +52,6 @@ from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
 
 
 class ServerKeyring:
-    """The entries of MCP servers. Every call can block, and raises `CredentialsError`."""
-
     def __init__(self, keys: SystemKeyStore | None = None, *, tell: Callable[[str], None] = lambda _: None) -> None:
         """Without `keys`, this machine's keyring is used. `tell` is called with the reason when a call waits long."""
         self._keys = keys or SystemKeyStore(tell=tell)
@@ -79,7 +76,6 @@ class ServerKeyring:
 
 @contextmanager
 def _in_our_words() -> Generator[None]:
-    """Drop the advice to use an environment variable, because that is meant for keys of models only."""
     try:
         yield
     except CredentialsError as error:
@@ -128,7 +124,7 @@ class KeptSignIn:
         return KeyringTokens(self._keyring, self._name)
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lock that keeps others, including other processes, from renewing or changing the sign-in."""
+        """Hold the lock that keeps others, including other processes, from changing the sign-in."""
         digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
         return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
 
@@ -143,14 +139,12 @@ class KeptSignIn:
         write_long(self._keyring, f"{self._name}/challenge", header)
 
     async def keep(self, granted: GrantedAccess) -> None:
-        """Store the result of a sign-in. It replaces the previous one, and the `challenge` of the server is removed."""
         async with self.lock():
             await self.tokens.drop()
             await in_daemon_thread(lambda: self._write(granted.registration))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
-        """Store only the tokens, without a registration. The server's `challenge` is kept."""
         async with self.lock():
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
@@ -184,7 +178,7 @@ async def _nobody(_page: str) -> Mapping[str, str]:
 async def granted(
     keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str = "", ask: AskInBrowser = _nobody
 ) -> GrantedAccess:
-    """Return the result of a sign-in by the user or, without `ask`, as the client that the definition names.
+    """Have the user sign in. Without `ask`, sign in as the client that the definition names.
 
     Raises `ServerError`, `CredentialsError`, and what `ask` raises.
     """
@@ -234,7 +228,6 @@ class ClientRenewal(Renewal):
         self._clock = clock
 
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return renewed tokens. Raises `ServerError` and `CredentialsError`."""
         return tokens_of(await granted(self._keyring, self._definition, self._kept), self._clock.now())
 
 
@@ -251,8 +244,6 @@ def _as_server_errors(name: str) -> Generator[None]:
 
 
 class ServerTokens:
-    """The tokens for the connection to one server. Failures are raised as `ServerError`."""
-
     def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
         self._source = source
         self._asks_user = asks_user
@@ -268,7 +259,6 @@ class ServerTokens:
             return await self._source.refused(token)
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
-        """Return another token if the user has signed in since the server required more scopes."""
         with _as_server_errors(self._name):
             kept = await self._kept.tokens.load()
             if kept is not None and kept.access != token:

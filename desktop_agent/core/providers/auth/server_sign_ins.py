@@ -1,4 +1,4 @@
-"""Signs the user in with MCP servers, and out; adds servers to the settings, and removes them with their secrets."""
+"""Signs the user in with MCP servers, and out; adds servers to the settings, and removes them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,7 +24,6 @@ from desktop_agent.core.providers.auth.server_credentials import (
 )
 
 _REGISTERED_PATH = "/callback"
-"""The redirect path of a pre-registered client."""
 
 
 class ServerSignIns:
@@ -49,11 +48,10 @@ class ServerSignIns:
             await kept.keep(await self._by_browser(definition, address, kept, browser))
 
     async def sign_out(self, definition: ServerDefinition) -> None:
-        """Remove the sign-in, if there is one. Raises `CredentialsError`."""
         await self._kept(_address(definition)).forget()
 
     async def forget(self, definition: ServerDefinition) -> None:
-        """Remove all keyring entries of a server that is no longer defined. Raises `CredentialsError`."""
+        """Remove all keyring entries of a server. Raises `CredentialsError`."""
         await in_daemon_thread(lambda: forget_secrets(self._keyring, definition))
         await in_daemon_thread(lambda: forget_client_secret(self._keyring, definition))
         if isinstance(definition.reached_by, Address):
@@ -86,7 +84,7 @@ def _address(definition: ServerDefinition) -> Address:
 
 
 def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, client_secret: str = "") -> None:
-    """Define a server and store its client secret, or neither. Blocks. Raises like `add_definitions`."""
+    """Define a server and store its client secret, or do neither. Blocks. Raises like `add_definitions`."""
     is_kept = False
 
     def keep() -> None:
@@ -105,6 +103,5 @@ def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, cl
 
 
 async def forget_server(definition: ServerDefinition, sign_ins: ServerSignIns, trust: ToolTrust) -> None:
-    """Forget a removed server's allowed tools, then its secrets. Raises `StorageError` and `CredentialsError`."""
     await asyncio.to_thread(trust.forget, definition)
     await sign_ins.forget(definition)

@@ -1,4 +1,4 @@
-"""The failures of a sign-in, in words for a user. No message quotes a code, a token or an address with one."""
+"""The failures of a sign-in, in words for a user. No message quotes a secret."""
 
 import re
 from collections.abc import Generator
@@ -23,7 +23,7 @@ def timed_out(service: str, limit_s: float, *, has_refused: bool) -> Credentials
 
 
 def declined(service: str, code: str) -> CredentialsError:
-    """Return the error for an error that the browser brings as the answer: RFC 6749 4.1.2.1."""
+    """Return the error for an error code in the browser's answer: RFC 6749 4.1.2.1."""
     if code == "access_denied":
         return CredentialsError(
             f"The sign-in with {service} was declined.",
@@ -68,7 +68,6 @@ def explained_refusals(service: str) -> Generator[None]:
 
 
 def not_registered(service: str) -> CredentialsError:
-    """Return the error for an answer in the browser that names no client, or another one than before."""
     return CredentialsError(
         f"{service} did not register this application for your account.", hint="Sign in again, or use an API key."
     )

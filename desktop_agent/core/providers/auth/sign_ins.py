@@ -1,7 +1,4 @@
-"""Signs accounts in and out and provides their credentials, combining the keyring, the browser and the accounts.
-
-Sign-ins of other programs on this machine are not read: `other_sign_ins` lists them, and says why.
-"""
+"""Signs accounts in and out and provides their credentials."""
 
 import asyncio
 import hashlib
@@ -61,7 +58,7 @@ _CLAUDE_CODE = OtherSignIn(
 
 
 def other_sign_ins(environ: Mapping[str, str] = os.environ) -> tuple[OtherSignIn, ...]:
-    """Return the sign-ins of other programs on this machine. Checks only whether files exist. Blocks; never raises."""
+    """Return the sign-ins of other programs on this machine, whose files are not read. Blocks; never raises."""
     codex = Path(environ.get("CODEX_HOME") or Path.home() / ".codex") / "auth.json"
     claude = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / ".credentials.json"
     return tuple(sign_in for file, sign_in in ((codex, _CODEX), (claude, _CLAUDE_CODE)) if _exists(file))
@@ -82,15 +79,11 @@ PROFILE_PROVIDER = "anthropic"
 
 
 class SignInServices(Struct, frozen=True):
-    """The services that offer a sign-in. Tests replace their addresses."""
-
     chatgpt: ChatGptService = CHATGPT
     openrouter: OpenRouterService = OPENROUTER
 
 
 class SignIns:
-    """The accounts of one user that have no key of their own. Belongs to one event loop."""
-
     def __init__(
         self,
         keys: SystemKeyStore,
@@ -149,7 +142,6 @@ class SignIns:
         return account
 
     async def use_profile(self, name: str) -> Account:
-        """Add a profile of Anthropic's tools as an account. Raises as `sign_in_with_chatgpt`."""
         profile = await asyncio.to_thread(read_profile, name, self._environ)
         address = _own_address(PROFILE_PROVIDER, profile.base_url)
         profiled = Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
@@ -158,7 +150,7 @@ class SignIns:
         return account
 
     async def sign_out(self, account: Account) -> None:
-        """Remove the credential, and the account if it is not the usual one. Raises `CredentialsError`.
+        """Remove the credential, and the account unless it is the usual one. Raises `CredentialsError`.
 
         The tokens of a profile are kept, because they belong to the tool that made it.
         """
@@ -174,11 +166,9 @@ class SignIns:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
-        """Return the registration of the user who signed in; `None` if nobody did. Raises `CredentialsError`."""
         return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
-        """Return the credential of an account of the kind `oauth` or `profile`. Raises `CredentialsError`."""
         if account.kind == "profile":
             profile = await asyncio.to_thread(read_profile, account.name, self._environ)
             _require_address(account, profile.base_url)
@@ -223,7 +213,7 @@ class SignIns:
         return renewing(self._data / "locks" / f"sign-in-{name}.lock", self._clock)
 
     async def _new_or_same(self, account: Account) -> Account:
-        """Return the existing account, or else the new one. Raises `UsageError` if the existing one is different."""
+        """Return the existing account, or else the new one. Raises `UsageError` if the two differ."""
         loaded = await asyncio.to_thread(self._accounts.load)
         if loaded.problems:
             raise UnsafeSettingsError(loaded.problems)
@@ -244,7 +234,7 @@ class SignIns:
 
 
 def _own_address(provider: str, address: str) -> str:
-    """Return the address to store for an account. It is empty if it is the vendor's own."""
+    """Return the address to store for an account; empty for the vendor's own."""
     return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
 
 

@@ -1,4 +1,4 @@
-"""A valid access token on demand: kept in memory and in the keyring, renewed in time, once for all callers.
+"""A valid access token on demand: kept in memory and in the keyring, and renewed in time.
 
 A refresh token can be used only once, so one process at a time renews the tokens of an account.
 """
@@ -32,24 +32,22 @@ from desktop_agent.core.system.processes.child import unhurried
 class _Access:
     token: str = field(repr=False)
     expires_at: int | None = None
-    """When the access token expires, in seconds since 1970."""
+    """In seconds since 1970."""
     scopes: tuple[str, ...] = ()
 
 
 class KeyringTokens:
-    """The tokens of one account in the keyring. Each call uses a thread, because the keyring may prompt the user."""
-
     def __init__(self, keyring: Keyring, name: str) -> None:
         self._keyring = keyring
         self._refresh = f"{name}/refresh"
         self._access = f"{name}/access"
 
     async def load(self) -> Tokens | None:
-        """Return the stored tokens, or `None`. If only a refresh token is stored, the access token has expired."""
+        """Return the stored tokens, or `None`. A missing access token counts as expired."""
         return await in_daemon_thread(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
-        """Store `tokens`. The refresh token is stored first, because the previous one cannot be used again."""
+        """Store `tokens`: the refresh token first, because the previous one cannot be used again."""
         await in_daemon_thread(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
@@ -76,11 +74,9 @@ class KeyringTokens:
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""The expiry time that stands for a missing access token."""
 
 
 LIMIT_S = 120.0
-"""How many seconds to wait for another process, which may wait for the user (keyring) and then for the network."""
 
 _LOOK_EVERY_S = 0.1
 
@@ -135,18 +131,14 @@ def _unusable(path: Path, error: OSError) -> CredentialsError:
 
 
 MARGIN = timedelta(minutes=2)
-"""How long before its expiry an access token is renewed."""
 
 SETTLED_S = 60.0
 """If a token is refused within this many seconds after a renewal, renewing again does not help."""
 
 KEEP_AGAIN_S = 60.0
-"""After how many seconds storing tokens is tried again."""
 
 
 class TokenSource(Protocol):
-    """Provides a provider with the token for each request."""
-
     async def access_token(self) -> str:
         """Return a token that is currently valid. Raises `CredentialsError` and `ProviderError`."""
         ...
@@ -157,13 +149,10 @@ class TokenSource(Protocol):
 
 
 class Renewal(ABC):
-    """How the tokens of one service are renewed."""
-
     first: Tokens | None = None
     """The tokens to renew if none are stored yet; `None` if the user has to sign in first."""
 
     def __init__(self, service: str, how_to_sign_in: str) -> None:
-        """`service` is the name shown to users; `how_to_sign_in` tells them what to do when the sign-in has ended."""
         self.service = service
         self.how_to_sign_in = how_to_sign_in
 
@@ -172,7 +161,7 @@ class Renewal(ABC):
         """Exchange the refresh token, which cannot be used again. Raises like a `TokenSource`, and `SignedOutError`."""
 
     def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow all that is needed
-        """Raise `CredentialsError` if the tokens lack the rights for which they are needed."""
+        """Raise `CredentialsError` if the tokens lack necessary rights."""
 
     def signed_out(self, detail: str) -> SignedOutError:
         title = f"You are not signed in with {self.service} any more."
@@ -180,8 +169,6 @@ class Renewal(ABC):
 
 
 class RefreshGrant(Renewal):
-    """Renews tokens by the refresh token: RFC 6749 6."""
-
     def __init__(
         self,
         endpoint: TokenEndpoint,
@@ -193,10 +180,7 @@ class RefreshGrant(Renewal):
         sends_json: bool = False,
         life_s: float | None = None,
     ) -> None:
-        """`fields` are sent with each request. The errors in `over` end the sign-in; without `over`, every error does.
-
-        `life_s` is the lifetime of a token if the answer does not state it.
-        """
+        """The errors in `over` end the sign-in; without `over`, every error does."""
         super().__init__(endpoint.service, how_to_sign_in)
         self._endpoint = endpoint
         self._fields = fields
@@ -245,7 +229,7 @@ class RenewingSource:
         self._one_at_a_time = asyncio.Lock()
 
     async def access_token(self) -> str:
-        """Return a valid token, renewed in time. If renewing fails, a token that is still valid is used."""
+        """Return a valid token. If renewing fails, a token that is still valid is used."""
         async with self._one_at_a_time:
             if self._tokens is None:
                 self._tokens = await self._kept.load()
@@ -256,7 +240,7 @@ class RenewingSource:
             return tokens.access
 
     async def refused(self, token: str) -> str:
-        """Return another token: a newer or a renewed one. Raises `SignedOutError` the second time."""
+        """Return another token, from the store or renewed. Raises `SignedOutError` the second time."""
         async with self._one_at_a_time:
             if self._tokens is not None and self._tokens.access != token:
                 return self._tokens.access
@@ -275,7 +259,6 @@ class RenewingSource:
             raise
 
     async def _renew(self, refused: str | None) -> Tokens:
-        """Return tokens other than the `refused` one: those that another process renewed, or else renewed ones."""
         async with self._lock():
             current = await self._current() or self._renewal.first
             if current is None:
@@ -287,7 +270,6 @@ class RenewingSource:
             return current
 
     async def _current(self) -> Tokens | None:
-        """Return the newest tokens: those that could not be stored, if any, or else the stored ones."""
         if self._keep_at is None:
             return await self._kept.load()
         assert self._tokens is not None
@@ -314,7 +296,7 @@ class RenewingSource:
         return tokens
 
     async def _kept_by_others(self, current: Tokens) -> Tokens | None:
-        """Return tokens that a program which does not use the lock has renewed meanwhile, or `None`."""
+        """Return tokens that a program without the lock has renewed meanwhile, or `None`."""
         with suppress(CredentialsError):
             kept = await self._kept.load()
             if kept is not None and kept.access != current.access and kept.is_fresh(self._clock.now()):

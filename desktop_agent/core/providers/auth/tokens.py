@@ -1,8 +1,6 @@
-"""Token grants, and one request to a token endpoint, which takes a form or JSON and returns JSON.
+"""Token grants, and one request to a token endpoint. Answers are read strictly, following RFC 6749 5.1.
 
-Requests and answers are secrets: no error, log or representation made here quotes either, except for the code of a
-refusal. Answers are read strictly, following RFC 6749 5.1 and OpenID Connect. The HTTP client is imported with the
-first request, in a thread.
+Requests and answers are secrets: no error, log or `repr` quotes them, except for the code of a refusal.
 """
 
 import asyncio
@@ -28,13 +26,13 @@ _CONNECTION = "desktop_agent.core.providers.http_connection"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Tokens of one account. The representation shows none of them."""
+    """Tokens of one account. The `repr` shows none of them."""
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
-    """The refresh token; `None` when another program renews the access token."""
+    """`None` if another program renews the access token."""
     expires_at: datetime | None = None
-    """When the access token expires; `None` if unknown, so that it is used until it is refused."""
+    """When the access token expires. `None`: unknown, so the token is used until it is refused."""
     scopes: frozenset[str] = frozenset()
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
@@ -46,37 +44,30 @@ class KeptTokens(Protocol):
 
     async def load(self) -> Tokens | None: ...
 
-    async def keep(self, tokens: Tokens) -> None:
-        """Replace the stored tokens by `tokens`, the refresh token first."""
-        ...
+    async def keep(self, tokens: Tokens) -> None: ...
 
-    async def drop(self) -> None:
-        """Remove tokens that the service no longer accepts. It is no error if there are none."""
-        ...
+    async def drop(self) -> None: ...
 
 
 _LONGEST_TOKEN = 16_384
 _LONGEST_LIFE_S = 10 * 366 * 24 * 3600
 
 _Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
-"""Printable text, which an HTTP header can hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAnswer:
-    """The answer that grants tokens. The representation shows no token."""
-
     access_token: _Secret = field(repr=False)
     refresh_token: _Secret | None = field(default=None, repr=False)
     id_token: _Secret | None = field(default=None, repr=False)
     token_type: str = "Bearer"  # noqa: S105 - the kind of a token
     expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
-    """The lifetime of the access token in seconds."""
+    """In seconds."""
     scope: str | None = None
-    """The scopes that were granted; `None` if all that were requested were."""
+    """The scopes that were granted; `None` if all requested scopes were granted."""
 
     def tokens(self, now: datetime, *, before: Tokens | None = None, scopes: frozenset[str] = frozenset()) -> Tokens:
-        """Return the tokens, valid from `now` on. What the answer leaves out comes from `before`, or from `scopes`."""
+        """Return the tokens, valid from `now` on. Values missing in the answer come from `before` or `scopes`."""
         refresh = before.refresh if before is not None and self.refresh_token is None else self.refresh_token
         unsaid = before.scopes if before is not None else scopes
         return Tokens(
@@ -88,7 +79,7 @@ class TokenAnswer:
 
 
 def read_grant(body: bytes, service: str) -> TokenAnswer:
-    """Return the grant in a body. Raises `ProviderError` for anything else, and quotes nothing of it."""
+    """Return the grant in a body. Raises `ProviderError`, which does not quote the body."""
     try:
         answer = msgspec.json.decode(body, type=learned(TokenAnswer))
     except msgspec.DecodeError as error:  # its message has types and places, no values
@@ -122,10 +113,7 @@ class RefusedGrantError(Exception):
 
 
 class TokenEndpoint:
-    """The token endpoint of one service. Every request makes its own connection, because there is only one an hour."""
-
     def __init__(self, service: str, address: str, *, headers: Mapping[str, str] | None = None) -> None:
-        """`service` is the name shown to users."""
         self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
@@ -172,7 +160,6 @@ class TokenEndpoint:
 
 
 def _code_in(body: bytes) -> str:
-    """Return the code of a refusal, as in RFC 6749 5.2 or in an error object. No description is read."""
     try:
         said: object = msgspec.json.decode(body)
     except msgspec.DecodeError:

@@ -1,8 +1,4 @@
-"""Signing in with ChatGPT, so that requests count against the user's plan, and with OpenRouter, which returns a key.
-
-ChatGPT: https://developers.openai.com/siwc/token-sharing-open-source/sign-in. The first sign-in of an account uses a
-client ID that all such programs share; its answer has the account's own, which is stored and used from then on.
-"""
+"""Signing in with ChatGPT, so that requests count against the user's plan, and with OpenRouter, which returns a key."""
 
 import base64
 import binascii
@@ -40,7 +36,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 
 class ChatGptService(Struct, frozen=True, kw_only=True):
-    """*Sign in with ChatGPT*: https://developers.openai.com/siwc/token-sharing-open-source."""
+    """https://developers.openai.com/siwc/token-sharing-open-source."""
 
     name: str = "ChatGPT"
     authorize_url: str = "https://auth.openai.com/api/accounts/authorize"
@@ -48,10 +44,9 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
     issuer: str = "https://auth.openai.com"
     resource: str = "https://api.openai.com/v1"
     first_client_id: str = "dynamic_agent_client"
-    """The client ID for the first sign-in of an account. The answer brings the ID that is used from then on."""
+    """The shared client ID for the first sign-in of an account. The answer brings the account's own ID."""
     agent_name: str = "Desktop Agent"
     redirect_path: str = "/auth/callback"
-    """The path of the redirect address. It is the same each time; only the port can change."""
     scopes: tuple[str, ...] = (
         "openid",
         "profile",
@@ -64,13 +59,12 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
 
 
 class OpenRouterService(Struct, frozen=True, kw_only=True):
-    """OpenRouter's sign-in, which returns an API key of the user: https://openrouter.ai/docs/use-cases/oauth-pkce."""
+    """https://openrouter.ai/docs/use-cases/oauth-pkce."""
 
     name: str = "OpenRouter"
     authorize_url: str = "https://openrouter.ai/auth"
     keys_url: str = "https://openrouter.ai/api/v1/auth/keys"
     redirect_host: Literal["localhost", "127.0.0.1"] = "localhost"
-    """The host with which OpenRouter, as it documents, accepts every port."""
 
 
 CHATGPT = ChatGptService()
@@ -119,7 +113,6 @@ def _kept(path: Path) -> str | None:
 
 
 _SKEW = timedelta(minutes=5)
-"""How far the clocks of this machine and of the service may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +127,9 @@ class _Claims:
 
 
 def _registration(service: ChatGptService, attempt: Attempt, client_id: str, token: str, now: datetime) -> Registration:
-    """Return the registration of the user in the identity token. Raises `CredentialsError` if that is for another
-    sign-in.
+    """Return the registration of the user in the identity token. Raises `CredentialsError` for another sign-in's token.
 
-    The token's signature is not checked, because it comes straight from the token endpoint: OpenID Connect Core
-    3.1.3.7, number 6.
+    The signature is not checked, because the token comes straight from the endpoint: OpenID Connect Core 3.1.3.7, 6.
     """
     claims = _claims(token, service.name)
     audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
@@ -187,7 +178,7 @@ async def sign_in_with_chatgpt(
     earlier: Registration | None = None,
     service: ChatGptService = CHATGPT,
 ) -> tuple[Registration, Tokens]:
-    """Have the user sign in, and return the account's registration and tokens; nothing is stored here.
+    """Have the user sign in, and return the account's registration and tokens. Nothing is stored here.
 
     `earlier` is the registration of an account that signs in again. Raises `CredentialsError`.
     """
@@ -274,7 +265,7 @@ class _KeyAnswer:
 
 
 async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: OpenRouterService = OPENROUTER) -> str:
-    """Have the user sign in, and return an API key; nothing is stored here. Raises `CredentialsError`."""
+    """Have the user sign in, and return an API key. Nothing is stored here. Raises `CredentialsError`."""
     attempt = Attempt.new()
     receiver = RedirectReceiver(f"/sign-in/{attempt.state}", state=None, host=service.redirect_host)
     async with receiver:
