@@ -1,8 +1,4 @@
-"""The types that a connection and the SDK client (`sdk/`) exchange: sign-ins, sampling, failures.
-
-They are free of the SDK's types. A server's sampling requests (`sampling/createMessage`) are untrusted and never enter
-the conversation of a session.
-"""
+"""The types that a connection and the SDK client (`sdk/`) exchange, free of the SDK's types."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -37,12 +33,12 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInRequest:
-    """A sign-in to carry out. The representation shows no secret."""
+    """A sign-in to carry out. The `repr` shows no secret."""
 
     address: Address
     headers: Mapping[str, str] = field(repr=False)
     redirect: str = ""
-    """The address to which the browser returns; empty when there is none."""
+    """The address to which the browser returns; empty if there is none."""
     client_secret: str = field(default="", repr=False)
     """The secret that authenticates the application as `address.client_id`; it may be a private key as PEM."""
     granted: frozenset[str] = frozenset()
@@ -53,25 +49,21 @@ class SignInRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRegistration:
-    """The registration of this application with the authorisation server. The representation shows no secret."""
-
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
     proof: ClientProof = "none"
     token_url: str
     resource: str = ""
-    """The resource that the tokens are for (RFC 8707); empty when none is requested."""
+    """The resource that the tokens are for (RFC 8707); empty if none is requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedAccess:
-    """The tokens of a sign-in, and the registration that renews them. The representation shows no token."""
-
     registration: ServerRegistration
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
     expires_in: timedelta | None = None
-    """How long the token is valid; `None` if that is not known."""
+    """`None` if unknown."""
     scopes: frozenset[str] = frozenset()
 
 
@@ -105,11 +97,10 @@ class SamplingRefusedError(Exception):
 
 
 class SamplingDeniedError(SamplingRefusedError):
-    """The user refused the request, or is not there to allow it."""
+    pass
 
 
 SampleModel = Callable[[SamplingRequest], Awaitable[SampledAnswer]]
-"""Asks the model for a server while a call runs. Raises `SamplingRefusedError`."""
 
 
 async def no_model_to_ask(_: SamplingRequest) -> SampledAnswer:
@@ -122,16 +113,14 @@ _LONGEST_SCOPE = 80
 
 Confine = Callable[[Command], AbstractAsyncContextManager[Command]]
 AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
-"""Puts a server's question to the user while a call runs."""
 
 
 async def nobody_to_ask(_: ServerQuestion) -> Decision:
-    """Decline, because the call belongs to no user."""
     return Denied()
 
 
 class ConnectionLostError(ServerError):
-    """The connection to the server was lost during a call. The reason is known only when the server has ended."""
+    """The connection was lost during a call. The reason is known only when the server has ended."""
 
 
 class SignInNeededError(ServerError):
@@ -156,9 +145,7 @@ class BearerTokens(Protocol):
 
     async def access_token(self) -> str: ...
 
-    async def refused(self, token: str) -> str:
-        """Return another token after the server refused `token`."""
-        ...
+    async def refused(self, token: str) -> str: ...
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
         """Return a token with more rights if the user has granted them since. Raises `SignInNeededError`."""
@@ -166,14 +153,12 @@ class BearerTokens(Protocol):
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a client may use, and the callbacks for what a server reports without being asked."""
+    """The services that a client may use, and callbacks for reports of a server."""
 
     workspace: Path
     environ: Mapping[str, str]
-    """The environment of a server process. Credentials were removed from it."""
     log: ServerLog
     confine: Confine
-    """Confines the command that runs a server according to its definition, until exit. Raises `ServerError`."""
     tools_changed: Callable[[], None]
 
 

@@ -1,8 +1,7 @@
-"""Confining a server as its definition says, for its whole life. A server that must be confined never runs unconfined.
+"""Confines a server as its definition says, for its whole life. A server that must be confined never runs unconfined.
 
-A server that `uvx` or `npx` runs is first downloaded into a cache of its own. The run that downloads it reaches the
-registry and sees nothing of the open folder; the server's own run sees the folder and reaches only the hosts that its
-definition names. So nothing in the folder can be sent to a registry, or to someone who publishes packages there.
+A server that `uvx` or `npx` runs is first downloaded in a separate run, which reaches the registry but not the open
+folder. The server's own run sees the folder and reaches only the hosts of its definition.
 """
 
 import asyncio
@@ -37,11 +36,9 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 class PackageRunner(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     caches: Mapping[str, str]
-    """Variables that name folders to which the runner writes. Each is set to a folder in the cache."""
+    """Variables that name folders to which the package runner writes."""
     quiet: Mapping[str, str]
-    """Variables that keep the runner from needless requests to the registry."""
     offline: Mapping[str, str]
-    """Variables that make the runner work offline, from its cache."""
     registries: tuple[str, ...]
     named_by: tuple[str, ...]
 
@@ -79,7 +76,7 @@ def runner_of(program: Program) -> PackageRunner | None:
 
 
 def _host_of(url: str) -> str:
-    """Return the host of an address in the form of `AllowedHosts`. An index of uv may have a name in front of it."""
+    """Return the host of an address. An index of uv may have a name in front of its address."""
     try:
         parts = urlsplit(url.rpartition("=")[2] if "://" in url.rpartition("=")[2] else url)
         host = parts.hostname or ""
@@ -97,12 +94,10 @@ _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     search: Callable[[Path], Awaitable[SandboxSearch]]
     cache: Path
-    """The folder for downloads and temporary files of package runners."""
     environ: Mapping[str, str]
     secrets_in: Callable[[Path], tuple[Path, ...]]
     """Returns files of a folder that often hold secrets. Blocks. Raises `ToolError` for too many entries."""
     secrets_beside: Callable[[Iterable[Path]], tuple[Path, ...]]
-    """Returns the files that often hold secrets beside programs in `/tmp`. Blocks."""
     resolve: Resolver = system_resolver
 
     @asynccontextmanager
@@ -210,7 +205,6 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return run.kernel.wrap(replace(command, environ=environ), spec)
 
     def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
-        """Return the program that `command` names, and the programs through which it is started. Blocks."""
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()
@@ -223,14 +217,13 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
                 yield program
 
     def _cache_of(self, program: Program) -> Path:
-        """Return the folder for a server's downloads. It depends only on how the server is started. Blocks."""
+        """Return the folder for a server's downloads. It depends only on the server's command. Blocks."""
         content = msgspec.json.encode((program.command, program.args))
         folder = self.cache / "packages" / blake2b(content, digest_size=8).hexdigest()
         make_private_folder(folder / "packages")
         return folder
 
     def _make_temp(self) -> Path:
-        """Return a new temporary folder for one run, and remove those that killed applications left. Blocks."""
         make_private_folder(self.cache)
         for left in self.cache.glob("tmp-*-*"):
             owner = left.name.split("-")[1]
@@ -246,4 +239,4 @@ class _Run(Struct, frozen=True, kw_only=True, eq=False):
     cache: Path
     log: ServerLog
     unseen: tuple[Path, ...] = ()
-    """Paths that the server must not read, wherever they are. They replace the default list of the folder's secrets."""
+    """Paths that the server must not read. They replace the default list of the folder's secrets."""

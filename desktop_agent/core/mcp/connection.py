@@ -1,7 +1,6 @@
 """One server: started on demand, called, ended when nobody needs it, and retried after a failure.
 
-The client of a server must be left by the task that entered it. Therefore each server has one task, its owner, which
-does both and lives as long as the server. Callers wait until the client is ready, and then use it from their own tasks.
+A client must be left by the task that entered it. Therefore each server has one task, its owner, which does both.
 """
 
 import asyncio
@@ -41,19 +40,18 @@ MOST_FAILURES: Final = 5
 
 FIRST_RETRY_PAUSE_S: Final = 1.0
 LONGEST_RETRY_PAUSE_S: Final = 60.0
-"""How long to wait at most before a failed server is tried again. The pause doubles with each failure, up to this."""
 
 
 FIRST_LISTING_PAUSE_S: Final = 0.5
 LONGEST_LISTING_PAUSE_S: Final = 30.0
-"""For servers that report a change after each listing, the pause between listings doubles up to this."""
+"""The longest pause between listings. It doubles for servers that report a change after each listing."""
 
 
 class Relisting:
     """Tracks reports of changes from a server, and callers that wait for a new listing. Belongs to one event loop."""
 
     def __init__(self, clock: Clock, on_due: Callable[[], None]) -> None:
-        """`on_due` is called when `due_in_s` may have decreased, so that the connection's owner checks it."""
+        """`on_due` is called when `due_in_s` may have decreased."""
         self._clock = clock
         self._on_due = on_due
         self._changes = 0
@@ -88,7 +86,6 @@ class Relisting:
         return tools
 
     async def wait(self) -> None:
-        """Wait without a pause until every change reported before this call has been listed."""
         listed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[listed] = self._changes
         self._on_due()
@@ -98,7 +95,6 @@ class Relisting:
             self._waiting.pop(listed, None)
 
     def give_up(self) -> None:
-        """Release all callers that wait. The server is gone, and will list its tools when it starts again."""
         self._settle(self._changes)
 
     def _settle(self, seen: int) -> None:
@@ -131,12 +127,10 @@ async def _resources(client: "ServerClient") -> dict[str, object]:
 _KEPT_CALLS = 20
 
 _LAST_WORDS_S = 4.0
-"""How many seconds a call waits to learn how its server ended."""
 
 _LAST_LINES = 20
 
 _COMPLETION_S = 5.0
-"""How many seconds a server may take to complete what the user types."""
 
 
 class Connection:
@@ -219,12 +213,10 @@ class Connection:
             return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
 
     async def read(self, uri: str, timeout_s: float) -> tuple[Part, ...]:
-        """Read a resource within `timeout_s`, starting the server if needed. Raises `ServerError`."""
         async with self._used() as client:
             return await client.read(uri, timeout_s=timeout_s)
 
     async def list_resources(self) -> ServerStatus:
-        """List the resources and templates again, and return the updated status. Raises `ServerError`."""
         async with self._used() as client:
             self._change(**await _resources(client), left_out=client.left_out)
             return self.status
@@ -235,7 +227,7 @@ class Connection:
 
     @asynccontextmanager
     async def _used(self) -> AsyncGenerator["ServerClient"]:
-        """Yield the client; start the server if needed. It is not ended during the block."""
+        """Yield the client; start the server if needed. The server is not ended during the block."""
         self._running_calls += 1
         try:
             yield await self._client()
@@ -297,7 +289,6 @@ class Connection:
             raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
 
     async def _own(self, ready: "asyncio.Future[ServerClient]") -> None:
-        """Run the server for its whole life. This is the task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
         try:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
@@ -327,7 +318,7 @@ class Connection:
             raise
 
     def _over(self, owner: asyncio.Task[None]) -> None:
-        """Release callers that still wait. A task that is cancelled before it begins cannot do this itself."""
+        """Release waiting callers. A task that is cancelled before it begins cannot do this itself."""
         self._owner = None
         self._relisting.give_up()
         if not owner.cancelled() and (error := owner.exception()) is not None:

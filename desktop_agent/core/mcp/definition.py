@@ -1,7 +1,4 @@
-"""Server definitions as the user or a project wrote them: how to start or reach a server, and what confines it.
-
-Pure data.
-"""
+"""Server definitions as the user or a project wrote them: how to start or reach a server, and what confines it."""
 
 import os
 import re
@@ -36,15 +33,13 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
     """What a confined server may do. Folders are absolute, begin with `~/`, or are relative to the open folder."""
 
     folders: tuple[str, ...] = ()
-    """The folders to which the server may write."""
     read_folders: tuple[str, ...] = ()
-    """The folders in the home folder that the server may read. The rest of the home folder appears empty to it."""
+    """The folders in the home folder that the server may read. The rest of the home folder appears empty."""
     hosts: tuple[str, ...] = ()
     """The hosts that the server may reach: `name`, `*.name`, `[address]`, `*`, with a `:port` or else 80 and 443."""
 
     @property
     def words(self) -> str:
-        """The permissions in one sentence for the user. Invisible characters are named, and long lists are cut."""
         return f"Confined: {self._may(_MOST_SHOWN)}."
 
     @property
@@ -76,7 +71,7 @@ def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
 
 
 def folder_meant(text: str, workspace: Path) -> Path:
-    """Return the folder that a definition's text means in `workspace`. Raises `ValueError` without a home folder."""
+    """Raises `ValueError` without a home folder."""
     try:
         return workspace / Path(text).expanduser()
     except RuntimeError as error:
@@ -126,20 +121,17 @@ IDLE_S = 300.0
 
 
 class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
-    """A server that is a process on this machine and speaks by its standard input and output."""
-
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that are added to the environment, from which credentials were removed."""
     secret_env: tuple[str, ...] = ()
-    """The names of the variables whose values are in the keyring."""
     cwd: str = ""
-    """The folder in which to start it, absolute or relative to the definition's file; empty for the workspace."""
+    """The folder to start the server in, absolute or relative to the definition's file; empty for the workspace."""
     encoding: str = "utf-8"
     encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
     sandbox: ServerSandbox | None = None
-    """What confines the server. If None, nothing does, so that it can do everything that the user can do."""
+    """`None`: the server is not confined, and can do everything that the user can do."""
 
 
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
@@ -149,21 +141,17 @@ class Address(Struct, frozen=True, kw_only=True, tag="http"):
     secret_headers: tuple[str, ...] = ()
     """The names of the headers whose values are in the keyring."""
     allow_unencrypted: bool = False
-    """Whether to use `http://`, although others on the network can then read and change what is sent."""
+    """Whether to use `http://`, although others on the network can then read and change requests."""
     client_id: str = ""
-    """The application's client ID at the authorisation server. If it is empty, the client is registered dynamically.
-
-    If it is a URL, it points to a description of the application, and only servers that accept one get it.
-    """
+    """The client ID at the authorisation server, or the URL of its metadata. Empty: registered dynamically."""
     issuer: str = ""
-    """The issuer identifier of the only authorisation server allowed; empty for the one that the server names."""
+    """The only authorisation server allowed; empty for the one that the server names."""
     grant: Grant = "authorization_code"
     callback_port: int = 0
     """The port of the redirect address, if the `client_id` was registered with one; 0 for any port."""
 
     @property
     def names_itself_by_url(self) -> bool:
-        """Whether the client ID is a URL, which points to a metadata document about the client."""
         return self.client_id.startswith("https://")
 
 
@@ -174,13 +162,12 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     call_timeout_s: float = CALL_TIMEOUT_S
     ttl_seconds: float = IDLE_S
     disabled_tools: tuple[str, ...] = ()
-    """The tools, by the server's own names, that the model does not get."""
     is_enabled: bool = True
     defined_by: DefinedBy = "user"
 
     @property
     def fingerprint(self) -> str:
-        """The same for two definitions that run the same server. Switches and limits are not included."""
+        """Equal for two definitions that run the same server. Switches and limits are not included."""
         content = msgspec.json.encode(self.reached_by, order="deterministic")
         return blake2b(content, digest_size=16).hexdigest()
 
@@ -228,7 +215,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         return any(real_path(path).is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
-        """Return the program that starts the server if it is not found; else None. Blocks."""
+        """Return the program that starts the server if it is not found, else `None`. Blocks."""
         program = self.reached_by
         if not isinstance(program, Program):
             return None
@@ -240,7 +227,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> Collection[str]:
-        """Values that must not be shown or written: everything that the server is given may be a credential."""
+        """Values that must not be shown or written: any variable of the server may be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
 
 

@@ -1,9 +1,7 @@
-"""Definitions in the settings file: read them, naming every mistake, and add, remove or switch one, keeping the rest.
+"""Definitions in the settings file: read them, naming every mistake, and add, remove or switch one.
 
-Headers and variables that are credentials are in the keyring, and the file has only their names. An entry belongs to
-one header of one server at one address: another address has another entry, so no credential goes where it was not meant
-to go. One of a variable belongs to a server of the user's; a project's file can name none.
-Functions that read the keyring block, and raise `CredentialsError`.
+Secret headers and variables are in the keyring, and the file has only their names. A keyring entry is for one address,
+so that no other address gets the credential. Functions that read the keyring block, and raise `CredentialsError`.
 """
 
 import re
@@ -94,7 +92,7 @@ def keep_secrets(keyring: Keyring, definition: ServerDefinition, secrets: Mappin
 
 
 def read_secrets(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
-    """Return the secret headers or variables of a server. Raises also when the value of one is missing."""
+    """Return the secret headers or variables of a server. Raises also when a value is missing."""
     found: dict[str, str] = {}
     for name in _names(definition):
         value = keyring.get(_entry(definition, name))
@@ -132,7 +130,7 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 LIST = "mcp.definitions"
 
 _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
-"""The names that servers can have: short enough to be the beginning of tools' names, and without the separator `__`."""
+"""Names of servers begin tools' names, so they are short and lack the separator `__`."""
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
@@ -143,8 +141,6 @@ KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
 class Definitions(Struct, frozen=True, kw_only=True):
-    """The defined servers, in order, and what is wrong with definitions that cannot be used."""
-
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[FileProblem, ...] = ()
 
@@ -153,7 +149,7 @@ class Definitions(Struct, frozen=True, kw_only=True):
 
 
 def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
-    """Return the servers that the tables define. A project's server never takes the place of a user's."""
+    """Return the servers that the tables define. A project's server never replaces a user's."""
     found: dict[str, ServerDefinition] = {}
     problems: list[FileProblem] = []
     for table in tables:
@@ -176,7 +172,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 
 
 def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> None:
-    """Refuse secrets in a file, because every program of the user can read it, and it is copied with them."""
+    """Refuse secrets in a file, because every program of the user can read the file."""
     if isinstance(definition.reached_by, Program):
         if is_project and definition.reached_by.secret_env:
             raise ValueError("a project's server gets no secrets from your keyring: take out secret_env")
@@ -275,7 +271,6 @@ def _arguments(value: object) -> tuple[str, ...]:
 
 
 def _variables(value: object) -> dict[str, str]:
-    """Return variables from a table, a list of tables, or a list of KEY=VALUE."""
     entries = cast("list[object]", value) if isinstance(value, list) else [value]
     found: dict[str, str] = {}
     for entry in entries:
@@ -310,7 +305,7 @@ _LONGEST = 10**9
 
 
 def with_folder(definition: ServerDefinition, folder: Path) -> ServerDefinition:
-    """Return the definition with an absolute folder. It was relative to the folder of the definition's file."""
+    """Make a folder that is relative to the definition's file absolute."""
     program = definition.reached_by
     if not isinstance(program, Program) or not program.cwd:
         return definition
@@ -356,9 +351,9 @@ def add_definitions(
 
 
 def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyring) -> None:
-    """Write a changed definition in place of the one with its name. Blocks. Raises like `add_definitions`.
+    """Replace the definition with the same name. Blocks. Raises like `add_definitions`.
 
-    Secrets that the definition names without a value are kept. Those that it does not name any more are forgotten.
+    Secrets that the definition names without a value are kept. Secrets that it no longer names are forgotten.
     """
     public, secrets = without_secrets(definition)
     table = table_of_definition(public)
@@ -376,7 +371,7 @@ def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyrin
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
-    """Remove a server; return None if it was unusable. Leaves the keyring. Raises `UsageError`, `StorageError`."""
+    """Remove a server; return `None` if it was unusable. Leaves the keyring. Raises `UsageError`, `StorageError`."""
     removed: list[Mapping[str, object]] = []
 
     def change(entries: TableList) -> None:
@@ -428,8 +423,6 @@ def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
 
 
 def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
-    """Replace the values that `change` returns for the table with this name. A key with the value None is removed."""
-
     def change_one(entries: TableList) -> None:
         place = _required(entries, name)
         entries.update(place, change(entries.plain()[place]))

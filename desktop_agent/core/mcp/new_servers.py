@@ -1,7 +1,4 @@
-"""New servers: from a list of known ones, from what the user types, and from other tools' JSON.
-
-A server in the list is not installed, started or trusted by being there.
-"""
+"""New servers: from a list of known ones, from what the user types, and from other tools' JSON."""
 
 import json
 import os
@@ -34,14 +31,12 @@ _AWS = "uv, for uvx, and credentials of AWS: a profile in ~/.aws."
 
 
 class KnownServer(Struct, frozen=True, kw_only=True):
-    """One server, as published by its makers."""
-
     name: str
     about: str
     needs: str
     where: str
     sandbox: ServerSandbox | None = None
-    """The usual confinement; None if the server needs more than a sandbox allows, or runs elsewhere."""
+    """The usual confinement; `None` if the server needs more than a sandbox allows, or runs elsewhere."""
 
     @property
     def confinement(self) -> str:
@@ -140,7 +135,7 @@ def typed_definition(
 
 
 def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> ServerDefinition:
-    """Return the definition as typed, with what is not asked for as it was before. Secrets without a value are kept."""
+    """Return the definition as typed, with all other values from `before`. Secrets without a value are kept."""
     reached_by = typed.reached_by
     match before.reached_by, reached_by:
         case Program() as old, Program(command=command, args=args, sandbox=sandbox):
@@ -159,7 +154,7 @@ def is_address(where: str) -> bool:
 
 
 def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
-    """Return a server's sandbox from comma-separated lists. Raises `ValueError`, whose message is for the user."""
+    """Parse comma-separated lists. Raises `ValueError`, whose message is for the user."""
     typed = {"folders": folders, "read_folders": read_folders, "hosts": hosts}
     lists = {key: [word.strip() for word in text.split(",") if word.strip()] for key, text in typed.items()}
     found = sandbox_in({"sandbox": True, **lists})
@@ -173,14 +168,14 @@ _REFERENCE = re.compile(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(
 
 
 class ImportedServers(Struct, frozen=True, kw_only=True):
-    """The servers that can be imported, and for each of the others, by name, why it cannot."""
+    """The servers that can be imported, and for each other server its name and the reason."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
 
 
 def servers_in_file(path: Path) -> ImportedServers:
-    """Return the servers in the file of another tool. Blocks. Raises `UsageError` like `servers_in_json`."""
+    """Read the file of another tool. Blocks. Raises `UsageError` like `servers_in_json`."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -190,10 +185,7 @@ def servers_in_file(path: Path) -> ImportedServers:
 
 
 def servers_in_json(text: str, environ: Mapping[str, str] = os.environ) -> ImportedServers:
-    """Return the servers in the JSON of another tool. Where it refers to variables, `environ` has their values.
-
-    Raises `UsageError` if it has no list of servers.
-    """
+    """Read the JSON of another tool, with variables from `environ`. Raises `UsageError` if it lists no servers."""
     try:
         document: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -233,7 +225,6 @@ def _definition(name: str, entry: object, environ: Mapping[str, str]) -> ServerD
 
 
 def _resolved(value: object, environ: Mapping[str, str]) -> object:
-    """Return the value, with the variables in its texts replaced. Raises `ValueError`, which names a missing one."""
     if isinstance(value, dict):
         return {key: _resolved(inner, environ) for key, inner in as_object(cast("object", value)).items()}
     if isinstance(value, list):

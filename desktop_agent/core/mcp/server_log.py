@@ -1,7 +1,4 @@
-"""What a server prints besides the protocol. Its end is kept in memory and more of it in a file; both are limited.
-
-A server that floods its standard error is slowed down to the speed of the disk.
-"""
+"""A server's output besides the protocol. Its end is kept in memory and more of it in a file; both are limited."""
 
 import asyncio
 from collections.abc import Collection
@@ -13,7 +10,6 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 KEPT_BYTES = 64 * 1024
-"""How many bytes at the end of the log are kept in memory."""
 
 FILE_BYTES = 1024 * 1024
 """How many bytes a log may have before it is rotated. One older file is kept beside it."""
@@ -23,10 +19,8 @@ _PENDING_BYTES = 256 * 1024
 
 
 class ServerLog:
-    """The log of one server. Pass output to `feed` on the event loop's thread."""
-
     def __init__(self, path: Path | None, secrets: Collection[str] = ()) -> None:
-        """Without a path nothing is written. `secrets` are masked in what is read and written."""
+        """Without a path nothing is written. `secrets` are masked."""
         self.path = path
         self._secrets = tuple(secrets)
         self._tail = bytearray()
@@ -34,7 +28,7 @@ class ServerLog:
         self._writing: asyncio.Task[None] | None = None
 
     def feed(self, content: bytes) -> asyncio.Future[None] | None:
-        """Take output of the server. If this returns a future, the server should wait for it: the disk is slow."""
+        """Take output on the event loop's thread. If this returns a future, the server should wait for it."""
         self._tail += content
         del self._tail[:-KEPT_BYTES]
         if self.path is None:
@@ -51,7 +45,7 @@ class ServerLog:
         self._secrets = tuple({*self._secrets, *secrets})
 
     def tail(self, lines: int = 0) -> str:
-        """Return the last lines, without control characters that affect a terminal. 0 returns all that is kept."""
+        """Return the last lines without control characters; 0 returns all lines in memory."""
         text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)
         return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
 

@@ -1,7 +1,6 @@
 """The servers of the application: one connection for all sessions of a folder, ended when no session uses it.
 
-Sessions lease the servers that they use. A server is told its folder and can keep what it learns there, so sessions of
-different folders never share one.
+A server can store what it learns in its folder, so sessions of different folders never share one.
 """
 
 import asyncio
@@ -32,8 +31,6 @@ class _Key(NamedTuple):
 
 
 class Lease:
-    """The use of one server by a session, until it is given back."""
-
     def __init__(self, connection: Connection, give_back: Callable[[], None]) -> None:
         self.connection = connection
         self._give_back = give_back
@@ -71,7 +68,7 @@ class ServerPool:
         self._listeners: list[Callable[[ServerStatus], None]] = []
 
     def lease(self, definition: ServerDefinition, workspace: Path) -> Lease:
-        """Lease a server; this starts nothing."""
+        """Does not start the server."""
         for unused, users in tuple(self._users.items()):
             if not users and self._connections[unused].status.state not in ("starting", "ready"):
                 del self._users[unused], self._connections[unused]
@@ -106,7 +103,6 @@ class ServerPool:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def reopen(self) -> None:
-        """Allow servers to be started again after `aclose`."""
         self._processes, self._clients = ProcessRunner(self._clock), None
 
     async def aclose(self) -> None:

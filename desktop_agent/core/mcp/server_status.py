@@ -1,7 +1,4 @@
-"""What a server offers, what a call returns, and the current status of a server; without the SDK's types.
-
-The user reads it on the server's card, and `desktop-agent mcp list` prints it. Every text from a server is untrusted.
-"""
+"""What a server offers, what a call returns, and the current status of a server. Every text is untrusted."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,14 +18,13 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     description: str = ""
     input_schema: Mapping[str, object] = field(default_factory=dict[str, object])
     only_reads: bool | None = None
-    """What the server claims about its effects. This is a hint, which never widens permissions."""
+    """Whether the server claims to change nothing. The claim never widens permissions."""
     destroys: bool | None = None
     view: str = ""
     """The address of the tool's interactive view, which is not shown here; empty without one."""
     unusable: str = ""
-    """Why the tool cannot be used here, in a sentence; empty when it can."""
+    """Why the tool cannot be used here, in a sentence; empty if it can."""
     annotations: Mapping[str, object] = field(default_factory=dict[str, object])
-    """All annotations of the tool, under the protocol's names."""
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True, rename={"is_required": "required"}):
@@ -74,7 +70,7 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_prompts: bool = False
     has_completions: bool = False
     unused: tuple[str, ...] = ()
-    """Other capabilities, which are not used here: identifiers of extensions, and words for others."""
+    """Other capabilities, which are not used here."""
 
 
 class TextPart(Struct, frozen=True):
@@ -82,24 +78,18 @@ class TextPart(Struct, frozen=True):
 
 
 class MediaPart(Struct, frozen=True):
-    """A picture, a sound, or a binary file."""
-
     content: bytes
     media_type: str
     uri: str = ""
 
 
 class ResourcePart(Struct, frozen=True):
-    """The whole content of a text resource of the server."""
-
     uri: str
     text: str
     media_type: str = ""
 
 
 class LinkPart(Struct, frozen=True):
-    """A link to a resource of the server that can be read by its address."""
-
     uri: str
     name: str = ""
     description: str = ""
@@ -110,7 +100,7 @@ Part = TextPart | MediaPart | ResourcePart | LinkPart
 
 
 class CallReply(Struct, frozen=True, kw_only=True):
-    """The result of a call. If the server reports a failure, this is a result, too, which the model reads."""
+    """The result of a call. A failure that the server reports is a result, too."""
 
     parts: tuple[Part, ...] = ()
     structured: object = None
@@ -118,7 +108,7 @@ class CallReply(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """The progress of a call: `done` of `total`, in the server's own unit; `total` is None when unknown."""
+    """`done` of `total`, in the server's own unit; `total` is `None` if unknown."""
 
     done: float
     total: float | None = None
@@ -126,7 +116,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
-"""`idle`: not running, started on demand. `failed`: the last start failed; it is retried on demand after a pause.
+"""`idle`: not running, started on demand. `failed`: the last start failed; it is retried after a pause.
 
 `resting`: the server failed so often that only the user can start it again.
 """
@@ -153,21 +143,18 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
     hint: str = ""
     facts: ServerFacts | None = None
-    """What the server said about itself. It is kept after the server has ended."""
+    """The server's description of itself, kept after the server has ended."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
-    """The prompts that the server listed when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What the server listed in another way than the protocol demands, in words. The rest is kept."""
+    """Entries of the server that violate the protocol, in words. The other entries are kept."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0
     needs_sign_in: bool = False
-    """Whether the server's last answer required the user to sign in or to grant more scopes."""
     last_calls: tuple[LastCall, ...] = ()
-    """The latest calls; the newest is the last one."""
 
 
 def unused_line(status: ServerStatus) -> str:

@@ -1,11 +1,7 @@
 """The definitions of servers' tools as the user allowed them, so that a later change is noticed before it takes effect.
 
-There is one file per server, in the user's own folder, where no sandboxed command can write. Its key is the server's
-name and what it runs or reaches, so a server that takes another's name starts with nothing allowed. It stores the
-definitions themselves, because changes are shown. An unreadable record allows nothing.
-
-Two definitions are equal if the server says the same of the tool, whatever the order of JSON keys. All texts are the
-server's. When they are shown, invisible and reordering characters in them are named.
+Each server has one file, where no sandboxed command can write. The key is the server's name and command or address, so
+another server of the same name starts without permissions. An unreadable record allows nothing.
 """
 
 import json
@@ -31,14 +27,14 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 MOST_SHOWN_CHARS = 60_000
-"""How many characters of a definition are shown. The rest appears as length and digest, so a change is visible."""
+"""How many characters of a definition are shown. A digest stands for the rest, so a change is visible."""
 
 
 MOST_INTRODUCED_CHARS = 8_000
 
 
 def introduced(text: str) -> str:
-    """Return those lines of a definition that are shown when the user is first asked about the tool."""
+    """Return the lines of a definition that are shown when the user is first asked about the tool."""
     if len(text) <= MOST_INTRODUCED_CHARS:
         return text.removesuffix("\n")
     left = len(text) - MOST_INTRODUCED_CHARS
@@ -46,7 +42,7 @@ def introduced(text: str) -> str:
 
 
 def definition_digest(tool: OfferedTool) -> Digest:
-    """Return the digest of a definition. It is the same only for definitions that say the same."""
+    """Equal definitions have equal digests, whatever the order of their JSON keys."""
     return digest_of(json.dumps(msgspec.to_builtins(tool), sort_keys=True).encode())
 
 
@@ -64,7 +60,6 @@ def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[st
 
 
 def diff_of_texts(before: str, after: str) -> str:
-    """Return the diff of two texts with some context. Its lines begin with `-`, `+` or a blank."""
     old, new = before.splitlines(), after.splitlines()
     edits = find_edits(before.encode(), after.encode())
     lines: list[str] = []
@@ -117,7 +112,6 @@ _LOCK_TIMEOUT_S = 5.0
 
 class TrustedTools(Struct, frozen=True):
     tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
-    """The definitions, by the names that the server gives to its tools."""
     is_broken: bool = False
 
 
@@ -134,7 +128,7 @@ class _Known(Struct, frozen=True):
 
 
 class ToolTrust:
-    """The records of what one user trusts. Several processes can change them. Safe to use from any thread."""
+    """The records of what one user trusts. Several processes can change them. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -145,7 +139,7 @@ class ToolTrust:
         return self._folder / f"{digest_of(f'{server.name} {server.fingerprint}'.encode())[:32]}.json"
 
     def read(self, server: ServerDefinition) -> TrustedTools:
-        """Return the record. While its file is unchanged, this is the same object. Blocks; never raises."""
+        """Return the record: the same object while its file is unchanged. Blocks; never raises."""
         path = self.path_for(server)
         with self._lock:
             known, stamp = self._known.get(path), stamp_of(path)
@@ -158,7 +152,7 @@ class ToolTrust:
             return found
 
     def forget(self, server: ServerDefinition) -> None:
-        """Remove the record of a server. Blocks. Raises `StorageError`."""
+        """Blocks. Raises `StorageError`."""
         path = self.path_for(server)
         with storage_error("What was allowed of the server could not be forgotten.", path=path):
             path.unlink(missing_ok=True)
@@ -186,7 +180,7 @@ class ToolTrust:
 
 
 def tool_change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-    """Return how a tool differs from what the user allowed; None if it does not. Blocks."""
+    """Return how a tool differs from what the user allowed; `None` if it does not. Blocks."""
     before = trust.read(server).tools.get(tool.name)
     digest = definition_digest(tool)
     if before is not None and definition_digest(before) == digest:

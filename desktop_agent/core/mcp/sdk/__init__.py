@@ -1,1 +1,1 @@
-"""The only modules that import the official SDK. They are imported when a server is first needed: this takes 1.2 s."""
+"""The only modules that import the official SDK, which takes 1.2 s, when a server is first needed."""

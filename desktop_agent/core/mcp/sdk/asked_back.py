@@ -1,10 +1,7 @@
-"""Questions that a server asks the user or the model during its calls, in both eras: routed to the call they belong to.
+"""Questions that a server asks the user or the model during its calls, in both eras: assigned to their call.
 
-A server of the stateless era asks in its answer to a call, so the SDK asks in the task of that call. A server of the
-handshake era sends a request of its own. Over HTTP, this comes on the stream of the call, whose context the SDK keeps.
-A process has only one stream, and the request does not say for which call it is (its progress token is for its own
-progress). If one call runs, the request must be for that one. If several run, of sessions that share the server, the
-request is refused, because one session must not answer for another.
+A process has only one stream, and its request does not name the call. If several calls of the process run, the request
+is refused, because one session must not answer for another.
 """
 
 import asyncio
@@ -177,12 +174,11 @@ def _list(value: object) -> list[object]:
 
 MOST_MESSAGES = 50
 LONGEST_TEXT = 40_000
-"""How many characters all messages and the system prompt may have together, because the user reads them first."""
+"""How many characters all messages and the system prompt may have together, because the user reads them."""
 MOST_TOKENS = 4_096
 """How many tokens an answer may have, even if the server asks for more."""
 
 USER_REJECTED = -1
-"""The protocol's error code for a request that the user refused."""
 
 
 def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageRequestParams) -> SamplingRequest:
@@ -364,7 +360,7 @@ class AskedBack:
 
 
 def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...]:
-    """Return the pages that a server requires a visit to before it serves the request; none for other errors."""
+    """Return the pages that the user must visit before the server serves the request; none for other errors."""
     if error.code != mcp_types.URL_ELICITATION_REQUIRED:
         return ()
     try:
@@ -375,7 +371,6 @@ def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...
 
 
 async def _while_it_runs(call: _AskingCall, answer: Awaitable[T]) -> T | None:
-    """Return the answer; None if the call ended before it came."""
     asking = asyncio.ensure_future(answer)
     call.asking.add(asking)
     asking.add_done_callback(call.asking.discard)

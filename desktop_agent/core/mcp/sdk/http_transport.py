@@ -1,7 +1,7 @@
 """Reaching a server by streamable HTTP: the SDK's transport over another client, with limits and readable failures.
 
-When one request raises, the SDK's transport ends with all of its requests. So none raises: a failure becomes a protocol
-answer with a mark, and the caller of that request gets the failure in words. No failure quotes an answer.
+When one request raises, the SDK's transport ends with all of its requests. Therefore a failure becomes a protocol
+answer with a mark. No failure quotes an answer of the server.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class SessionGoneError(ConnectionLostError):
-    """The server has forgotten the connection. This is no failure, because the next call opens a new one."""
+    """The server has forgotten the connection. The next call opens a new one."""
 
 
 def no_address() -> ServerError:
@@ -66,7 +66,6 @@ _REFUSALS = {
 
 
 def unreachable(error: Exception, address: str, proxy: Proxy | None) -> ServerError:
-    """Return the `ServerError` for a failed request to a server. `error` may contain the real cause."""
     causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, AgentError)), None):
         return known if isinstance(known, ServerError) else ServerError(known.title, hint=known.hint)
@@ -105,13 +104,12 @@ def _words(causes: list[BaseException], address: str) -> tuple[str, str]:
 
 _HEADER = re.compile(r"[\x20-\x7e]{1,2000}")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-"""A scope as RFC 6749 3.3 defines it."""
 
 _STATUS = 403
 
 
 def challenge_in(response: httpx2.Response) -> Challenge | None:
-    """Return the scopes that a server asks for when a token has too few; None for any other answer."""
+    """Return the scopes that a server asks for when a token has too few; `None` for any other answer."""
     header = response.headers.get("www-authenticate", "")
     if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
         return None
@@ -124,18 +122,16 @@ def challenge_in(response: httpx2.Response) -> Challenge | None:
 
 
 class ChallengedTransport(httpx2.AsyncBaseTransport):
-    """Answers the next request with a stored challenge, so that the SDK signs in for what the server refused before."""
+    """Answers the next request with a stored challenge, so that the SDK signs in again."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
         self._challenge: httpx2.Response | None = None
 
     def challenge(self, header: str) -> None:
-        """Answer the next request with `header`, as a server does if a token has too few rights."""
         self._challenge = httpx2.Response(_STATUS, headers={"WWW-Authenticate": header})
 
     def want_token(self) -> None:
-        """Answer the next request as a server does if there is no token."""
         self._challenge = httpx2.Response(401)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -147,7 +143,7 @@ class ChallengedTransport(httpx2.AsyncBaseTransport):
 
 
 _MOST_ERROR_BYTES = 64 * 1024
-"""How many bytes of an error response are read. A longer one is a page that nobody asked for."""
+"""How many bytes of an error response are read."""
 
 _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"
@@ -158,18 +154,14 @@ _MOST_TOKENS = 4
 
 
 class TokenAccess(Struct, frozen=True, kw_only=True):
-    """How a connection gets the user's tokens if the server asks for one."""
-
     name: str
     tokens: Callable[[], Awaitable[BearerTokens]]
     """Returns the tokens of the user's sign-in. Raises `SignInNeededError` if there is none."""
     hide: Callable[[Collection[str]], None]
-    """Called with the secrets of a token, which are then masked in the log of the server."""
+    """Called with the secrets of a token, which are then masked in the server's log."""
 
 
 class HttpLink(httpx2.AsyncBaseTransport):
-    """One connection to its server. Belongs to one event loop."""
-
     def __init__(
         self,
         inner: httpx2.AsyncBaseTransport,
@@ -225,7 +217,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return mask(text, self._hidden)
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request, with a token if the server has asked for one. If it refuses the token, try another."""
+        """Send a request, with a token if the server has asked for one. If the token is refused, try another."""
         has_credential = "authorization" in map(str.lower, self._headers)
         token = await self._tokens.access_token() if self._tokens is not None else ""
         for _ in range(_MOST_TOKENS):
@@ -259,7 +251,6 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return httpx2.Response(_FAILED, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     async def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Return the answer for the SDK, fully read unless it is a stream. Raises `ServerError` if it is invalid."""
         try:
             if has_events(response) and response.is_success:
                 return response  # the SDK bounds each event
@@ -301,7 +292,7 @@ def has_events(response: httpx2.Response) -> bool:
 
 
 async def read_body(response: httpx2.Response, most_bytes: int, most_error_bytes: int | None = None) -> bytes:
-    """Read the body, at most `most_bytes`, or `most_error_bytes` of an error response. Raises `ServerError`."""
+    """Read at most `most_bytes`, or `most_error_bytes` of an error response. Raises `ServerError`."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     content = bytearray()
     async for piece in response.stream:
@@ -320,7 +311,7 @@ def _message(content: bytes) -> Mapping[str, object]:
 
 
 _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
-"""The time limits. There is none for reading, because an answer may take as long as its call, which has a limit."""
+"""There is no time limit for reading, because the call has its own."""
 
 
 @asynccontextmanager
@@ -351,5 +342,5 @@ async def reaching(
 
 
 def _quotes_nothing(record: logging.LogRecord) -> bool:
-    """Whether a record in the SDK's log is without a traceback, which would quote an answer of the server."""
+    """Drop records of the SDK with a traceback, which would quote an answer of the server."""
     return record.exc_info is None

@@ -1,8 +1,7 @@
 """Signing in with a server by the SDK: discover the authorisation server, register, and have the user consent.
 
-This decides what the SDK leaves open: a known client is sent only to the issuer that the definition names, and
-authenticates in a way that the authorisation server accepts. Renewal is not left to the SDK, because it forgets when
-tokens expire and where they are renewed.
+A known client is sent only to the issuer that the definition names. The SDK does not renew tokens, because it forgets
+when they expire.
 """
 
 import asyncio
@@ -44,7 +43,6 @@ from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import server_client, server_transport
 
 _MOST_BYTES = 1024 * 1024
-"""How many bytes an answer may have: server metadata or tokens."""
 
 
 class SignInTransport(httpx2.AsyncBaseTransport):
@@ -120,7 +118,7 @@ def no_sign_in() -> ServerError:
 
 
 class _Remembered(TokenStorage):
-    """Gives the SDK the known client and the granted scopes. What the SDK stores is read from its client instead."""
+    """Gives the SDK the known client and the granted scopes; stores nothing."""
 
     def __init__(self, request: SignInRequest) -> None:
         self._request = request
@@ -150,7 +148,7 @@ class _Remembered(TokenStorage):
 class OAuthClient(OAuthClientProvider):
     address: Address
     is_unasked = False
-    """Whether the server asks for no token, so that it must describe its sign-in without being asked."""
+    """Whether the server asks for no token, so that its sign-in must be discovered."""
 
     def _expected_issuer(self) -> str:
         if self.is_unasked and self.context.auth_server_url is None:
@@ -231,7 +229,6 @@ _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
 def _algorithm(key: str) -> str:
-    """Return the signing algorithm for a private key. Raises `ServerError` if the key is unusable."""
     problem = "The private key for its client_id cannot be used."
     try:
         found = load_pem_private_key(key.encode(), None)
@@ -294,7 +291,7 @@ async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2
 
 class _Flow:
     def __init__(self, request: SignInRequest, require_allowed: Callable[[str], object], ask: AskInBrowser) -> None:
-        """`require_allowed` raises `ServerError` for a page that must not be opened. A server can name any page."""
+        """`require_allowed` raises `ServerError` for a page that must not be opened."""
         self._ask = ask
         self._require_allowed = require_allowed
         self._asked_at = ""

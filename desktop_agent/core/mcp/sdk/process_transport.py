@@ -1,7 +1,7 @@
-"""Speaking to a process on this machine, one message per line, with the streams that the SDK expects of a transport.
+"""Speaks to a process on this machine, one message per line, with the streams that the SDK expects of a transport.
 
-It replaces the SDK's own transport. It runs servers like every other command (in a sandbox, with a mark that finds all
-of its children, ended with them), limits what a server can print, and knows how it ended.
+Unlike the SDK's transport, it uses the sandbox, ends all children of the server, limits output, and knows how the
+server ended.
 """
 
 import asyncio
@@ -26,17 +26,15 @@ from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
-"""How many bytes a message may have. No model could read a longer answer."""
+"""How many bytes a message may have."""
 
 
 UNREADABLE: Final = -32097
-"""The error code that stands for an unreadable answer."""
 
 NOT_READABLE: Final = "It answered with what cannot be read."
 
 _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300
-"""At how many characters at each end of a line the ID of the request that it answers is searched for."""
 
 
 def read_message(line: str) -> mcp_types.JSONRPCMessage:
@@ -51,7 +49,7 @@ def read_message(line: str) -> mcp_types.JSONRPCMessage:
 
 
 def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
-    r"""Parse a message with `?` for lone surrogates (`"\ud83d"`), which JavaScript writes where it cuts an emoji."""
+    r"""Parse a message with lone surrogates, which JavaScript writes where it cuts an emoji. Replace them by `?`."""
     try:
         whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
         return mcp_types.jsonrpc_message_adapter.validate_json(whole, by_name=False)
@@ -60,7 +58,7 @@ def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
 
 
 def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
-    """Return the error for the request that the line answers. None if it answers none, such as a log line."""
+    """Return the error for the request that the line answers; `None` if it answers none, such as a log line."""
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -83,16 +81,13 @@ def _number_in(line: str) -> int | None:
 
 
 GRACE_S = 2.0
-"""How long a server may take to end when its input is closed, as the protocol asks it to, before it gets TERM."""
+"""How many seconds a server may take to end when its input is closed, before it gets TERM."""
 
 MOST_STRAY_LINES = 200
-"""How many lines in a row may be no messages: enough for a greeting, but not for a flood."""
 
 _WAITING_BYTES = 1024 * 1024
-"""How many bytes of output may wait to be parsed. After that, the server has to wait."""
 
 _LARGE_BYTES = 256 * 1024
-"""How many bytes a message must have to be parsed in a thread."""
 
 _SHOWN_BYTES = 200
 
@@ -100,8 +95,6 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 
 class ServerProcess:
-    """A started server, its incoming messages, and how it ended."""
-
     def __init__(self, program: Program, log: ServerLog) -> None:
         self._program = program
         self._log = log
@@ -159,7 +152,7 @@ class ServerProcess:
         return self._problem or _how_it_ended(await self.child.end())
 
     async def end(self, grace_s: float) -> None:
-        """Ask the server to end, and kill it after `grace_s`. No process of the server is left afterwards."""
+        """Ask the server to end, and kill it after `grace_s` seconds. None of its processes remains."""
         assert self.child is not None
         self.child.end_input()
         if grace_s and not self._problem:
@@ -203,7 +196,7 @@ class ServerProcess:
 async def running(
     runner: ProcessRunner, program: Program, command: Command, confine: Confine, log: ServerLog
 ) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
-    """Start a server, and at the end stop it with all of its processes. Raises `ServerError` if it does not start."""
+    """Run a server during the block, and then end all of its processes. Raises `ServerError` if it does not start."""
     async with confine(command) as confined:
         process = ServerProcess(program, log)
         try:

@@ -64,11 +64,9 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 MOST_COMPLETIONS = 100
 _LONGEST_KIND = 40
 _LONGEST_SAYING = 2_000
-"""How many characters of a server's message about a failure are shown."""
 
 _SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE message")
 _SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
-"""The beginning of the SDK's message about an unexpected content type over HTTP."""
 
 _KNOWN = (
     ServerError,
@@ -83,7 +81,6 @@ _KNOWN = (
 
 @contextmanager
 def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
-    """Translate exceptions of the SDK into `ServerError`."""
     try:
         yield
     except TimeoutError:  # an `OSError` that the setter of the time limit handles
@@ -148,13 +145,13 @@ def _not_known(error: ValidationError) -> ServerError:
 
 
 def _shortened(said: str) -> str:
-    """Return a server's text, cut and without control characters, so that it cannot control a terminal."""
+    """Return a server's text, cut and without control characters, which could control a terminal."""
     cut = said[:_LONGEST_SAYING]
     return without_controls(cut) + (" …" if len(said) > len(cut) else "")
 
 
 class IdleTimeout:
-    """Limits how long a server may be silent during a call. The time is suspended while a question waits."""
+    """Limits how long a server may be silent during a call, except while a question waits."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -169,7 +166,6 @@ class IdleTimeout:
 
     @contextmanager
     def suspended(self) -> Generator[None]:
-        """Suspend the time limit during the block, because the server has asked something."""
         self._questions += 1
         self.renew()
         try:
@@ -196,7 +192,6 @@ class ServerClient:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What cannot be used of the server's listings, in words."""
         return self._sieve.left_out
 
     @property

@@ -1,10 +1,7 @@
 """Converts what a server offers and answers from the SDK's types, within limits, and more tolerantly than the SDK.
 
-The version 2026-07-28 asks servers to mark a result as complete, and clients to do without the mark (SEP-2322), but the
-SDK refuses a result without it. The SDK also refuses a whole result for one unknown content, and a whole listing for
-one entry that its types reject. Here, either is named, and the rest is kept. The SDK also makes an object of every
-entry of a list, so long lists are cut first: a message can have 16 MiB, which is room for 200,000 entries, and making
-objects of them blocks the loop for seconds.
+The SDK refuses a result without the mark of 2026-07-28 (SEP-2322), or with one unknown part. Long lists are cut first:
+the SDK makes an object of each entry, which can block the loop for seconds.
 """
 
 import base64
@@ -112,16 +109,15 @@ def _media(data: str, media_type: str, uri: str) -> Part:
 
 
 MOST_LISTED: Final = 20_000
-"""How many entries of a listing are kept. A message says how many others were left out."""
+"""How many entries of a listing are kept."""
 
 MOST_TOOLS: Final = 2_000
-"""How many tools of one server are kept."""
 
 MOST_PARTS: Final = 1_000
-"""How many parts of a result, a resource or a prompt are kept. A note at the end says how many were left out."""
+"""How many parts of a result, a resource or a prompt are kept. A note reports how many were left out."""
 
 MOST_ASKED_AT_ONCE: Final = 20
-"""How many questions one answer of the stateless era may ask. An answer with more is refused as a whole."""
+"""How many questions one answer of the stateless era may ask. An answer with more is refused."""
 
 _LISTED: Final = {
     "tools": MOST_TOOLS + 1,
@@ -129,7 +125,7 @@ _LISTED: Final = {
     "resources": MOST_LISTED + 1,
     "resourceTemplates": MOST_LISTED + 1,
 }
-"""How many entries of a page are kept: one more than of a listing, by which the reader knows that there are more."""
+"""How many entries of a page are kept: one too many, so that the reader of the page notices the excess."""
 
 
 def cut_long_lists(result: dict[str, object]) -> None:
@@ -145,7 +141,7 @@ def cut_long_lists(result: dict[str, object]) -> None:
 
 
 def _refuse_many_questions(result: dict[str, object]) -> None:
-    """Replace a result that asks too many questions by a failure, because answering only some of them is no answer."""
+    """Replace a result that asks too many questions by a failure."""
     count = len(object_in(result, "inputRequests"))
     if count > MOST_ASKED_AT_ONCE and result.get("resultType") == "input_required":
         text = f"[The server asked for {count:,} things at once; no more than {MOST_ASKED_AT_ONCE} are answered.]"
@@ -168,7 +164,6 @@ _LONGEST_KIND = 40
 
 
 def name_unknown_contents(result: dict[str, object]) -> None:
-    """Replace every content of unknown kind in a raw result by a text, in place."""
     contents = result.get("content")
     if isinstance(contents, list):
         result["content"] = [_named(content) for content in cast("list[object]", contents)]
@@ -187,7 +182,7 @@ Message = SessionMessage | Exception
 _MOST_LEFT_OUT = 30
 _LONGEST_WHY = 200
 _ONLY_SHOWN = frozenset({"title", "description", "icons", "annotations", "_meta", "mimeType", "size", "execution"})
-"""Fields that are only shown, so that an offer can be used without them."""
+"""Optional fields, without which an offer can be used."""
 _METHODS = {
     "tools": ("tools/list", mcp_types.ListToolsResult, "tool"),
     "prompts": ("prompts/list", mcp_types.ListPromptsResult, "prompt"),
@@ -198,7 +193,7 @@ _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Sieve:
-    """Takes out of raw results what the SDK's types would reject, and says what that was. The rest is kept."""
+    """Removes from raw results what the SDK's types would reject, and reports it. The rest is kept."""
 
     def __init__(self) -> None:
         self.version = LATEST_HANDSHAKE_VERSION
@@ -220,7 +215,6 @@ class Sieve:
         self._left_out[listing][without_controls(words)[:_LONGEST_WHY]] = None
 
     def strain(self, result: dict[str, object]) -> None:
-        """Change a raw result in place."""
         result.setdefault("resultType", "complete")
         if not isinstance(result.get("_meta"), dict):
             result.pop("_meta", None)
@@ -284,7 +278,6 @@ _FIELDS = {"resourceTemplates": "resource_templates"}
 
 
 def _mistakes(models: Sequence[object], entries: list[object]) -> dict[int, dict[str, str]]:
-    """Return what is wrong with entries that one of the types rejects, by position and then by field."""
     wrong: dict[int, dict[str, str]] = {}
     for model in models:
         try:
@@ -308,7 +301,7 @@ def _list_of(model: Any) -> TypeAdapter[Any]:
 
 
 def _mend_capabilities(result: dict[str, object]) -> None:
-    """Keep the capabilities that say that the server has something. If none can be read, it is asked for its tools."""
+    """Keep only valid capabilities. If none is valid, the server is asked for its tools."""
     can = result.get("capabilities")
     if not isinstance(can, dict):
         result["capabilities"] = {"tools": {}}
@@ -339,7 +332,6 @@ def _mend_caching(result: dict[str, object]) -> None:
 async def completing(
     transport: AbstractAsyncContextManager[TransportStreams], sieve: Sieve
 ) -> AsyncGenerator[TransportStreams]:
-    """Wrap the streams of a transport so that every result passes the sieve."""
     async with transport as (received, sent):
         yield _Completing(received, sieve), sent
 
@@ -391,7 +383,6 @@ Offer = TypeVar("Offer", bound=Struct)
 
 
 def offered(found: BaseModel, kind: type[Offer]) -> Offer:
-    """Return a prompt, a resource or a template: those fields of `kind` that the server has set."""
     fields = set(kind.__struct_encode_fields__)
     return convert(found.model_dump(include=fields, exclude_none=True), learned(kind))
 
@@ -399,7 +390,7 @@ def offered(found: BaseModel, kind: type[Offer]) -> Offer:
 async def listed(
     fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], listing: str, sieve: Sieve
 ) -> list[T]:
-    """Return the items of all pages without duplicates. If a list does not end well, what it had listed is kept."""
+    """Return the items of all pages without duplicates. If a list does not end well, its listed items are kept."""
     found: dict[str, T] = {}
     cursors: set[str] = set()
     cursor: str | None = None
