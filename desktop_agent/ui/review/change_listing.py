@@ -45,8 +45,6 @@ _LINE: Final = _Choice("", None)
 
 
 class BaselineModel(QAbstractListModel):
-    """Lists the available baselines: the session's, git's, and two for each turn. Makes turn labels when read."""
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._few: tuple[_Choice, ...] = ()
@@ -59,7 +57,7 @@ class BaselineModel(QAbstractListModel):
         """The translated patterns of labels, looked up once because typing into the list may read all labels."""
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
-        """List the baselines for these turns (newest first) and for git, unless they are already listed."""
+        """`turns` come newest first. Choices that are already listed stay."""
         last = _Choice(self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn"), LAST_TURN)
         few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
@@ -148,8 +146,6 @@ _FEW_TURNS = 100
 
 
 class BaselinePicker(Picker):
-    """Offers the available baselines. The chosen baseline stays selected when the list changes."""
-
     chosen = Signal(object)  # a `ReviewBaseline`
     opened = Signal()  # the user is about to choose
 
@@ -163,10 +159,7 @@ class BaselinePicker(Picker):
     def set_choices(
         self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, current: ReviewBaseline
     ) -> None:
-        """Offer the baselines for these turns (newest first) and for git, and select `current`.
-
-        `git` is None while the repository has not been queried yet.
-        """
+        """`turns` come newest first. `git` is None while the repository has not been queried yet."""
         # Measuring 3,000 rows one by one takes several frames. Separators then take a full row.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)
         self._baselines.set_choices(turns, prompts, git)
@@ -187,8 +180,6 @@ StateFilter = Literal["", "undecided", "kept", "undone", "conflict"]
 
 
 class FileFilter(NamedTuple):
-    """The criteria that a listed file must meet; an empty criterion matches every file."""
-
     author: AuthorFilter = ""
     state: StateFilter = ""
     text: str = ""
@@ -211,8 +202,6 @@ class FileFilter(NamedTuple):
 
 
 class FilterButton(QPushButton):
-    """Shows which files are listed, and opens a menu to change the filter."""
-
     changed = Signal()
     text_requested = Signal()
 
@@ -245,7 +234,7 @@ class FilterButton(QPushButton):
         self._show()
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Enable or disable the filter by author. Git's differences have no known authors."""
+        """Git's differences have no known authors."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self.chosen.author:
@@ -290,8 +279,6 @@ _FIELD_FROM_FILES = 9
 
 
 class ChangeListing(QWidget):
-    """Lists the reviewed files that pass the filter, or says why none do."""
-
     listed = Signal()
 
     def __init__(self, theme: Theme, reviewed: Reviewed, git: GitListing, parent: QWidget | None = None) -> None:

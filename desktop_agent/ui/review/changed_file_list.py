@@ -37,7 +37,6 @@ class ChangeModel(ChoiceModel[ChangedFile]):
         self._tags: Tags = tags
 
     def show(self, rows: Sequence[ChangedFile]) -> None:
-        """Show these files. If they only extend the current rows, as during a turn, append the new files."""
         old, new = [file.path for file in self.rows], [file.path for file in rows]
         if new[: len(old)] != old:
             super().show(rows)
@@ -125,11 +124,7 @@ _TAG_PADDING = 6
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a `ChangedFile` with a round mark: full if kept, half full if partly kept, empty if undecided, struck
-    through if undone, amber with a bar if its undo conflicted.
-
-    If space is short, the folder is shortened first, then the tag.
-    """
+    """Paints a round mark: full for kept, half full for partly kept, empty for undecided, struck through for undone."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -242,8 +237,6 @@ _ROW_GAP = 1
 
 
 class FileList(QListView):
-    """Lists changed files. It is as high as its rows, up to a limit."""
-
     current_changed = Signal()
 
     def __init__(self, theme: Theme, tags: Tags = "author") -> None:
@@ -283,7 +276,6 @@ class FileList(QListView):
         return self._go_to(self._model.row_of(path))
 
     def select_next_undecided(self, *, backwards: bool = False) -> bool:
-        """Select the next undecided file, wrapping around; return whether there is one."""
         files, here = self.files, self.currentIndex().row()
         order = [*range(here + 1, len(files)), *range(max(here, 0))]
         order = order[::-1] if backwards else order

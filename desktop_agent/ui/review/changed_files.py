@@ -40,9 +40,7 @@ class ChangedFile(NamedTuple):
 
     path: str
     records: tuple[ChangeRecord, ...]
-    """All changes of the file, including the user's, but no undos and redos. For a renamed file, the changes at its old
-    path come first.
-    """
+    """With the user's changes, but no undos and redos. For a renamed file, the changes at its old path come first."""
     standing: tuple[ChangeRecord, ...]
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State
@@ -82,7 +80,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Lines added and removed. Until the net counts are available, they are summed over the changes in force."""
         if self.net_counts is not None:
             return self.net_counts
         if self.is_only_renamed:
@@ -158,10 +155,7 @@ def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
 
 
 def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
-    """Map each path created by a rename to the path it was renamed from.
-
-    If the target already existed, both paths are listed separately: one deleted, one modified.
-    """
+    """Map each path created by a rename to its old path. Leave out renames to a path that already existed."""
     origins: dict[str, str] = {}
     for path, chain in chains.items():
         target = chain[-1].change.moved_to
@@ -187,7 +181,7 @@ def turns_with_changes(transcript: Transcript) -> list[int]:
 
 
 def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
-    """Return the changes that `baseline` selects in the ledger. `turns` are the turns with changes, newest first."""
+    """`turns` are the turns with changes, newest first."""
     match baseline.kind:
         case "last_turn" if turns:
             return ChangeSelection(turn=turns[0])
@@ -245,7 +239,6 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether mark or line counts need a comparison: the file changed twice, is partly undone, or has kept hunks."""
     is_changed_twice = len(file.standing) > 1 and not file.is_only_renamed
     return is_changed_twice or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
 

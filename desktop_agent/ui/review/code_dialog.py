@@ -23,8 +23,6 @@ from desktop_agent.ui.widgets.layouts import answer_with_ctrl_enter, hbox, lay_o
 
 
 class ApplyTarget(NamedTuple):
-    """A file as it is on disk, or the path of a new file."""
-
     path: str
     text: str | None
     """The file's text; `None` if the file does not exist yet."""
@@ -135,8 +133,6 @@ _SIZE = (760, 560)
 
 
 class ApplyDialog(QDialog):
-    """Shows how writing `code` would change a file. Show it with `open()`."""
-
     chosen = Signal(object)  # a `WriteFile`
 
     def __init__(

@@ -35,10 +35,7 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
-    """Shows the given file. `bar`, `review` and `editing` report the user's requests.
-
-    Loads one file at a time, and drops late results for earlier files.
-    """
+    """`bar`, `review` and `editing` report the user's requests. Late results for earlier files are dropped."""
 
     made = Signal(object)  # a `DiffReview`
 
@@ -67,7 +64,6 @@ class DiffPane(QWidget):
 
     @cached_property
     def stack(self) -> MediaStack:
-        """The container of the diff, which can show a picture instead."""
         stack = MediaStack(self._theme, self)
         stack.switched.connect(self._on_switched)
         self._column.addWidget(stack, 1)
@@ -124,7 +120,7 @@ class DiffPane(QWidget):
     # -- loading --
 
     def show_file(self, file: ChangedFile, call: str) -> None:
-        """Show this file's diff, unless it is already shown. `call` describes the tool call that changed the file."""
+        """`call` describes the tool call that changed the file."""
         self.bar.set_file(file.path, call)
         self.editing.set_path(file.path)
         self._file = file
@@ -216,7 +212,6 @@ class DiffPane(QWidget):
     # -- the keyboard --
 
     def start_at_undecided(self, *, backwards: bool = False) -> None:
-        """Focus the first (or last) undecided hunk of the file, as soon as it is loaded."""
         wanted: _Undecided = "last" if backwards else "first"
         if self._is_loading:
             self._wants_undecided = wanted
@@ -229,7 +224,6 @@ class DiffPane(QWidget):
             self.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
 
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
-        """Focus the next undecided hunk; return whether there is one."""
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
         if is_found:

@@ -31,11 +31,7 @@ class FileDiffs(Protocol):
     """Compares changed files off the window's thread. Raises `AgentError` if content cannot be read."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return the combined diff of these changes of one file, given in chronological order.
-
-        The changes include undone ones. The diff's `undone` lists hunks that are not in force after all changes
-        `recorded` for the path. For a renamed file, the changes at the old path come first.
-        """
+        """Combine changes of one file, oldest first. `undone` are the hunks not in force after all of `recorded`."""
         ...
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
@@ -69,11 +65,7 @@ class DiffSource(FileDiffs, Protocol):
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return each owner's share of the difference between the file and the commit, or of `hunks` if given.
-
-        `records` are the session's changes of the file under any of its paths. `by_others` are digests of contents
-        written by agents of other sessions.
-        """
+        """Return each owner's share of the difference, or of `hunks`. `by_others` are contents of other sessions."""
         ...
 
 
@@ -96,10 +88,7 @@ class GitSource(Protocol):
     async def look(self, folder: str) -> GitState: ...
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
-        """Return the files that differ from the last commit, or from the merge base with `branch`.
-
-        Their ids begin with `git:`. Untracked files are included, ignored files are not.
-        """
+        """Return the files that differ from the last commit, or the merge base with `branch`; untracked files, too."""
         ...
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff: ...

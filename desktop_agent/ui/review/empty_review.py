@@ -21,8 +21,6 @@ def header_row(*parts: Part) -> QHBoxLayout:
 
 
 class EmptyPage(QWidget):
-    """Explains the empty review. Offers `git_button` if git is available."""
-
     def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
         super().__init__()
         self._git = git
@@ -40,7 +38,6 @@ class EmptyPage(QWidget):
         vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
-        """Offer git for this folder once git proves to be available."""
         self._folder = folder
         self.git_button.hide()
         if folder and (git := self._git()) is not None:

@@ -23,8 +23,6 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the shown file. Other classes connect its public buttons."""
-
     mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, for files without hunks
 
@@ -156,7 +154,6 @@ class FileBar(QWidget):
             widget.setVisible(shown[widget])
 
     def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
-        """Return whether each label fits. The name has priority over the count, and the count over the tool call."""
         room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
         fits: dict[QWidget, bool] = {}

@@ -32,11 +32,7 @@ MAX_EDITED_BYTES = 2_000_000
 
 
 class FileEditing(DiffOverlay):
-    """Puts an editor over the diff's new side, and removes it on Cancel or after saving.
-
-    An unsaved draft is kept while another file is shown, and restored on Edit. If the file changes during editing,
-    saving is blocked, because it would overwrite the other change.
-    """
+    """Edits the diff's new side. Keeps unsaved drafts. Does not save if the file has changed during editing."""
 
     saved = Signal(object)  # the new bytes of the file
     find_requested = Signal()
@@ -115,7 +111,7 @@ class FileEditing(DiffOverlay):
         self._show_stage()
 
     def save(self) -> None:
-        """Request a write of the file. The editor stays until the saved file is shown."""
+        """The editor stays until the saved file is shown."""
         editor = self._editor
         if editor is None or not editor.is_ready or self._is_stale or self._saved is not None:
             return
@@ -150,7 +146,6 @@ class FileEditing(DiffOverlay):
             self._close()
 
     def leave(self) -> None:
-        """Stop editing. Keep the draft until the file is edited again."""
         if self._editor and self._diff:
             if self._editor.is_changed and self._saved is None:
                 self._drafts[self._diff.path] = (self._diff.new_lines, self._editor.content())

@@ -17,8 +17,6 @@ _LINES_AROUND = 200
 
 
 class FileEditor(QPlainTextEdit):
-    """Edits or shows the text of a file. Long text is inserted in chunks."""
-
     save_pressed = Signal()
     cancel_pressed = Signal()
 
@@ -69,7 +67,7 @@ class FileEditor(QPlainTextEdit):
         return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:
-        """Return the edited file's bytes. Raises `UnicodeEncodeError` if the text cannot be encoded."""
+        """Raises `UnicodeEncodeError` if the text cannot be encoded."""
         assert self._edited is not None, "it is only shown"
         return self._edited.encoded(self.content())
 
@@ -123,5 +121,4 @@ class FileEditor(QPlainTextEdit):
 
 
 def _is_own(key: QKeyEvent) -> bool:
-    """Whether the focused editor handles this key before the window's shortcuts."""
     return key.matches(QKeySequence.StandardKey.Save) or key.key() == Qt.Key.Key_Escape

@@ -141,7 +141,7 @@ class ReviewContent(QWidget):
     # -- what it shows --
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript. Earlier undos are not announced."""
+        """Earlier undos are not announced."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._pane.forget()
@@ -203,10 +203,7 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
-        """Show the changes of this call, in the file at `path` if given. Return whether there are any.
-
-        The user's changes have no call; `turn` identifies them instead.
-        """
+        """Return whether there are such changes. The user's changes have no call; `turn` identifies them instead."""
         record = self._reviewed.record_of_call(call_id, path, turn)
         if record is None:
             return False

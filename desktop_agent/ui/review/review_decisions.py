@@ -70,7 +70,7 @@ class _Question(QMessageBox):
         self.finished.connect(self._on_finished)
 
     def add_answer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
-        """Add an answer. `takes_most` marks the destructive answer."""
+        """`takes_most` marks the destructive answer."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
         button.setObjectName(name)
@@ -112,10 +112,9 @@ class Owned(NamedTuple):
 def ask_about_others(
     files: Sequence[Owned], parent: QWidget, undo: Callable[[bool], object], *, can_part: bool = True
 ) -> None:
-    """Ask whether to also undo changes by authors other than the agent, then call `undo`.
+    """Pass to `undo` whether to undo other authors' changes, too. Ask first, unless all changes are the agent's.
 
-    The argument of `undo` says whether those changes are undone, too. If all changes are the agent's, `undo` is called
-    without a question. `can_part` is false if the agent's changes cannot be undone separately.
+    `can_part` is false if the agent's changes cannot be undone separately.
     """
     if all(file.is_agents for file in files):
         undo(False)
@@ -238,10 +237,7 @@ class UndoWithCare(NamedTuple):
         return Kept(file, len(theirs), undecided)
 
     async def _kept_elsewhere(self, file: ChangedFile, diff: FileDiff, kept: set[HunkKey]) -> set[HunkKey]:
-        """Return the hunks of `diff` that share lines with hunks in `kept` from other comparisons of the file.
-
-        A hunk kept in the review of a turn can be part of a hunk in the review of the session, and vice versa.
-        """
+        """Return the hunks of `diff` that share lines with hunks in `kept` from comparisons with other baselines."""
         found: set[HunkKey] = set()
         for records in self._other_views(file):
             other = await self._diff(records)
@@ -298,8 +294,6 @@ def _named(paths: Sequence[str]) -> str:
 
 
 class ReviewDecisions(QObject):
-    """Turns decisions about files into ops, if needed after a comparison or an answer from git or the user."""
-
     problem = Signal(str)  # what failed and why; empty when the user tries something else
 
     def __init__(
@@ -321,7 +315,6 @@ class ReviewDecisions(QObject):
         self._parent = parent
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
-        """Set whether the files' hunks in force are kept or undecided, after a comparison if needed."""
         self._spawn(self._mark_files(self.submit, tuple(files), state))
 
     async def _mark_files(self, submit: Submit, files: Sequence[ChangedFile], state: ReviewState) -> None:
@@ -338,17 +331,13 @@ class ReviewDecisions(QObject):
                 submit(MarkReviewed(path=file.path, hunks=keys, state=state))
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        """Undo the selected changes. Ask first if the user decided to keep some of them."""
         transcript = self._reviewed.transcript
         UndoWithCare(transcript, self._source, self._spawn, self.submit, self._parent).undo(selection, reason)
 
     def undo_file(
         self, file: ChangedFile, *, keys: Sequence[HunkKey] = (), authors: Collection[Author] = (), reason: str = ""
     ) -> None:
-        """Undo the session's changes in a file, or only these hunks. Ask first if some may not be the agent's.
-
-        `authors` are the authors of the hunks if several changed the file.
-        """
+        """Ask first if some changes may not be the agent's. `authors` are the hunks', if several changed the file."""
         selection = self._reviewed.selection_of_file(file, keys)
         standing = [record for record in file.standing if not record.is_undone]
         if keys and authors and "unknown" not in authors:
@@ -385,7 +374,7 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """Restore git's version of files, or of hunks of one file. Ask first if some changes are not the agent's."""
+        """`keys` are hunks of one file. Ask first if some changes are not the agent's."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 

@@ -37,8 +37,6 @@ _MAX_QUOTED_LINES = 3
 
 
 class CommentsDialog(QDialog):
-    """Lists the unsent comments. Show it with `open()`, and update it with `set_comments`."""
-
     removed = Signal(str)  # the id of a comment
     sent = Signal(str)  # the text before the comments
 
@@ -67,7 +65,6 @@ class CommentsDialog(QDialog):
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
-        """List these comments. Without comments, the dialog closes."""
         if not comments:
             self.reject()
             return
@@ -117,8 +114,6 @@ def _shortened(quote: str) -> str:
 
 
 class WordDialog(QDialog):
-    """Asks for a message to the agent about an undo. Open it with `open()`."""
-
     given = Signal(str)
 
     def __init__(self, what: str, parent: QWidget | None = None) -> None:
@@ -144,7 +139,7 @@ class WordDialog(QDialog):
 
 
 class UndoConflictDialog(QDialog):
-    """Lists the files that an undo or redo did not change. Open it with `open()`."""
+    """Lists the files that an undo or redo did not change."""
 
     def __init__(
         self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None

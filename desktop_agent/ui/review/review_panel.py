@@ -25,8 +25,6 @@ _PAUSE_MS = 4
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and passes the user's decisions to its session."""
-
     file_open_requested = Signal(str)  # its path
     call_requested = Signal(str)  # its id
     diff_mode_changed = Signal(str)  # a `RowMode`
@@ -53,7 +51,6 @@ class ReviewPanel(QWidget):
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
         self.content: ReviewContent | None = None
-        """The content; `None` until something has changed."""
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False
@@ -64,10 +61,7 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty)
 
     def prepare(self, then: Callable[[], object] = lambda: None) -> None:
-        """Make the widgets for the first change, step by step. Import the module of `content` in a thread first.
-
-        `then` is called once all widgets exist.
-        """
+        """Make the widgets step by step, then call `then`. Import the module of `content` in a thread first."""
         if self.content is None and not self._is_preparing:
             self._is_preparing = True
             self._preparation.begin(self._prepare(then))
@@ -79,7 +73,7 @@ class ReviewPanel(QWidget):
         return self._make_git() if self._make_git is not None else None
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show this transcript's changes without announcing earlier undos. `submit` sends ops to its session."""
+        """Earlier undos are not announced. `submit` sends ops to the session."""
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False
@@ -98,7 +92,7 @@ class ReviewPanel(QWidget):
         self._is_waiting = self.content is None and not self.is_prepared
 
     def refresh(self) -> None:
-        """Show the transcript's current state. Call this for each patch that concerns changes or the status."""
+        """Call this for each patch that concerns changes or the status."""
         if self.content:
             self.content.refresh()
         elif self._has_changes and not self._is_waiting:

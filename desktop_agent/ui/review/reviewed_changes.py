@@ -123,10 +123,7 @@ _KEYED_AT_ONCE = 200
 
 
 class NetCounts(QObject):
-    """Compares the requested files one after the other, and caches the results.
-
-    Summing the counts of single changes would count a line twice if it changed twice.
-    """
+    """Compares files one after the other. Sums of single changes would count a line twice if it changed twice."""
 
     changed = Signal()
 
@@ -148,14 +145,13 @@ class NetCounts(QObject):
         self._wanted = []
 
     def request(self, files: Sequence[ChangedFile]) -> None:
-        """Compare these files. Drop earlier requests for other files."""
         self._wanted = [file for file in files if file.key not in self._known]
         if self._wanted and not self._is_counting:
             self._is_counting = True
             self._spawn(self._count())
 
     async def compared(self, file: ChangedFile) -> Compared:
-        """Return the comparison of this file. Raises `AgentError` if the file cannot be read."""
+        """Raises `AgentError` if the file cannot be read."""
         if (found := self.known(file)) is not None:
             return found
         known = self._known
@@ -193,8 +189,6 @@ def _compare(diff: FileDiff) -> Compared:
 
 
 class Reviewed:
-    """The changes of a transcript that are within a baseline."""
-
     def __init__(self, git: GitListing, counts: NetCounts) -> None:
         self._git = git
         self._counts = counts

@@ -34,8 +34,6 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Offers decisions about all listed files. Other classes connect its public buttons."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._warning = make_label(role="warning", object_name="uncapturedNote", wraps=True)

@@ -29,10 +29,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):
-    """The three versions of a file in conflict (base, wanted and yours) with facts to show. `None` is absent.
-
-    `three` is set if they can be merged line by line. `pair` is set if they cannot, but two of them are texts.
-    """
+    """The three versions; `None` is absent. `three` is set if they can be merged, else `pair` if two are texts."""
 
     contents: tuple[bytes | None, ...]
     facts: tuple[VersionFacts | None, ...]
@@ -53,7 +50,7 @@ class Pair(Struct, frozen=True):
 
 
 async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
-    """Return the conflicting versions of the file. Raises `AgentError` if content cannot be read."""
+    """Raises `AgentError` if content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
     is_text = all(image is not None and image.kind == "file" for image in images)
@@ -83,8 +80,6 @@ def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:
 
 
 class WholePage(QWidget):
-    """A table with kind, size and digest of each version, and two texts side by side."""
-
     def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
         super().__init__()
         why = self.tr("These versions cannot be brought together line by line. Choose one of them as a whole.")
@@ -130,11 +125,7 @@ class _File(Struct):
 
 
 class ClashDialog(QDialog):
-    """Shows the conflicts of an undo or redo file by file, and lets the user resolve them. Show it with `open()`.
-
-    The dialog writes nothing itself. Keys: Ctrl+Enter writes the result once all clashes are decided; F7 and Shift+F7
-    go from clash to clash; Alt+1 to Alt+3 choose.
-    """
+    """The dialog writes nothing. Ctrl+Enter accepts, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose."""
 
     resolved = Signal(object)  # a `Resolution`, at most one for each file
 

@@ -49,10 +49,7 @@ def names_of(purpose: Direction, clash: Clash) -> Names:
 
 
 def named_by(makers: Sequence[Maker]) -> tuple[str, str] | None:
-    """Return two names for the versions written by these makers: for a sentence, and as a title.
-
-    The first name fits “Undo conflicts with turn 3”. Return `None` without makers, or if they are of several kinds.
-    """
+    """Return names for a sentence, “Undo conflicts with turn 3”, and a title; `None` unless the makers are alike."""
     kinds = {maker.by for maker in makers}
     if len(kinds) != 1:
         return None
@@ -111,7 +108,7 @@ class ResultEditor(QPlainTextEdit):
         self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
-        """Fill a clash with the chosen version. The editor's own undo reverts this."""
+        """The editor's own undo reverts this."""
         self._rows.choices[number] = choice
         text = self._chosen(number)
         spans = [(place.selectionStart(), place.selectionEnd()) for place in self._places]
@@ -194,8 +191,6 @@ class ResultEditor(QPlainTextEdit):
 
 
 class ClashPage(QWidget):
-    """Lets the user go from clash to clash and decide. Its keys work everywhere in the dialog."""
-
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Direction, names: Names) -> None:
         super().__init__()
         self.rows = ThreeRows(three)

@@ -44,7 +44,6 @@ class ThreeRows:
         self.edited: set[int] = set()
         """The clashes whose text the user edited after choosing."""
         self.current = 0
-        """The clash that the user is at."""
         self._words: dict[tuple[int, Source], Spans] = {}
 
     @property
@@ -72,7 +71,6 @@ class ThreeRows:
         return self.line(row, source) is None and self.three.regions[self._at(row)[0]].origin != "unchanged"
 
     def changed_words(self, row: int, source: Source) -> Spans:
-        """Return the words of a line that differ from the base's line beside it."""
         if (row, source) not in self._words:
             if len(self._words) > _MAX_WORDS_KEPT:
                 self._words.clear()
@@ -92,7 +90,7 @@ class ThreeRows:
         return next((range(self._starts[index], self._starts[index + 1]) for index in found), None)
 
     def lines(self, source: Source, first: int, last: int) -> list[int]:
-        """Return the line numbers of a version in the rows from `first` up to, not including, `last`."""
+        """`last` is not included."""
         lines: list[int] = []
         for index in range(self._at(first)[0], len(self.three.regions)):
             if self._starts[index] >= last:
@@ -126,8 +124,6 @@ _CONTEXT_ROWS = 3
 
 
 class ThreeColumns(QAbstractScrollArea):
-    """Paints the visible rows. Read-only."""
-
     clash_clicked = Signal(int)  # its number, from 0
 
     def __init__(self, theme: Theme, titles: Sequence[str], rows: ThreeRows, path: str) -> None:
@@ -154,7 +150,6 @@ class ThreeColumns(QAbstractScrollArea):
         self._update_scroll_bars()
 
     def scroll_to_clash(self, number: int) -> None:
-        """Centre this clash in the view. A clash higher than the view is shown from its first lines."""
         if rows := self._rows.rows_of(number):
             margin = (self.viewport().height() - len(rows) * ROW_HEIGHT) // 2
             bar = self.verticalScrollBar()

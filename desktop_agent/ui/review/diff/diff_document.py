@@ -20,10 +20,7 @@ NARROW_SIDE_BY_SIDE_WIDTH = 800
 
 
 class DiffDocument:
-    """Holds one diff as rows, side by side or unified. The mode is the user's choice, or depends on the width.
-
-    `width` returns the available width in pixels.
-    """
+    """One diff as rows. `width` returns the available width in pixels, on which the mode depends by default."""
 
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width
@@ -37,7 +34,6 @@ class DiffDocument:
 
     @property
     def mode(self) -> RowMode:
-        """The mode in use: the user's choice, but unified if two columns do not fit or the diff has one side."""
         return self.rows.mode
 
     @property
@@ -58,14 +54,13 @@ class DiffDocument:
         return _tr("Too narrow for two sides") if self.is_narrow else ""
 
     def fitting_mode(self) -> RowMode:
-        """Return the mode for the current width. The diff of a created or deleted file has only one side."""
         if self.is_narrow or self.is_one_sided:
             return "unified"
         is_tight = self._width() < NARROW_SIDE_BY_SIDE_WIDTH
         return "unified" if is_tight and not self._is_mode_chosen else self.wanted_mode
 
     def show(self, diff: FileDiff | None, *, keep_folds: bool) -> None:
-        """Show this diff. With `keep_folds`, unfolded lines stay unfolded, for another state of the same file."""
+        """With `keep_folds`, unfolded lines stay unfolded, for another state of the same file."""
         opened = self.rows.opened if keep_folds else frozenset[int]()
         self.diff = diff
         self.heading, self.detail = summary(diff) if diff else (_tr("Nothing to show"), "")

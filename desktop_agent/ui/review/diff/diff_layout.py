@@ -12,7 +12,6 @@ from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
 
 PAD = 12
-"""The space left and right of labels in bars, and after the widest line, in pixels."""
 ROW_HEIGHT = 19
 BAR_HEIGHT = 30
 _NUMBER_MARGIN = 8
@@ -23,10 +22,7 @@ _SIGN_WIDTH = 14
 
 
 class Geometry:
-    """The heights of rows. Lines are `row_height` high, bars a little higher. Notes have a separate bar at the top.
-
-    A row can have a block below it, with other content. `blocks` maps rows to the heights of their blocks.
-    """
+    """Lines are `row_height` high, bars a little higher. `blocks` maps rows to the heights of the blocks below them."""
 
     def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
         self.row_height = row_height
@@ -94,7 +90,6 @@ class Pane(NamedTuple):
 
 
 def panes(rows: DiffRows, width: int, digit_width: float) -> tuple[Pane, ...]:
-    """Return the panes for a view of this width: two with a hairline between them, or one."""
     diff = rows.diff
     number_width = round(len(str(max(len(diff.old_lines), len(diff.new_lines), 1))) * digit_width)
     first = max(_NUMBER_MIN_RIGHT, _NUMBER_MARGIN + number_width)
@@ -133,7 +128,6 @@ class DiffScroller:
         self.line_height: float = ROW_HEIGHT
         self.char_width = self.digit_width = 1.0
         self.text_width = 0.0
-        """The width of the widest line measured so far."""
         self.geometry = Geometry(document.rows, row_height=ROW_HEIGHT)
         self.panes: tuple[Pane, ...] = ()
 
@@ -146,7 +140,7 @@ class DiffScroller:
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
-        """Lay out the rows. `blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
+        """`blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.digit_width)
@@ -176,7 +170,6 @@ class DiffScroller:
         return QRect(0, top, self._area.viewport().width(), self.geometry.row_height_at(row))
 
     def row_at(self, point: QPoint) -> int:
-        """Return the row at `point`, or the nearest row."""
         return self.geometry.row_at(point.y() + self._area.verticalScrollBar().value())
 
     def pane_at(self, point: QPoint) -> Pane | None:
@@ -193,7 +186,6 @@ class DiffScroller:
         return max(1, self._area.viewport().height() // self.geometry.row_height - 1)
 
     def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
-        """Scroll just far enough to show the row and its block, with `margin_rows` rows above and below."""
         margin = margin_rows * self.geometry.row_height
         top, bottom = self.geometry.top(row) - margin, self.geometry.top(row + 1) + margin
         bar = self._area.verticalScrollBar()

@@ -20,10 +20,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class DiffMouse(QObject):
-    """Turns mouse events of the viewport into navigation, unless an overlay handled them.
-
-    `lay_line` returns the painted layout of a line in a pane; `open_gap` unfolds the given row.
-    """
+    """`lay_line` returns the painted layout of a line in a pane; `open_gap` unfolds the given row."""
 
     def __init__(
         self,
@@ -48,7 +45,7 @@ class DiffMouse(QObject):
         self._drag_timer.timeout.connect(self._on_drag_outside)
 
     def handle(self, event: QEvent) -> bool:
-        """Handle an event of the viewport; return whether it needs no further handling."""
+        """Return whether the event needs no further handling."""
         if isinstance(event, QMouseEvent) and self._viewport.isEnabled():
             match event.type():
                 case QEvent.Type.MouseButtonPress:
@@ -67,7 +64,6 @@ class DiffMouse(QObject):
         return isinstance(event, QHelpEvent) and self._show_tool_tip(event)
 
     def open_menu(self, event: QContextMenuEvent, copy_keys: list[QKeySequence]) -> None:
-        """Open a menu to copy and select, unless the point is in a block."""
         if self._scroller.is_in_block(event.pos()):
             return
         menu = QMenu(self._area)

@@ -16,8 +16,6 @@ from desktop_agent.ui.wording.visible_text import lowered
 
 
 class DiffNavigation(QObject):
-    """Moves the marked row by rows and by changes, and selects."""
-
     moved = Signal()  # also emitted for the same row
 
     def __init__(self, document: DiffDocument, scroller: DiffScroller, parent: QObject) -> None:
@@ -41,14 +39,13 @@ class DiffNavigation(QObject):
         return None if self.document.mode == "unified" else self.side
 
     def reset(self, row: int) -> None:
-        """Mark this row of a new diff and clear the selection, without a signal."""
+        """Mark this row of a new diff, without a signal."""
         self.row = max(0, min(row, len(self.document.rows) - 1))
         self.selection = None
         self.hovered_row = None
         self._select_from = None
 
     def go_to(self, row: int, *, is_selecting: bool = False) -> None:
-        """Mark a row and scroll to it. With `is_selecting`, select from the previously marked row."""
         if not len(self.document.rows):
             return
         before = self.row
@@ -146,7 +143,6 @@ class DiffSearch:
 
 
 MAX_MATCHES = 2_000
-"""How many matches are counted on each side at most."""
 
 
 class DiffFinder(QObject):

@@ -46,11 +46,9 @@ class DiffOverlay(QObject):
         """Handle a press. Return whether this overlay gets the mouse until the release."""
         return False
 
-    def mouse_moved(self, point: QPoint) -> None:
-        """Handle a mouse move after a press on this overlay."""
+    def mouse_moved(self, point: QPoint) -> None: ...
 
-    def mouse_released(self, point: QPoint) -> None:
-        """Finish the action that `mouse_pressed` began."""
+    def mouse_released(self, point: QPoint) -> None: ...
 
     def hover(self, point: QPoint) -> bool:
         """Show the hover state at `point`. Return whether a click there would do something."""

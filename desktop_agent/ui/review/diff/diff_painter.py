@@ -44,7 +44,6 @@ class Bars(NamedTuple):
 
 
 def button_rect(inner: QRect, width: int, height: int) -> QRect:
-    """Return the rectangle for buttons in a bar: at the right, vertically centred above the hairline."""
     return QRect(inner.right() + 1 - width, inner.top() + (inner.height() - 1 - height) // 2 + 1, width, height)
 
 
@@ -67,8 +66,6 @@ _SIGNS = {"removed": "−", "added": "+"}
 
 
 class Scene(NamedTuple):
-    """Everything to paint: the rows, their geometry, and the user's selection and decisions."""
-
     rows: DiffRows
     geometry: Geometry
     panes: tuple[Pane, ...]
@@ -93,8 +90,6 @@ class _Line(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A line on one side, with the reasons for its special colours."""
-
     line: _Line
     side: LineSide
     number: int
@@ -104,8 +99,6 @@ class _Shown(NamedTuple):
 
 
 class DiffPainter:
-    """Paints rows and bars with the theme's colours and fonts. Replaced when the theme changes."""
-
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
         self._highlighter = highlighter
@@ -178,7 +171,6 @@ class DiffPainter:
         self._paint_marker(painter, scene)
 
     def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block whose label is at `point`, and the block's side."""
         index = scene.geometry.row_at(point.y() + scene.scroll.y())
         top = scene.geometry.top(index) - scene.scroll.y()
         for pane in scene.panes:

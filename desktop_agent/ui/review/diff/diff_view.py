@@ -27,12 +27,7 @@ _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffView(QAbstractScrollArea):
-    """Shows one diff, or a message. `overlays` draw over the diff and handle its key and mouse events.
-
-    Arrows, page keys, Home and End move the marked row, and select with Shift; Left and Right scroll sideways. The user
-    can configure the remaining `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter
-    unfolds. Screen readers announce the marked row.
-    """
+    """Shows one diff, or a message. `overlays` draw over the diff and handle its key and mouse events."""
 
     mode_changed = Signal()  # or the user can or cannot choose the mode now
 
@@ -48,7 +43,6 @@ class DiffView(QAbstractScrollArea):
         """The marked row and the scroll position of the diff while a message hides it."""
         self.keys = PartKeys("diff", self)
         self.overlays: list[DiffOverlay] = []
-        """The overlays, in the order in which they paint and get keys and mouse events."""
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
         self.navigation = DiffNavigation(self.document, self.scroller, self)
@@ -67,10 +61,7 @@ class DiffView(QAbstractScrollArea):
         self.show_diff(None)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
-        """Show `diff` from its start. With `None`, say that there is nothing to show.
-
-        With `keep_place`, for another state of the same file, scroll position and unfolded lines stay.
-        """
+        """`None` shows that there is nothing. With `keep_place`, scroll position and unfolded lines stay."""
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
         mode = self.document.mode
@@ -93,7 +84,7 @@ class DiffView(QAbstractScrollArea):
         self.describe()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a message instead of a diff. The position in the diff is kept in case the same file is shown next."""
+        """The position in the diff is kept in case the same file is shown next."""
         left = self._left or (self.navigation.row, self.scroller.position)
         self.show_diff(None)
         self._left = left
@@ -102,7 +93,6 @@ class DiffView(QAbstractScrollArea):
         self.viewport().update()
 
     def set_mode(self, mode: RowMode) -> None:
-        """Show diffs in this mode if the width allows it. The visible lines stay visible."""
         self.document.choose_mode(mode)
         self._fit_mode()
 
@@ -311,7 +301,6 @@ class DiffView(QAbstractScrollArea):
             self._mouse.open_menu(event, self.keys.sequences("copy"))
 
     def _claims(self, event: QKeyEvent) -> bool:
-        """Whether the diff handles the key before the window's shortcuts."""
         if event.matches(QKeySequence.StandardKey.SelectAll):
             return True
         action = self.keys.peek(event)
@@ -335,7 +324,6 @@ class DiffView(QAbstractScrollArea):
         return True
 
     def _move(self, event: QKeyEvent) -> bool:
-        """Handle the fixed keys. Return whether the event was such a key."""
         navigation = self.navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()
         targets = {

@@ -29,7 +29,6 @@ class HunkDecisions(NamedTuple):
     """Whether the user made all of the file's changes, which are kept without being decided."""
 
     def state(self, key: HunkKey) -> HunkState:
-        """Return the state of a hunk. An undone hunk counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
         return "kept" if self.is_own or key in self.kept else "undecided"
@@ -105,7 +104,6 @@ def notes_label(notes: tuple[str, ...]) -> str:
 
 
 def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
-    """Return a note about a line's ending if the ending changed or is missing."""
     lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
     if number is None:
         return ""
@@ -152,7 +150,7 @@ def diff_name(diff: FileDiff) -> str:
 
 
 def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None) -> str:
-    """Return the text about a row for screen readers, with the decision about its change."""
+    """Return the text about a row for screen readers."""
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
         text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))

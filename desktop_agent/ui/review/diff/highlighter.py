@@ -26,20 +26,13 @@ MAX_COLOURED_CHARS = 1_000
 
 
 Span = tuple[int, int, str]
-"""The range `start:end` of characters in a line, and the palette's name for their colour.
-
-A plain tuple, because a long file has a hundred thousand of them: the garbage collector visits plain tuples of plain
-values only once, but named tuples each time.
-"""
+"""The range `start:end` of a line, and its colour's name. The garbage collector visits plain tuples only once."""
 
 LineSpans = tuple[Span, ...]
 
 
 def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
-    """Lex `lines` in steps. At the end, yield the spans of each line from `skip` on, by line index.
-
-    Yields an empty dictionary after every token, so that the caller can pause.
-    """
+    """Yield an empty dictionary after every token, for pauses; at the end, the spans of the lines from `skip` on."""
     text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
     ends = list(accumulate(map(len, text)))
     spans: list[list[Span]] = [[] for _ in text]
@@ -86,13 +79,9 @@ class Lines(Protocol):
 
 
 class Highlighter(QObject):
-    """Finds the colours of the requested lines. Drops all colours when another file is set.
+    """Finds the colours of the requested lines. Drops all colours when another file is set."""
 
-    Signals:
-        changed: more lines have colours now; carries a `Coloured`.
-    """
-
-    changed = Signal(object)
+    changed = Signal(object)  # a `Coloured`
 
     def __init__(self, parent: QObject, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(parent)
@@ -164,7 +153,7 @@ class Highlighter(QObject):
             self.changed.emit(coloured)
 
     def _work_on(self, chunk: _Chunk, deadline: float) -> bool:
-        """Continue with this chunk. Return whether it is finished."""
+        """Return whether the chunk is finished."""
         assert self._lexer is not None
         side, number = chunk
         start = number * CHUNK_LINES

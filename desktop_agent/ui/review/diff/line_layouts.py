@@ -93,8 +93,6 @@ class LaidLine:
 
 
 class LineStyle:
-    """The style shared by all lines: font, direction, and the theme's colours as text formats."""
-
     def __init__(self, theme: Theme, font: QFont) -> None:
         self.font = font
         self.char_width = QFontMetricsF(font).horizontalAdvance("0")
@@ -112,8 +110,6 @@ class LineStyle:
 
 
 class LineLayouts:
-    """Lays out lines and caches them. The least recently used lines are evicted."""
-
     MAX_KEPT = 500
 
     def __init__(self, theme: Theme, font: QFont) -> None:
@@ -125,7 +121,6 @@ class LineLayouts:
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
-        """Return line `number` of a side with its colours, with at least the visible columns laid out."""
         key = (side, number)
         laid = self._kept.pop(key, None)
         visible = laid.visible if laid else visible_line(without_ending(text), is_first=number == 0)
@@ -144,8 +139,6 @@ BUDGET_S: Final = 0.004
 
 
 class LineWords:
-    """Finds the words that differ between a line and its replacement."""
-
     def __init__(self, budget_s: float = BUDGET_S) -> None:
         self._budget_s = budget_s
         self._known: dict[tuple[int, int], ChangedWords] = {}

@@ -49,8 +49,6 @@ _SLIDER_STEPS = 1_000
 
 
 class ImageView(QWidget):
-    """Shows the old and the new version of a picture, or the only version."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.canvas = PictureCanvas(theme)
@@ -332,14 +330,10 @@ class BinaryView(QWidget):
 MediaKind = Literal["image", "notebook", "binary"]
 
 _TEXT_SUFFIXES = (".svg", ".ipynb")
-"""The suffixes of text files that can also be shown in another form."""
 
 
 def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -> MediaKind | None:
-    """Return how to show a change, judged by the heads of its two versions. `None` means as lines of text.
-
-    A head has `file_types.HEAD_BYTES` bytes, or all of a shorter content. A head of `None` means an absent version.
-    """
+    """Judge by the first `file_types.HEAD_BYTES` of each version (`None`: absent). Return `None` for lines of text."""
     heads = [head for head in (before_head, after_head) if head is not None]
     types = [file_type(head) for head in heads]
     if any(_is_drawn(path, found) for found in types):
@@ -363,7 +357,7 @@ def _is_drawn(path: str, found: FileType) -> bool:
 async def _best_form(
     diff: FileDiff, before: bytes | None, after: bytes | None
 ) -> tuple[DecodedPicture, DecodedPicture] | FileDiff | BinaryFacts | None:
-    """Return two pictures, notebook cells or binary facts; `None` if text is best."""
+    """Return `None` if text is best."""
     kind = media_kind(diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after)))
     if kind == "image":
         old = await asyncio.to_thread(decode, before)
@@ -378,10 +372,7 @@ async def _best_form(
 
 
 class MediaStack(QWidget):
-    """Holds the text view of a diff, and shows a picture, a notebook or facts instead where possible.
-
-    For an SVG or a notebook, the user can switch the view; the choice also applies to the next file.
-    """
+    """Shows a diff in its best form. The user's choice between text and another form also applies to the next file."""
 
     switched = Signal()  # between the text and the other view
 

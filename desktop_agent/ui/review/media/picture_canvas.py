@@ -36,8 +36,6 @@ _GRIP = 12
 
 
 class PicturePainter:
-    """Paints the visible parts of the pictures on a viewport. Invisible pixels cost no time."""
-
     def __init__(self, theme: Theme, canvas: "PictureCanvas") -> None:
         self._theme = theme
         self._canvas = canvas
@@ -160,12 +158,7 @@ _ZOOM_STEP = 1.25
 
 
 class PictureCanvas(QAbstractScrollArea):
-    """Shows one or two pictures on the same scale, to compare, zoom and move.
-
-    Keys: Left and Right move the swipe (by larger steps with Shift), Home and End move it to its ends. + and − zoom, 0
-    fits the pictures, 1 shows them at their own size. Without a swipe, the arrows scroll. Ctrl and the wheel zoom;
-    dragging moves the swipe or the pictures.
-    """
+    """Shows one or two pictures on the same scale. Keys: arrows move or scroll, + and − zoom, 0 fits, 1 is 1:1."""
 
     scale_changed = Signal()
     split_moved = Signal()
@@ -173,7 +166,6 @@ class PictureCanvas(QAbstractScrollArea):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.pictures: tuple[DecodedPicture, ...] = ()
-        """One version, or the old and the new one."""
         self.mode: CompareMode = "two_up"
         self.scale = 1.0
         self.is_fitted = True
@@ -255,7 +247,6 @@ class PictureCanvas(QAbstractScrollArea):
         return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
 
     def whole(self) -> QRectF:
-        """Return the rectangle in the first pane that encloses both pictures."""
         return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
 
     def _extent(self) -> QSizeF:

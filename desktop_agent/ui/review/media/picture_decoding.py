@@ -43,8 +43,6 @@ _SVG_FORBIDDEN = re.compile(
 
 
 class DecodedPicture(Struct, frozen=True):
-    """A decoded version, or the reason why there is nothing to paint."""
-
     image: QImage
     preview: QImage
     """The whole picture scaled down; the same as `image` for a small one."""

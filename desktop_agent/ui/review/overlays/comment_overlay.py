@@ -47,7 +47,6 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
 
 
 def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
-    """Return the text of these lines, cut to a length that still identifies them."""
     lines = rows.diff.old_lines if anchor.side == "old" else rows.diff.new_lines
     return "".join(lines[anchor.start : min(anchor.end, anchor.start + _MAX_QUOTED_LINES)])
 
@@ -71,7 +70,6 @@ def anchor_of_row(rows: DiffRows, row: int, side: LineSide | None) -> CommentAnc
 
 
 def anchor_of_selection(rows: DiffRows, selection: DiffSelection | None) -> CommentAnchor | None:
-    """Return the selected lines, preferably the new ones; `None` if no lines are selected."""
     if selection is None or selection.is_empty:
         return None
     first, last = selection.start.row, selection.end.row
@@ -173,14 +171,10 @@ class CommentCard(QWidget):
 _MIN_LINES = 2
 _MAX_LINES = 10
 _FRAME_HEIGHT = 24
-"""The height of the field's borders, padding and margins, in pixels."""
 _REST_HEIGHT = 70
-"""The height of the heading, the buttons and the spacing, in pixels."""
 
 
 class CommentEditor(QWidget):
-    """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels. The field grows with its text."""
-
     saved = Signal()
     cancelled = Signal()
     height_changed = Signal()
@@ -276,11 +270,7 @@ class _Block(NamedTuple):
 
 
 class CommentOverlay(DiffOverlay):
-    """Shows comments as cards below their lines, and lets the user write comments. Only visible cards are widgets.
-
-    C, or a click in the gutter, starts a comment on the selected lines or the marked line. An unsaved draft is kept
-    while the same file is shown.
-    """
+    """Shows comments as cards below their lines. Only visible cards are widgets. Keeps a draft of the shown file."""
 
     added = Signal(object)  # a `LineComment`, new or changed
     removed = Signal(str)  # its id

@@ -38,7 +38,6 @@ class MovedLines(DiffOverlay):
         self._timer.timeout.connect(self._poll)
 
     def block_at(self, row: int) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block that contains a row, and the side of the diff that contains it."""
         shown = self._view.document.rows[row]
         if shown.kind in ("context", "hunk", "gap"):
             return None
@@ -123,8 +122,6 @@ def _moves_in(diff: FileDiff) -> Moves:
 
 
 class DiffReview(QObject):
-    """Puts the overlays over the diff, each with its own state and signals."""
-
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         view = DiffView(theme, parent)
         super().__init__(view)

@@ -110,11 +110,7 @@ _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 
 
 class HunkOverlay(DiffOverlay):
-    """Marks the decision about each hunk, and reports the user's decisions.
-
-    By default K keeps the hunk at the marked row or makes it undecided again, U undoes it, and R redoes it. Tab goes to
-    the buttons of the marked row.
-    """
+    """By default K keeps the hunk at the marked row, U undoes it, and R redoes it. Tab goes to the row's buttons."""
 
     requested = Signal(str, object)  # a `HunkChoice` and the hunks, a tuple of `HunkKey`
     comment_requested = Signal(int)  # the row of the hunk
@@ -158,10 +154,7 @@ class HunkOverlay(DiffOverlay):
             self._view.scroller.repaint()
 
     def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
-        """Go to the next (or previous) undecided hunk; return whether there is one.
-
-        With `from_edge`, the search starts at the first (or last) hunk; with `with_current`, at the marked hunk.
-        """
+        """Return whether there is one. `from_edge` starts at the first or last hunk, `with_current` at this one."""
         keys, current = self._view.document.rows.keys, self._view.navigation.change
         edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
         start = edge if from_edge else current if with_current else neighbour
