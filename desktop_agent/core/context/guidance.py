@@ -1,8 +1,7 @@
 """Project files that become text for the model without a question: AGENTS.md files, read off the event loop.
 
-They are the user's own, the workspace's, and those of folders inside it. A workspace's content is not trusted: it is
-text for the model and never a setting, and its size is bounded. A link that leads out of the workspace is not followed.
-A file that holds secrets is not read, under whatever names it is found.
+A workspace's files are untrusted: they are only text, and their size is limited. A link out of the workspace is not
+followed, and a file with secrets is not read.
 """
 
 import codecs
@@ -47,13 +46,12 @@ def _secret_in(path: Path, status: os.stat_result, secret_at: SecretAt) -> str:
 
 
 def _not_through_a_link(path: str, flags: int) -> int:
-    """Open the file that was checked. What is in its place by now may be a link, or a pipe, which would block."""
+    """Open the file that was checked, unless a link replaced it; never wait for a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 GUIDANCE_NAME = "AGENTS.md"
 MAX_BYTES = 32 * 1024
-"""How many bytes of one file are loaded at most."""
 MAX_FOLDERS = 24
 """How many folders can contribute guidance. In a hostile tree, every folder has a file."""
 
@@ -80,10 +78,7 @@ class _Read(Struct, frozen=True):
 
 
 class GuidanceReader:
-    """Reads the AGENTS.md files of one workspace. A file that has not changed is not read again."""
-
     def __init__(self, root: Path, person: Path, secret_at: SecretAt) -> None:
-        """`root` is the resolved workspace; `person` is the folder that contains the user's own file."""
         self._secret_at = secret_at
         self._root = root
         self._person = person / GUIDANCE_NAME
@@ -155,7 +150,6 @@ class GuidanceReader:
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:
-    """Return the text, and whether all of the content was text. A character that the cut splits is left out."""
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     text = decoder.decode(content, final=not is_cut).replace("\r\n", "\n").replace("\0", "\ufffd")

@@ -1,11 +1,7 @@
 """The conversation as the model sees it: alternating messages, built from the journal.
 
-Whatever the journal holds, the messages are valid for a provider: roles alternate, every tool call is answered exactly
-once in the message that follows it, and nothing is empty. If a call has no result (after a crash or a kill), its answer
-says so.
-
-A model of another vendor gets text and calls, but no thinking and no searches. Both are signed or encrypted, so only
-the vendor they came from can use them, and others refuse them.
+Roles alternate, every tool call has exactly one answer in the next message, and nothing is empty. Another vendor's
+model gets no thinking and no searches: they are signed or encrypted for the vendor.
 """
 
 from collections.abc import Sequence
@@ -37,7 +33,6 @@ from desktop_agent.core.protocol.model import (
 )
 
 KEPT_CHARS = 400
-"""How many characters are kept at each end of a shortened result."""
 
 
 def shortened(result: ToolResult) -> ToolResult:
@@ -60,7 +55,6 @@ def shortened(result: ToolResult) -> ToolResult:
 
 
 def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """Return `content` without those parts that only its own vendor understands."""
     own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
     return tuple(
         replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
@@ -70,7 +64,7 @@ def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:
-    """Whether `message` is sent back as it is: a model of the same account and address picks what it can use."""
+    """Whether `message` is sent unmodified, because its model has the same account and address."""
     if not isinstance(message, AssistantMessage) or message.made_by is None:
         return True
     return replace(message.made_by.bare, model=model.model) == model.bare
@@ -82,12 +76,9 @@ UNANSWERED = (
 )
 BEGINNING_LOST = "[The beginning of this conversation was lost.]"
 GUIDANCE_NOTE = "[Guidance for"
-"""The beginning of a note that adds an AGENTS.md to the conversation."""
 
 
 class Conversation(NamedTuple):
-    """What to send, and how many of its messages were part of the previous request."""
-
     messages: tuple[Message, ...]
     stable: int
 
@@ -157,7 +148,7 @@ def guidance_note(path: str, file: GuidanceFile | None) -> str:
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """Return the blocks that a provider takes back: no empty text or payload, no unsigned or lone thinking."""
+    """Return the blocks that a provider accepts: no empty text or payload, no unsigned or lone thinking."""
     kept = tuple(
         block
         for block in blocks
@@ -177,10 +168,7 @@ def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
 
 
 def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
-    """Append a message of a model. If it continues a paused answer, the two become one for the provider.
-
-    If another model continued, its message stays separate, without what only the first one would understand.
-    """
+    """Append a message of a model. If it continues a paused answer of the same model, join the two."""
     last = messages[-1] if messages else None
     if isinstance(last, AssistantMessage):
         before = last.content if last.made_by == message.made_by else portable(last.content)
@@ -190,8 +178,6 @@ def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
 
 
 class History(Struct):
-    """Answers questions about a fold; `messages` is what to send. Another fold of the journal can replace the fold."""
-
     fold: HistoryFold = field(default_factory=HistoryFold)
 
     @property
@@ -200,13 +186,12 @@ class History(Struct):
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The turns that the model sees verbatim, oldest first."""
         end = self.fold.compactions[-1].end if self.fold.compactions else 0
         return tuple(turn for turn, start in self.fold.starts.items() if start.index >= end)
 
     @property
     def can_undo_compaction(self) -> bool:
-        """Whether the fold still has what the latest compaction replaced."""
+        """Whether the fold still has the content that the latest compaction replaced."""
         return bool(self.fold.compactions) and (self.fold.is_whole or len(self.fold.compactions) > 1)
 
     def can_rewind_to(self, turn: int) -> bool:
@@ -214,7 +199,6 @@ class History(Struct):
         return self.fold.is_whole or self.has_turn(turn)
 
     def has_turn(self, turn: int) -> bool:
-        """Whether the fold has this turn, whether verbatim or summarised, so that it can rewind to before it."""
         return turn in self.fold.starts
 
     def beginning(self, undoable: int = 1) -> Beginning:
@@ -234,9 +218,9 @@ class History(Struct):
         }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
-        """Return the calls whose results could be shortened, oldest first, each with the tokens that this would save.
+        """Return the calls whose results could be shortened, oldest first, each with the tokens saved.
 
-        The results of the last message are left out, because the model has not read them yet.
+        Results of the last message are excluded, because the model has not read them yet.
         """
         saved: list[tuple[CallId, float]] = []
         done = self.fold.shortened
@@ -260,7 +244,6 @@ class History(Struct):
         return tuple(block for block in blocks if isinstance(block, ToolUseBlock))
 
     def messages_through(self, turn: int) -> tuple[Message, ...]:
-        """Return the messages up to the end of a turn: what a compaction through this turn summarises."""
         compaction = self.fold.compaction
         return built(
             self.fold, compaction.end if compaction else 0, self.fold.bounds().get(turn, (0, 0))[1], self.fold.shortened
@@ -270,7 +253,6 @@ class History(Struct):
         return self.conversation().messages
 
     def conversation(self) -> Conversation:
-        """Return the messages, and how many of them were part of the previous request."""
         compaction = self.fold.compaction
         if compaction is None:
             return built(self.fold, 0, len(self.fold.items), frozenset())

@@ -1,10 +1,7 @@
 """What the model sees of a journal: a fold of prompts, answers, results, notes and compactions.
 
-A compaction removes nothing from the fold. It sets where the visible part begins, and the summary in front of it.
-Undoing the compaction, or rewinding to before a turn that it summarised, shows the old content again.
-
-Content from outside this application (the answer of an external tool, what a prompt mentions) is in a frame that its
-author cannot close. The frame is in the request only: journal and window have the text as it came.
+A compaction sets where the visible part begins, and removes nothing. Content from outside, such as a mention or an
+external tool's answer, is sent in a frame that its author cannot close.
 """
 
 import json
@@ -34,13 +31,13 @@ from desktop_agent.core.protocol.model import (
 )
 
 _OURS: Final = frozenset({"permission", "validation"})
-"""Codes of calls that were not allowed or not valid. They never reached the tool, so their text is not external."""
+"""Codes of calls that never reached the external tool, so that their text is this application's own."""
 
 _LONGEST_URI = 300
 
 
 def external_content(call_id: CallId, result: ToolResult) -> str:
-    """Return what the model reads of an external tool's result, in a frame that the tool cannot close."""
+    """Frame an external tool's result, so that the tool cannot close the frame."""
     if result.error_type in _OURS:
         return result.content
     mark = json.dumps(call_id)
@@ -52,7 +49,6 @@ def external_content(call_id: CallId, result: ToolResult) -> str:
 
 
 def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> Iterator[TextBlock | ImageBlock]:
-    """Yield each thing that a prompt mentions, in a frame that its author cannot close, and the pictures."""
     for number, attachment in enumerate(attachments, 1):
         mark = json.dumps(f"{prompt_id}/{number}")
         about = json.dumps(_about(attachment), ensure_ascii=False)
@@ -109,58 +105,49 @@ class Compaction(Struct, frozen=True):
     made_at: int
     """How many items there were when the compaction was made, or its summary edited."""
     beginning: Beginning
-    """The first turn that the compaction kept, or its own record. Nothing before is shown while it is in force."""
+    """The first turn that the compaction kept, or the compaction's own record."""
     guidance: tuple[GuidanceFile, ...]
     """The guidance of folders that was added before `end`. It stays in the conversation."""
     shortened: frozenset[CallId]
 
 
 class TurnStart(Struct, frozen=True):
-    """Where a turn begins, and what was in force at that point."""
-
     index: int
     beginning: Beginning
 
 
 Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
-"""Blocks of a prompt, a note or what a prompt mentions; guidance; or a message of the model."""
 
 
 @dataclass(slots=True)
 class HistoryFold:
     """The fold. `apply` every durable event, in order; nothing else changes it.
 
-    A fold that begins where `History.beginning(undoable)` says equals one of the whole journal, with two exceptions:
-    when more than `undoable` compactions are undone (`History.can_undo_compaction`), and when it rewinds to a turn that
-    it does not have (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole
-    journal.
+    A fold that begins at `History.beginning(undoable)` equals one of the whole journal, until more than `undoable`
+    compactions are undone (`History.can_undo_compaction`) or it rewinds to a turn that it does not have
+    (`History.can_rewind_to`). Before either is recorded, the session must fold its whole journal.
     """
 
     items: list[Item] = field(default_factory=list[Item])
     starts: dict[int, TurnStart] = field(default_factory=dict[int, TurnStart])
-    """The item at which each turn begins, oldest first."""
     results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
     external: set[CallId] = field(default_factory=set[CallId])
-    """The calls of external tools, whose answers are framed."""
     compactions: list[Compaction] = field(default_factory=list[Compaction])
-    """The compactions in force, each on top of the one before. The model sees the summary of the last one."""
+    """The compactions in force, each on top of the previous one. The model sees the last summary."""
     asked_at: int = -1
     """How many items the last request had; -1 before the first request."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
     always: tuple[GuidanceFile, ...] = ()
-    """The guidance in the system prompt."""
     folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
-    """The guidance that was added to the conversation, by path."""
     is_whole: bool = True
-    """Whether the fold began with the first line of the journal. A caller that begins later sets this to False."""
+    """Whether the fold began with the first line of the journal. A caller that begins later sets this to `False`."""
     is_compaction_undone: bool = False
     """Whether the user undid the last compaction and no other was made since."""
     is_as_answered: bool = False
-    """Whether the conversation only grew since the last answer, so that the size reported with it is still valid."""
+    """Whether the conversation only grew since the last answer, so that its reported size is still valid."""
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
-        """The AGENTS.md files in force: first those in the system prompt, then those of folders."""
         return (*self.always, *self.folders.values())
 
     @property
@@ -203,7 +190,6 @@ class HistoryFold:
                 pass
 
     def _write(self, event: ev.PromptSubmitted | ev.Steered) -> None:
-        """Add what the user wrote. In the middle of a turn it goes behind the results, into the same message."""
         if isinstance(event, ev.PromptSubmitted):
             self.starts.pop(event.turn, None)  # a hostile journal: the order of turns must stay that of the items
             self.starts[event.turn] = TurnStart(len(self.items), Beginning(event.seq, self._held()))
@@ -226,7 +212,7 @@ class HistoryFold:
             self.items.append(TextBlock(text=NO_ROOM))
 
     def _rewind(self, turn: int) -> None:
-        """Rewind to before `turn`. A compaction that summarised the turn is dropped: it describes what is gone."""
+        """Rewind to before `turn`. A compaction that summarised the turn is dropped."""
         gone = [number for number in self.starts if number >= turn]
         if not gone:
             return
@@ -298,7 +284,6 @@ class HistoryFold:
         return holding
 
     def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
-        """Tell the model that the user took changes back, so that it does not build on these changes."""
         touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
         if not touched:
             return
@@ -311,7 +296,6 @@ class HistoryFold:
 
 
 def _without_details(result: ToolResult) -> ToolResult:
-    """Return what the model may still need of a result. The rest of the metadata is long, and for the window."""
     if not result.metadata:
         return result
     kept = {FOUND_KEY: result.metadata[FOUND_KEY]} if FOUND_KEY in result.metadata else {}
@@ -319,13 +303,12 @@ def _without_details(result: ToolResult) -> ToolResult:
 
 
 SEARCH_TOOLS: Final = "search_tools"
-"""The tool that finds tools whose definitions are not in a request."""
 
 
 def loaded_tools(fold: HistoryFold) -> tuple[str, ...]:
     """Return the names of the tools that were found or called, each once, in the order of first appearance.
 
-    Those that were summarised or rewound do not count. The order only grows at its end, for providers' caches.
+    Summarised or rewound turns do not count. The order only grows at its end, for providers' caches.
     """
     begin = fold.compaction.end if fold.compaction is not None else 0
     names: dict[str, None] = {}
@@ -345,7 +328,7 @@ def _named_by(call: ToolUseBlock, fold: HistoryFold) -> tuple[str, ...]:
 
 
 def found_in(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names in the metadata of a search result. They are checked: a journal can hold anything there."""
+    """Return the names in the metadata of a search result, which may be malformed."""
     found = metadata.get(FOUND_KEY)
     return (
         tuple(name for name in cast("list[object]", found) if isinstance(name, str)) if isinstance(found, list) else ()

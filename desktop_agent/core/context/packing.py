@@ -1,13 +1,7 @@
 """Packing: system prompt, conversation and tools become one request, in an order that providers can cache.
 
-What changes least comes first: tools, then the system prompt (which holds nothing newer than the date, and the
-AGENTS.md files that apply everywhere), then the conversation, which only grows at its end. Pins follow all of it, at
-the end of the last message: there they are freshest for the model, and changing them invalidates nothing that is
-cached.
-
-A picture costs about as many tokens as two pages of text, and is sent again with every request. Therefore only the
-newest pictures are sent, and each of the others is replaced by a word. Old ones are dropped several at a time, so that
-the beginning of the conversation stays the same for many requests.
+The most stable parts come first. Pins come last, where changing them invalidates no cache. Only the newest pictures are
+sent, and old ones are dropped several at a time, so that the beginning stays the same.
 """
 
 import asyncio
@@ -54,7 +48,7 @@ from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
 MOST_BYTES = 15 * 1024 * 1024
-"""How many bytes all pictures together may have: as base64 20 MiB, well below the 32 MB that a request may have."""
+"""How many bytes all pictures together may have. In base64 they take a third more; a request may have 32 MB."""
 DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
@@ -65,18 +59,17 @@ logger = logging.getLogger(__name__)
 
 
 def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with only the newest pictures. Equal conversations give equal results."""
+    """Keep only the newest pictures. Equal conversations give equal results."""
     dropped = _number_dropped(list(_pictures(messages)))
     return tuple(messages) if dropped == 0 else _without_first(messages, dropped, DROPPED)
 
 
 def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
-    """Return the digests of the pictures in these messages, which a request needs in `ModelRequest.images`."""
     return frozenset(picture.blob for picture in _pictures(messages))
 
 
 def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
-    """Return the pictures that exist, by digest. A missing one is logged, and the model will be told. Blocks."""
+    """Return the pictures that exist, by digest. A missing one is logged. Blocks."""
     loaded: dict[Digest, bytes] = {}
     for digest in digests:
         try:
@@ -105,7 +98,7 @@ def _pictures(messages: Iterable[Message]) -> Iterable[BlobRef]:
 
 
 def _number_dropped(pictures: Sequence[BlobRef]) -> int:
-    """Return how many of the oldest pictures are left out. The newest one never is."""
+    """Return how many of the oldest pictures to drop. The newest one is always kept."""
     for dropped in range(0, len(pictures), DROPPED_AT_ONCE):
         kept = pictures[dropped:]
         if len(kept) <= MOST_PICTURES and sum(picture.size for picture in kept) <= MOST_BYTES:
@@ -144,7 +137,6 @@ _WHOSE = {
 
 
 def system_prompt(workspace: Path, now: datetime) -> str:
-    """Return the system prompt for a session that starts at `now`. Blocks briefly: it reads a shipped file."""
     template = resource_path("prompts", "system.md").read_text(encoding="utf-8")
     return template.format(workspace=workspace, system=platform.system(), date=f"{now:%Y-%m-%d}").strip()
 
@@ -205,8 +197,7 @@ def sections(
 ) -> tuple[ContextSection, ...]:
     """Return the parts of `request` that are not empty, in the order in which they are sent.
 
-    `system` is the system prompt without guidance; `ratio` corrects estimates. This takes milliseconds, so call it from
-    a thread.
+    `system` is the system prompt without guidance; `ratio` corrects estimates. Takes milliseconds, so use a thread.
     """
     in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     is_summarised = compaction is not None and compaction.through_turn > 0

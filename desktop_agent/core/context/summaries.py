@@ -1,8 +1,4 @@
-"""Conversations and their summaries as text.
-
-These are: the text of a conversation, for the model that summarises it and for the user who inspects the context; the
-summary parsed from the model's answer; the text of a summary; and a substitute for when the model gives no answer.
-"""
+"""Conversations as text, summaries as text, and summaries parsed from a model's answer or made without a model."""
 
 import json
 import re
@@ -27,7 +23,6 @@ from desktop_agent.core.protocol.model import (
 )
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
-"""Made once, because `json.dumps` would make an encoder for each call."""
 
 
 def conversation_text(messages: Iterable[Message], *, longest_part: int | None = None) -> str:
@@ -90,10 +85,9 @@ _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
 _MAX_EXTRACTED_CHARS = 400
-"""How many characters of a text are kept when no model summarises: a pasted megabyte would take more than it frees."""
 _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
-"""How many places of an answer are tried as the beginning of a JSON object before the answer counts as plain text."""
+"""How many places of an answer are tried as the beginning of a JSON object."""
 # These get stripped lines, and never go over a character twice: the answer may be hostile.
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 _HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
@@ -112,7 +106,7 @@ _PATH_KEYS = ("path", "file_path", "source_path", "dest_path")
 
 
 def summary_text(summary: Summary) -> str:
-    """Return a summary as headings and bullets: what a user reads and edits. Empty parts are left out."""
+    """Return a summary as headings and bullets, for a user to read and edit. Empty parts are omitted."""
     parts = [
         "\n".join([f"## {title}", *(f"- {item}" for item in items)])
         for name, title in SECTIONS.items()
@@ -122,7 +116,6 @@ def summary_text(summary: Summary) -> str:
 
 
 def rendered(summary: Summary) -> str:
-    """Return the text that the model reads in place of what was summarised."""
     return f"{SUMMARISED}\n\n{summary_text(summary)}".strip()
 
 
@@ -132,7 +125,6 @@ def parsed(answer: str) -> Summary | None:
 
 
 def from_headings(text: str) -> Summary | None:
-    """Return the summary parsed from headings with bullets below them, as `summary_text` writes them, or None."""
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
@@ -152,7 +144,7 @@ def _heading(line: str) -> str | None:
 
 
 def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterable[str]) -> Summary:
-    """Return what can be kept without a model: what the user asked, the files, and the summary made `before`."""
+    """Make a summary without a model: the user's prompts, the files, and the summary made `before`."""
     before = before or Summary()
     asked = [
         shortened(block.text.strip().partition("\n")[0], _MAX_EXTRACTED_CHARS)

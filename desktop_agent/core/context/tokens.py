@@ -1,8 +1,7 @@
 """The number of tokens in a request: estimated from its size, and corrected by what providers reported for others.
 
-There is no tokenizer here: one is large, belongs to one model, and for most models is not public. An estimate from the
-number of characters is off by a factor that stays much the same for one model, so this factor is learned from every
-answer.
+Tokenizers are large and mostly not public. An estimate is off by a factor that is stable for one model, so the factor
+is learned.
 """
 
 import json
@@ -28,18 +27,16 @@ from desktop_agent.core.protocol.model import (
 )
 
 _BYTES_PER_TOKEN = 3.6
-"""How many bytes of UTF-8 a token has: fits code and prose in most languages, and Chinese and Japanese characters."""
+"""How many bytes of UTF-8 a token has: fits code and prose in most languages."""
 _PICTURE_TOKENS = 1_500
 _BLOCK_TOKENS = 6
-"""How many tokens are added around each block."""
 _WEIGHT = 0.4
 """How much the last report counts, against all earlier ones together."""
 _BOUNDS = (0.4, 2.5)
-"""A ratio outside these bounds is not a tokenizer's: it comes from a gateway that reports something else."""
+"""A ratio outside these bounds is not a tokenizer's: a gateway reports something else."""
 
 
 def text_tokens(text: str) -> float:
-    """Estimate the tokens of a text, before any correction. Fast: plain ASCII is not encoded."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return size / _BYTES_PER_TOKEN
 

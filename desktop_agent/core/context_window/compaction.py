@@ -1,8 +1,4 @@
-"""Compaction: what a summary replaces of a conversation, automatically or when the user asks, and the request for it.
-
-What to summarise is decided here, first. Then `ContextManager.compact` asks the session's model in a separate request:
-plain text in, JSON out. Nothing is ever removed: a compaction is one more event, and undoing it is another.
-"""
+"""Compaction: which part of a conversation a summary replaces, and the request for the summary."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -18,7 +14,7 @@ from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, S
 
 
 class CompactionPlan(Struct, frozen=True):
-    """What to summarise (all through `through_turn`, if `is_summarising`) and which calls' results to shorten."""
+    """Summarise all through `through_turn`, if `is_summarising`, and shorten the results of some calls."""
 
     through_turn: int
     is_summarising: bool
@@ -26,10 +22,10 @@ class CompactionPlan(Struct, frozen=True):
 
 
 def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | None:
-    """Return a plan that keeps at most `room` estimated tokens verbatim; None if that is impossible.
+    """Return a plan that keeps at most `room` estimated tokens verbatim; `None` if that is impossible.
 
-    The last `keep` turns are kept, or fewer if they are too large. If the last one alone is, its oldest results are
-    shortened.
+    The last `keep` turns are kept, or fewer if they are too large. If the last one alone is too large, its oldest
+    results are shortened.
     """
     sizes = history.turn_sizes()
     turns = tuple(sizes)
@@ -42,7 +38,7 @@ def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | N
 
 
 def asked_for(history: History, *, keep: int) -> CompactionPlan | None:
-    """Return what to summarise when the user asks: all but the last `keep` turns, or else all but the last one."""
+    """Summarise all but the last `keep` turns. If there are no more turns than that, keep only the last."""
     turns = history.turns
     return _plan(history, turns[: -keep if len(turns) > keep else -1], ())
 
@@ -68,21 +64,19 @@ def _shortened(history: History, kept: list[int], excess: float) -> tuple[CallId
 
 
 MAX_TOKENS = 6_000
-"""How many tokens a summary may have."""
 _LONGEST_PART = 2_000
-"""How many characters of a result or of arguments the summarising model reads. It needs only the outcome."""
+"""How many characters of a result or of arguments the summarising model reads."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
 
 
 Urgency = Literal["asked", "wanted", "needed"]
-"""Why to summarise: the user asked; the conversation exceeds the target; or it does not fit without a summary."""
+"""`wanted`: the conversation exceeds the target. `needed`: it does not fit without a summary."""
 
 
 def summary_request(
     messages: Sequence[Message], before: Summary | None, focus: str, model: ModelRef, window: int
 ) -> ModelRequest:
-    """Return a separate request for a summary of `messages` and of `before`, the summary that it replaces."""
     longest = max((window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
     text = fitted(conversation_text(messages, longest_part=_LONGEST_PART), longest)
     earlier = f"An earlier summary:\n{summary_text(before)}\n\n" if before else ""

@@ -53,7 +53,6 @@ _ACTIVITY = "Summarising the conversation to make room"
 logger = logging.getLogger(__name__)
 
 _FULL = 0.9
-"""The share of the window from which a summary is due, even below the target."""
 
 
 _LONGEST_S = 10 * 365 * 86_400.0
@@ -105,12 +104,9 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
 
 
 _PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")
-"""The names of tool arguments for the file or folder that a call acts on."""
 
 
 class Guiding(Struct, kw_only=True, eq=False):
-    """Follows where the agent works, and records which AGENTS.md files are in force."""
-
     reader: GuidanceReader
     history: History
     transcript: Transcript
@@ -150,7 +146,7 @@ ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | op
 
 @dataclass(kw_only=True, eq=False)
 class ContextManager:
-    """Makes the requests of one session. Every change is an event, so all that is stored here can be recomputed."""
+    """Makes the requests of one session. Every change is an event, so all data here can be recomputed."""
 
     history: History
     transcript: Transcript
@@ -165,15 +161,12 @@ class ContextManager:
     offer: Callable[[int, Sequence[str]], ToolOffer]
     """Returns the tools for a window of this many tokens, given the names of tools already found or called."""
     make_definitions: Callable[[], None]
-    """Makes the tool definitions for the model. Blocks the first time."""
     with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
-    """Adds the bytes of a request's pictures, or leaves the pictures out for a model that takes none."""
+    """Adds the bytes of a request's pictures, or removes the pictures for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
-    """Folds into the history what it lacks because that was summarised before the session was opened."""
+    """Folds into the history the part that was summarised before the session was opened."""
     max_tokens: Callable[[], int]
-    """Returns the current limit on the length of an answer."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """Returns what is known about a model, without a network request."""
     conversation: str = ""
     """The same in all requests of the session, for providers' caches: see `ModelRequest`."""
 
@@ -201,7 +194,7 @@ class ContextManager:
         return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
 
     def pack(self, model: ModelRef) -> ModelRequest:
-        """Return a request for the history as it is, without the bytes of its pictures. Uses no network."""
+        """Return a request for the present history, without the bytes of its pictures. Uses no network."""
         self.meter.offer = self.offer(self.window(model), loaded_tools(self.history.fold))
         return pack(
             self.history,
@@ -220,7 +213,7 @@ class ContextManager:
     async def handle(
         self, op: ContextOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
-        """Carry out the op. Long work goes on in the task that is returned, which the caller need not await."""
+        """Carry out the op. Long work continues in the returned task, which the caller need not await."""
         match op:
             case ops.AddPin():
                 await self.pins.add(op, self.settings().compaction.pins_tokens)
@@ -249,7 +242,6 @@ class ContextManager:
 
     @property
     def is_compacting(self) -> bool:
-        """Whether a summary that the user asked for is being made."""
         return self._task is not None and not self._task.done()
 
     def interrupt(self) -> None:
@@ -268,7 +260,7 @@ class ContextManager:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
-        """Report how full the context is when a session is reopened: as its journal says, if that is still valid."""
+        """Report how full the context is when a session is reopened, if the journal's number is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
             await self.look_up_model(model)
@@ -348,7 +340,6 @@ class ContextManager:
         return extracted(messages, earlier, todos)
 
     def _saved_by(self, plan: CompactionPlan, summary: Summary, before: Compaction | None) -> float:
-        """Estimate how many tokens a compaction saves in the next request."""
         gone = message_tokens(self.history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
         if before is not None and plan.is_summarising:
             gone += summary_tokens(before.summary)
@@ -365,7 +356,6 @@ class ContextManager:
     async def _compact_as_asked(
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
-        """Make the summary that the user asked for. If this is stopped, there is no summary."""
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         with suppress(asyncio.CancelledError):
@@ -391,7 +381,6 @@ class ContextManager:
             await self.log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
 
     async def _report(self) -> ContextReport:
-        """Return the parts of the next request, made off the event loop: a conversation can be megabytes long."""
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
@@ -416,7 +405,7 @@ class ContextManager:
 
 
 _ROOM_AFTER = 0.5
-"""Which share of the target's room for the conversation is kept, so that the next compaction is not due at once."""
+"""The share of the target's room that a compaction fills, so that the next one is not due at once."""
 
 
 class NoRoomError(AgentError):
@@ -424,8 +413,6 @@ class NoRoomError(AgentError):
 
 
 class TurnRequests(Struct, kw_only=True, eq=False):
-    """Makes the requests of one turn, each of them after the previous answer was recorded."""
-
     context_manager: ContextManager
     model: ModelRef
     provider: Provider
@@ -486,11 +473,10 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return meter.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
-        """Have the next request made smaller, because the last did not fit. Return False if that was tried or is not
-        wanted.
+        """Make the next request smaller, because the last did not fit. Return whether another try makes sense.
 
-        If it is not `is_certain` that the size was the reason for the refusal, nothing is done for a request that
-        should have fitted easily.
+        If size is not certainly (`is_certain`) the reason, nothing is done for a request that should have fitted
+        easily.
         """
         context_manager = self.context_manager
         if self._has_made_room or self._last is None or not context_manager.target(self.model):

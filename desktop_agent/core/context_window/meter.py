@@ -16,8 +16,6 @@ from desktop_agent.core.tools.access import ToolOffer
 
 
 class Caching:
-    """Compares the cache use of one session's requests, as long as the process runs."""
-
     def __init__(self) -> None:
         self._last: tuple[ModelRef, Usage] | None = None
 
@@ -83,7 +81,6 @@ class Meter:
         self._report(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
 
     def report_known(self, tokens: int, window: int) -> None:
-        """Report once more what an earlier answer reported, for a session that was reopened."""
         self._report(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:

@@ -1,8 +1,4 @@
-"""Model requests outside the turns: for titles and for MCP servers. Also the wait before any retry.
-
-The user sees that wait and can skip it. A title is made after the first turn by one small request, which is not retried
-and never replaces a title that the user gave. If it fails, the beginning of the first prompt is the title.
-"""
+"""Model requests outside the turns: for titles and for MCP servers. Also the wait before any retry."""
 
 import asyncio
 import logging
@@ -30,8 +26,6 @@ from desktop_agent.core.transcript import RETRYING, TextEntry, Transcript
 
 @dataclass(slots=True)
 class Retries:
-    """Waits before retries, for the turns of one session and for its summaries."""
-
     policy: RetryPolicy
     log: EventLog
     clock: Clock
@@ -39,9 +33,9 @@ class Retries:
     _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
-        """Report that attempt number `attempt` failed; return when the next one is due or the user skips the wait.
+        """Report that try `attempt` (from 1) failed; return when the next is due or the user skips the wait.
 
-        The first attempt is number 1. Raises `error` when a retry makes no sense.
+        Raises `error` when a retry makes no sense.
         """
         if not self.policy.should_retry(error, attempt):
             raise error
@@ -72,7 +66,7 @@ class Retries:
 logger = logging.getLogger(__name__)
 
 UNTITLED_PROVIDERS = frozenset({"demo", "scripted"})
-"""Providers that are not asked for titles: they answer from a script, and a request would use up a reply."""
+"""Providers that answer from a script, so that a request for a title would use up a reply."""
 
 MAX_TOKENS = 200
 MAX_TITLE_CHARS = 80
@@ -80,13 +74,11 @@ _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
 _CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
-"""After this turn no title is made any more, because the user knows the conversation by its first words by then."""
+"""After this turn no title is made: by then, the user knows the conversation by its first words."""
 
 
 @dataclass(slots=True)
 class Titling:
-    """Makes the title of one session, at most once while it is open."""
-
     transcript: Transcript
     log: EventLog
     provider_source: ProviderSource
@@ -164,8 +156,6 @@ def clean_title(text: str) -> str:
 
 
 class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
-    """Asks the session's current model. It is an `AsideModel` of `core.tools.servers.sampling`."""
-
     state: SessionState
     provider_source: ProviderSource
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
@@ -174,14 +164,12 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     log: EventLog
 
     async def facts(self) -> AsideFacts:
-        """Return which model the session uses now. Raises `AgentError` if it has none."""
         model = self._model()
         known = await self.known(model)
         price = price_words(known.price) if known is not None and known.price is not None else ""
         return AsideFacts(model=model.model, price=price)
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Return the model's answer, and record its cost. Raises `AgentError`. Cancelling closes the connection."""
         if await self.spending.why_stop(turn) is not None:
             raise AgentError("The session has reached its spending limit.")
         model = self._model()

@@ -16,14 +16,13 @@ from desktop_agent.core.base.web_address import address_of, is_readable_on_the_w
 from desktop_agent.core.protocol import events as ev
 
 UNSAFE_SETTINGS = "settings"
-"""The code of the notice that nothing runs, because settings or rules cannot be read."""
 
 NO_ACCOUNT = "no_account"
 
 SIGNED_OUT = "signed_out"
 
 NOT_FETCHED = "mention"
-"""The code of the notice that a prompt was not sent, because something that it mentions could not be fetched."""
+"""The code of the notice that a prompt was not sent, because a mention in it could not be fetched."""
 
 _CODES: dict[type[AgentError], str] = {
     AccountGoneError: NO_ACCOUNT,
@@ -53,7 +52,7 @@ def readable_address_notice(address: str) -> ev.Notice | None:
 
 
 def defect_notice(error: Exception, turn: int) -> ev.Notice:
-    """Return the notice of an unexpected failure. It gives only the place, because a message could quote even keys."""
+    """Return the notice of an unexpected failure, without the error's message, which could quote a key."""
     return ev.Notice(
         level="error",
         code="internal_error",

@@ -1,8 +1,6 @@
-"""Prompts on their way to a turn. First their mentions are fetched; then they wait for a turn, or steer the running
-one.
+"""Prompts on their way to a turn: their mentions are fetched, then they wait for a turn or steer the running one.
 
-Each prompt leaves the queue only once. The user and the turn can both take it; whichever is first has it, even while
-that is still being recorded.
+Each prompt leaves the queue only once, even if the user and the turn take it at the same time.
 """
 
 import asyncio
@@ -25,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class ArrivedPrompt(Struct, frozen=True, kw_only=True):
-    """A prompt with what it mentions, or with the reason why that could not be fetched. Neither if it was stopped."""
+    """A prompt with its fetched mentions, or with the reason why fetching failed; neither if it was stopped."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -42,7 +40,7 @@ class _Waiting(Struct, frozen=True):
 
 
 class ArrivingPrompts:
-    """Holds prompts until what they mention is fetched, and lets them arrive in the order in which they were added."""
+    """Holds prompts until their mentions are fetched, and lets them arrive in the order in which they were added."""
 
     def __init__(self, mentions: PromptMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
         """`arrived` is called on the event loop's thread for each prompt once it is fetched, failed or stopped."""
@@ -57,7 +55,6 @@ class ArrivingPrompts:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an earlier prompt has not arrived yet. A later one must then be added here too, behind it."""
         return self._task is not None
 
     def add(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> None:
@@ -67,7 +64,6 @@ class ArrivingPrompts:
             self._begin()
 
     def stop(self) -> None:
-        """Stop fetching. All waiting prompts are given back to `arrived` as stopped."""
         if self._task is not None:
             self._task.cancel()
 
@@ -94,8 +90,7 @@ class ArrivingPrompts:
     def _over(self, task: asyncio.Task[None]) -> None:
         """Called when the fetching task ends, even if it was cancelled before it began.
 
-        After a normal end, prompts added meanwhile are fetched by a new task. After a cancellation or a failure, all
-        that wait are passed to `arrived` as stopped.
+        After a cancellation or a failure, all waiting prompts are passed to `arrived` as stopped.
         """
         self._task = None
         error = None if task.cancelled() else task.exception()
@@ -109,8 +104,6 @@ class ArrivingPrompts:
 
 
 class PromptQueue:
-    """The queued prompts, as recorded in the journal, and the ways in which they leave the queue."""
-
     def __init__(self, log: EventLog, transcript: Transcript) -> None:
         self._log = log
         self._transcript = transcript
@@ -119,7 +112,6 @@ class PromptQueue:
 
     @property
     def waiting(self) -> list[QueuedPrompt]:
-        """The queued prompts, in the order in which they start."""
         return [prompt for prompt in self._transcript.turns.queued if prompt.prompt_id not in self._gone]
 
     def find(self, prompt_id: PromptId) -> QueuedPrompt | None:
@@ -143,13 +135,12 @@ class PromptQueue:
             await self._let_go(prompt, ev.Unqueued(prompt_id=prompt_id))
 
     async def steer(self, prompt_id: PromptId) -> None:
-        """Let a prompt that waits for the end of the running turn go into the next request of that turn instead."""
         prompt = self.find(prompt_id)
         if prompt is not None and not prompt.is_steering:
             await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=True)
 
     async def move(self, prompt_id: PromptId, before: PromptId) -> None:
-        """Move a prompt before another one, or to the end. Do nothing if one of the two has left the queue."""
+        """Move a prompt before another one, or to the end. Do nothing if either has left the queue."""
         prompt = self.find(prompt_id)
         if prompt is None or prompt_id == before or (before and self.find(before) is None):
             return

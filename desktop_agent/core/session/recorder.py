@@ -1,7 +1,6 @@
 """The only way to record an event: numbered, written to the journal, folded, and only then sent to the front end.
 
-Records keep the order of their `record` calls. A record that was begun is completed even if the task that asked for it
-is cancelled, so an interrupt never leaves half a step behind.
+Records keep the order of their `record` calls. A record is completed even if its caller is cancelled.
 """
 
 import asyncio
@@ -28,14 +27,9 @@ _LATER = (
     ev.GuidanceLoaded,
     ev.CommandRun,
 )
-"""Events for which nobody waits for the disk. They reach it with the next event that does, at the latest with
-`TurnEnded`.
-
-Each can be made or found again, or is frequent and repeated by later events.
-"""
+"""Events for which nobody waits for the disk. They are written with the next other event."""
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
-"""The list of events recorded for a command, seen by the task that carries it out and by the tasks it starts."""
 
 
 @contextmanager
@@ -90,11 +84,11 @@ class Recorder:
             captured.append(event)
 
     def observe(self, observer: Sink | None) -> None:
-        """From now on, send every event to `observer` as well, after the front end. None ends that."""
+        """From now on, send every event to `observer` as well, after the front end."""
         self._observer = observer
 
     def seal(self) -> None:
-        """Leave the journal as if the process had been killed now: events from now on are not recorded."""
+        """Record nothing from now on, as if the process had been killed."""
         self._is_sealed = True
 
     def emit(self, event: ev.LiveEvent) -> None:
@@ -103,7 +97,7 @@ class Recorder:
         self._tell(event)
 
     def tell_unrecorded(self, event: ev.KnownEvent) -> None:
-        """Send the front end an event that cannot be written, because writing is what failed. No fold receives it."""
+        """Send the front end an event that cannot be written. No fold receives it."""
         self._tell(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:

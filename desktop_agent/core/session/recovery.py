@@ -1,9 +1,7 @@
-"""The first steps of a session: its opening records, and the end of what an earlier process left open.
+"""The first steps of a session: its opening records, and the end of work that an earlier process left open.
 
-A process that was killed, or met a full disk, can stop between any two records. The journal then says what was
-intended, and the files say how far it got. Recovery records the facts: which changes are on disk, which calls have no
-result, that the turn is over. Nothing new is recorded before that. If the turn only waited for the user, it is not
-ended: it waits again, with the same questions.
+A killed process can stop between any two records. Recovery compares journal and files, and records the facts: which
+changes are on disk, which calls have no result, that the turn is over. A turn that waited for the user waits again.
 """
 
 import asyncio
@@ -39,7 +37,7 @@ NO_ANSWER = "The application ended before an answer came."
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
-    """Finish each rename of which only one half was written; return all changes that are written after that.
+    """Finish each rename of which only one half was written; return all changes that are written then.
 
     Blocks. A file is written only if it is unchanged since.
     """
@@ -58,7 +56,7 @@ def _with_other_halves(
 
 
 def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    """Group the writes of an undo or redo: writes of one file, and of files that were renamed or exchanged contents."""
+    """Group an undo's writes: of one file, and of files that were renamed or exchanged contents."""
     links: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -86,8 +84,6 @@ def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]
 
 
 class Readiness:
-    """Makes one session ready for its next step."""
-
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._log = parts.recorder
@@ -107,7 +103,6 @@ class Readiness:
         return self._parts.state.unfinished
 
     async def make_ready(self) -> None:
-        """Write the opening records, and conclude what is open. Not for use during a turn, which concludes its own."""
         while self._opening:
             await self._log.record(self._opening[0])
             del self._opening[0]
@@ -149,7 +144,6 @@ class Readiness:
         self.failure = ""
 
     async def _settle_begun(self) -> OpenCalls:
-        """Answer the calls that had started and do not wait for the user; return the calls that are left to run."""
         unfinished = self.unfinished
         assert unfinished.turn is not None
         begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
@@ -163,11 +157,10 @@ class Readiness:
         )
 
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
-        """Whether the folder can show how far a write got. It cannot if it is gone, or if another folder is at its
-        path.
+        """Whether the folder can show how far a write got. It cannot if it is gone or was replaced.
 
-        Then a write that the user asked for stays open until the folder is back. For a call's writes, it is recorded
-        that their outcome is unknown.
+        Then a write that the user asked for stays open until the folder is back. A call's writes get an unknown
+        outcome.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):
@@ -180,7 +173,6 @@ class Readiness:
         return False
 
     async def _settle_changes(self, prepared: ev.ChangesPrepared) -> None:
-        """Find out how far a write got, and record it."""
         ledger, effects = self._ledger, self._effects
         await asyncio.to_thread(ledger.sweep, prepared.changes)
         if prepared.purpose == "apply" and not prepared.changes:

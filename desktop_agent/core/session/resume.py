@@ -1,9 +1,7 @@
-"""Reopens a session quickly: what its snapshot does not have is folded from the journal (ADR 11).
+"""Reopens a session quickly: the part of the journal after the snapshot is folded (ADR 11).
 
-`ReplayState` starts from a snapshot and folds the rest of the journal. A snapshot is stored beside the journal, in
-sections. For a long journal, another process (`main`) makes one first: folding hundreds of megabytes takes seconds in
-which the interpreter lock is hardly ever free, so with a thread the window would wait before every frame. A snapshot is
-never the source of truth: if anything is wrong with it, the journal alone gives the same state.
+For a long journal, another process (`main`) makes a snapshot first, because folding hardly frees the interpreter lock.
+If anything is wrong with a snapshot, the journal alone gives the same state.
 """
 
 import asyncio
@@ -67,14 +65,13 @@ class ReplayState(Struct):
     records: int = 0
     """How many lines were read."""
     events: int = 0
-    """How many of these lines could be decoded."""
     damages: list[Damage] = field(default_factory=list[Damage])
     """The first damages found, at most `MAX_DAMAGES`."""
     damage_count: int = 0
     is_lacking: bool = False
-    """Whether content was missing that may come back. If so, this state must not be stored."""
+    """Whether content was missing that may come back. Such a state must not be stored."""
     places: dict[int, int] = field(default_factory=dict[int, int])
-    """The offset of each record from which the history may have to be folded again, by the record's number."""
+    """The offset of each record from which the history may be folded again, by the record's number."""
     beginning: Beginning = WHOLE
 
     def _note(self, record: Record) -> None:
@@ -122,7 +119,7 @@ class ReplayState(Struct):
 
 
 def goes_beyond(history: History, event: ev.Event) -> bool:
-    """Whether `event` brings back what `history` left out, so that it must be folded again from the first line."""
+    """Whether `event` brings back content that `history` omits, so that the whole journal must be folded."""
     match event:
         case ev.CompactionUndone():
             return not history.can_undo_compaction
@@ -143,8 +140,6 @@ def folded_history(beginning: Beginning, records: Iterable[Record]) -> HistoryFo
 
 
 class _Pager:
-    """Divides the entries into pages while records are folded."""
-
     def __init__(self, known: ReplayState, size: PageSize) -> None:
         self._known = known
         self._size = size
@@ -181,7 +176,6 @@ class _Pager:
 
 
 _PIECE: Final = 100
-"""How many items of a container are in one section."""
 _NOT_SAVED: Final = {
     *("replay.state", "replay.offset", "replay.is_lacking"),
     *("session.jobs", "session.rules", "turns.activity", "context.use"),  # which only a running session has
@@ -190,7 +184,7 @@ _NOT_SAVED: Final = {
 
 
 def _parts_of(known: ReplayState) -> dict[str, Struct]:
-    """Return everything whose fields are saved. The history is not, because it is folded from the journal again."""
+    """Return all saved parts. The history is not saved, because it is folded from the journal again."""
     state, transcript = known.state, known.state.transcript
     return {
         "replay": known,
@@ -206,7 +200,6 @@ def _parts_of(known: ReplayState) -> dict[str, Struct]:
 
 
 def sections_of(known: ReplayState) -> Iterator[Section]:
-    """Yield the state as sections, for `write_snapshot`: one for each field, or each hundred items of a container."""
     for name, part in _parts_of(known).items():
         for field_name in part.__struct_fields__:
             section, value = f"{name}.{field_name}", getattr(part, field_name)
@@ -228,7 +221,7 @@ def _pieces(section: str, items: Iterable[object]) -> Iterator[Section]:
 
 
 def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], None]) -> ReplayState:
-    """Return the state up to `offset`, from what `sections_of` yielded. Raises `ValueError` or `KeyError`."""
+    """Return the state up to `offset` from the sections. Raises `ValueError` or `KeyError`."""
     known = ReplayState(offset=offset)
     parts = _parts_of(known)
     for section, value in sections:
@@ -289,17 +282,16 @@ _MODULE: Final = "desktop_agent.core.session.resume"
 LONG_BYTES: Final = 4 * 2**20
 """The most bytes of a journal that are folded in a thread. For more, another process makes a snapshot first."""
 WORTH_BYTES: Final = 2**20
-"""A journal shorter than this has no snapshot: folding it is as quick."""
+"""A shorter journal has no snapshot, because folding it is as quick."""
 FRESH_BYTES: Final = 2**18
-"""A snapshot is renewed when the journal has grown by more than this many bytes since it was written."""
+"""A snapshot is renewed when the journal has grown by more than this many bytes since."""
 SHOWN_ENTRIES: Final = 40
-"""How many entries at the end of a session are loaded when it is opened."""
 
 
 async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
     """Return the state of a session without blocking the event loop. Raises `StorageError`.
 
-    For a long journal, another process makes the snapshot first; cancelling this ends it.
+    For a long journal, another process makes the snapshot first; cancelling ends that process.
     """
     with reading(journal):
         is_long = await asyncio.to_thread(bytes_to_fold, journal) > LONG_BYTES
@@ -321,7 +313,7 @@ def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Pop
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Let another process make the snapshot. If that fails, nothing is wrong: resuming only takes longer."""
+    """Let another process make the snapshot. If it fails, resuming only takes longer."""
     try:
         process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:
@@ -334,7 +326,6 @@ async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
 
 
 def bytes_to_fold(journal: Path) -> int:
-    """Return how many bytes of the journal no snapshot covers. Blocks. Raises `OSError`."""
     return journal.stat().st_size - (read_extent(journal.with_name(SNAPSHOT_NAME), journal) or 0)
 
 
@@ -347,7 +338,6 @@ def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> ReplayState:
 
 
 def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
-    """Load the last pages, so that there is something to read. Blocks. Raises `StorageError`."""
     number = len(transcript.pages)
     shown = len(transcript.entries) - number
     while number and shown < SHOWN_ENTRIES:
@@ -358,7 +348,7 @@ def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: 
 
 
 def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
-    """Fold into `state` what its history left out of the journal. Blocks. Raises `StorageError`."""
+    """Fold the omitted part of the journal into `state`'s history. Blocks. Raises `StorageError`."""
     if not state.history.fold.is_whole:
         state.history.fold = folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil))
 
@@ -374,7 +364,6 @@ def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Make a snapshot: `python -m desktop_agent.core.session.resume JOURNAL BLOBS SNAPSHOT`."""
     ignore_interrupts()
     if sys.platform != "win32":
         os.nice(5)  # the user reads the end of the conversation meanwhile

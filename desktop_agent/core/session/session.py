@@ -1,7 +1,7 @@
 """One conversation: a mailbox of ops, at most one turn at a time, and the resulting events.
 
-A front end submits ops and receives events; it never calls anything else here. Everything that changes the session
-happens in its one mailbox task or in the one turn that the task started, so no lock is needed.
+A front end only submits ops and receives events. The mailbox task and the turn that it started make all changes, so no
+lock is needed.
 """
 
 import asyncio
@@ -70,8 +70,6 @@ ChangeOp = (
 
 
 class ChangeOps:
-    """Carries out the ops on changes of one session, whose mailbox calls it. Events report the outcome."""
-
     def __init__(self, parts: SessionParts, turns: TurnRunner) -> None:
         self._state = parts.state
         self._log = parts.recorder
@@ -154,7 +152,6 @@ class ChangeOps:
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _begin(self, code: str, consequence: str, *, may_wait: bool = False) -> bool:
-        """Get ready to write, or say why that is impossible now; `may_wait`: also in a turn that waits for answers."""
         if self._turns.is_running and not (may_wait and self._turns.only_waits):
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False
@@ -207,17 +204,16 @@ class Session:
         return self._parts.state.transcript
 
     def clear(self) -> None:
-        """Release the conversation after `run`. Its parts refer to each other, so it would not be freed at once."""
         self._parts.state.clear()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn, other than one that is ending or only waits for the user."""
+        """Whether quitting now would interrupt a turn that neither ends nor waits for the user."""
         return self._turns.is_at_work
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing waits to be done and closing now would interrupt nothing, including the making of a title."""
+        """Whether closing now would interrupt nothing, not even the making of a title."""
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     async def wait_until_ready(self) -> None:
@@ -313,7 +309,7 @@ class Session:
     async def _submit_prompt(
         self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
     ) -> None:
-        """Take a prompt, with what its `typed` part, which the user wrote, mentions and with the files to `include`."""
+        """Take a prompt with the mentions in its `typed` part, which the user wrote, and the files to `include`."""
         if self._arriving.is_busy or include or self._parts.mentions.found_in(typed):
             self._arriving.add(text, typed, include, is_steering=is_steering)
         else:
@@ -401,7 +397,6 @@ class Session:
             recorder.tell_unrecorded(end)
 
     async def _close(self) -> None:
-        """End the turn, the providers, the journal and the lock, in this order, even if one of these steps fails."""
         parts = self._parts
         async with AsyncExitStack() as ends:
             ends.push_async_callback(parts.release)

@@ -32,9 +32,9 @@ from desktop_agent.core.tools.gate import LiveJudging
 class SessionParts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     opening: tuple[ev.KnownEvent, ...]
-    """What to record first: the first record of a new journal, or the problems found in an existing one."""
+    """The first records: the first record of a new journal, or the problems found in an existing one."""
     is_attended: bool
-    """Whether a user can answer what an earlier process asked. If not, it stays unanswered, and its turn ends."""
+    """Whether a user can answer questions of an earlier process. Otherwise their turn ends."""
     state: SessionState
     recorder: Recorder
     approvals: Approvals
@@ -56,11 +56,11 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     provider_source: ProviderSource
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
-    """Returns the complete reference of a model of which only some parts are named."""
+    """Returns the complete reference of a partly named model."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """Returns what is known about a model, without a network request."""
+    """Returns the model's known properties, without a network request."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
-    """Folds into the history those records that were left out because a compaction had summarised them."""
+    """Folds the records that were omitted because a compaction had summarised them."""
     release: Callable[[], Awaitable[None]]
     """Called once when the session has closed: ends its jobs and gives up its lock."""

@@ -1,4 +1,4 @@
-"""Everything a session knows about itself: the folds of its journal, which continue where the last process stopped."""
+"""Everything a session knows about itself: the folds of its journal."""
 
 from datetime import UTC, date, datetime
 
@@ -15,14 +15,14 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SpendingState(Struct):
-    """How much this session has spent and may spend. What a fork copied does not count: another session paid for it."""
+    """How much this session has spent and may spend, without the cost of copied turns of a fork."""
 
     by_day: dict[date, Usage] = field(default_factory=dict[date, Usage])
-    """What was used, by the day in UTC, as vendors count days."""
+    """By the day in UTC, as vendors count days."""
     session_until_usd: float = 0.0
-    """How much the user allowed this session to spend in all when they were asked; 0 if they never were."""
+    """How much the user allowed this session to spend in all; 0 if never asked."""
     day_until: tuple[date, float] | None = None
-    """The last day on which the user was asked, and how much they allowed all sessions to spend on that day."""
+    """The last day on which the user was asked, and how much all sessions may spend on that day."""
 
     @property
     def total_usd(self) -> float:
@@ -46,7 +46,6 @@ class SpendingState(Struct):
                 pass
 
     def allow_more(self, question: SpendingQuestion) -> None:
-        """Take in that the user allowed more spending."""
         if question.limit == "session_usd":
             self.session_until_usd = question.until_usd
         else:
@@ -54,7 +53,7 @@ class SpendingState(Struct):
 
 
 def day_of(moment: datetime) -> date:
-    """Return the day in UTC. A time without a zone, which another program may have written, counts as UTC."""
+    """Return the day in UTC. A time without a zone counts as UTC."""
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC).date()
 
 
@@ -65,10 +64,8 @@ class SessionState(Struct):
     reads: ReadLog = field(default_factory=ReadLog)
     spending: SpendingState = field(default_factory=SpendingState)
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
-    """What the user decided for the rest of the session, by id."""
 
     def clear(self) -> None:
-        """Release what takes memory, once the session has ended."""
         empty, whole = Transcript(), self.transcript  # which others hold, too
         whole.turns, whole.changed, whole.context, whole.shown = empty.turns, empty.changed, empty.context, empty.shown
         self.history.fold = HistoryFold()

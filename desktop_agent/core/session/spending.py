@@ -1,7 +1,6 @@
 """The limits of a session and of its turns in money, steps and time, and what happens at a limit.
 
-A turn ends at its limits even if the model would continue. Before each request, `SpendingGuard` checks what the session
-and the day have spent. At a limit it asks the user, or stops if the session has none. Unknown costs are not counted.
+At a limit, `SpendingGuard` asks the user, or stops the turn if there is none. Unknown costs are not counted.
 """
 
 import asyncio
@@ -33,33 +32,30 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.digest import until_usd_on, usage_on
 
 MAX_TIME: Final = "max_time"
-"""The code of the notice that a turn reached its time limit."""
 
 
 class TurnLimits(Struct, frozen=True, kw_only=True):
     max_requests: int | None = None
-    """How many requests one turn may send; None for no limit."""
+    """How many requests one turn may send; `None` for no limit."""
     max_tokens: int | None = None
-    """The most tokens of a single answer; None for the limit in the settings."""
+    """The most tokens of a single answer; `None` for the limit in the settings."""
     max_cost_usd: float | None = None
-    """Once a turn has cost this many dollars, it sends no further request; None for no limit."""
+    """Once a turn has cost this many dollars, it sends no further request; `None` for no limit."""
     max_time_s: float | None = None
-    """After this many seconds a turn is stopped, even in the middle of its work; None for no limit."""
+    """After this many seconds a turn is stopped, even in the middle of its work; `None` for no limit."""
     covers_all_turns: bool = False
-    """Whether the limits of cost and time are for all turns since the session was opened, not for each."""
+    """Whether the limits of cost and time are for all turns since the session was opened together."""
     exits_on_tool_error: bool = False
 
 
 class RunningTime(Struct):
-    """The time limit of one turn."""
-
     seconds: float | None
     limit_s: float | None
     of: str = "turn"
     is_over: bool = False
 
     def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
-        """Return the notice for a turn that ran out of time, else None. `failure` is what it was retrying, if any."""
+        """Return the notice for a turn that ran out of time, else `None`. `failure` is the reason of its last retry."""
         if not self.is_over:
             return None
         tried = f"Its last request failed: {failure} " if failure is not None else ""
@@ -74,7 +70,7 @@ class RunningTime(Struct):
 
     @asynccontextmanager
     async def limit(self, clock: Clock, stop: Callable[[], bool]) -> AsyncGenerator[None]:
-        """Call `stop` if the block takes too long. It returns whether it stopped a turn that nobody else had."""
+        """Call `stop` if the block takes too long. `stop` returns whether it was the first to stop the turn."""
         if self.seconds is None:
             yield
             return
@@ -91,7 +87,6 @@ class RunningTime(Struct):
 
 
 def time_of_turn(limits: TurnLimits, since_first_s: float) -> RunningTime:
-    """Return the time limit of a turn that starts `since_first_s` seconds after the first turn of the session."""
     limit = limits.max_time_s
     if limit is None or not limits.covers_all_turns:
         return RunningTime(limit, limit)
@@ -99,12 +94,9 @@ def time_of_turn(limits: TurnLimits, since_first_s: float) -> RunningTime:
 
 
 MAX_COST: Final = "max_cost"
-"""The code of the notice that a turn reached its cost limit."""
 
 
 class SpendingGuard(Struct, kw_only=True, eq=False):
-    """The limits of what one session spends."""
-
     state: SessionState
     limits: TurnLimits
     settings: WorkspaceSettings
@@ -114,15 +106,11 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     log: EventLog
     clock: Clock
     before: Usage
-    """What the session had used before it was opened."""
+    """The session's usage before it was opened."""
     _unpriced: set[ModelRef] = set()
-    """The models about which the user was warned that cost limits do not apply to them."""
 
     async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
-        """Return why the turn must not ask the model again; None if it may. The user may have to be asked first.
-
-        The reasons are `limit`, which a notice names, and `interrupted`, if the user refused.
-        """
+        """Return why the turn must not ask the model again; `None` if it may. The user may be asked first."""
         if (reached := self._cost_reached(turn)) is not None:
             await self.log.record(reached)
             return "limit"
@@ -153,7 +141,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
 
     @property
     def spent(self) -> Usage:
-        """What the session has used, including summaries and titles."""
         return self.state.transcript.turns.usage
 
     def _cost_reached(self, turn: int) -> ev.Notice | None:
@@ -194,7 +181,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return await self.approvals.ask(turn, request)
 
     async def _held_answer(self, turn: int) -> Decision | None:
-        """Return the user's answer to a spending question of an earlier process, if that answer resumed this turn."""
+        """Return the user's answer to a spending question of an earlier process, if it resumed this turn."""
         for request in list(self.state.unfinished.asked.values()):
             held = self.approvals.held(request.call_id)
             if request.spending is not None and held is not None and held.decision is not None:

@@ -1,8 +1,4 @@
-"""Switches models in a session: the fallback when the usual model is overloaded, and what is lost on a switch.
-
-If the user named a fallback, it is tried once per request. When another model takes over a conversation, its first turn
-reports what that model does not get of the conversation, or that it does not know the chosen effort.
-"""
+"""Switches models in a session: the fallback when the usual model is overloaded, and what is lost on a switch."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -21,7 +17,6 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.transcript import FALLBACK
 
 OVERLOAD: Final[frozenset[ProviderFault]] = frozenset({"rate_limited", "overloaded", "server"})
-"""Failures that another model can help with: not a refused key or request, and not a lost network."""
 
 
 async def take_over(
@@ -55,7 +50,6 @@ async def take_over(
 
 
 def with_failed_fallback(error: ProviderError, name: str, obstacle: AgentError) -> ProviderError:
-    """Return the failure of the usual model, extended by the reason why the fallback could not help."""
     return ProviderError(
         error.title,
         fault=error.fault,
@@ -66,12 +60,11 @@ def with_failed_fallback(error: ProviderError, name: str, obstacle: AgentError) 
 
 
 SWITCHED: Final = "switched"
-"""The code of the notice that a model does not get all of a conversation."""
 UNKNOWN_EFFORT: Final = "unknown_effort"
 
 
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record what the session's model does not get of the conversation, if the model `before` it got more."""
+    """Report which parts of the conversation the model does not get, if the model `before` got more."""
     now = parts.state.transcript.session.model
     if before is None or now is None or before == now:
         return
@@ -93,7 +86,7 @@ async def _takes_no_images(parts: SessionParts, model: ModelRef) -> bool:
 
 
 async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record that the effort is left out if the model does not know it. Does nothing if `before` is the same model."""
+    """Report that the effort is omitted if the model does not know it, unless the model is the same as before."""
     now = parts.state.transcript.session.model
     if now is None or now == before or not now.effort:
         return

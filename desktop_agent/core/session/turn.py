@@ -1,8 +1,7 @@
 """One turn: the model answers, its calls run, their results go back, until it is done, stopped or at a limit.
 
-The rules that keep files and conversations sound are all here. A tool runs only when the model stopped for it, with
-arguments that parsed strictly. A half-streamed answer is never acted on and is requested again. Everything that was
-promised an answer gets one.
+A tool runs only if the model stopped for it, with strictly parsed arguments. A half-streamed answer is never acted on
+and is requested again. Every call gets an answer.
 """
 
 import asyncio
@@ -40,14 +39,13 @@ CUT_OFF = (
 )
 NOT_MEANT = "The reply did not stop for this call, so it was not run. Send it again if it is still wanted."
 MAX_CUT_OFF = 3
-"""The turn gives up after this many cut-off replies in a row: the model keeps trying to write something too long."""
+"""The turn gives up after this many cut-off replies in a row."""
 
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
-"""The faults that an address may report for a conversation that is too long; they can have other reasons, too."""
+"""The faults that an address may report for a conversation that is too long, or for other reasons."""
 
 
 _SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other"})
-"""The reasons to stop that do not explain an empty answer."""
 
 _logger = logging.getLogger(__name__)
 
@@ -57,14 +55,12 @@ def _has_something(completion: Completion) -> bool:
 
 
 class OpenCalls(Struct, frozen=True, kw_only=True):
-    """Where an earlier process left a turn: in the middle of a message's calls."""
-
     calls: tuple[ToolUseBlock, ...]
     """The calls without a result, in order. None of them has acted."""
     started: frozenset[CallId]
-    """The ids of those calls whose start is on record."""
+    """The ids of the calls whose start is on record."""
     requests: int
-    """How many answers the turn had got by then."""
+    """How many answers the turn had received by then."""
 
 
 class _MayNotSpendError(Exception):
@@ -78,7 +74,6 @@ class Turn:
     number: int
     parts: SessionParts
     usual: TurnRequests
-    """Makes each request, from what is recorded by that time."""
     queue: PromptQueue
     provider_of: Callable[[ModelRef], Awaitable[Provider]]
     answers: int = 0
@@ -91,8 +86,7 @@ class Turn:
     """Whether the fallback had to answer the last request. If so, the next one is not retried for long."""
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
-        """Work until the end and return why the turn ended. If an earlier process left calls open, `left`, begin with
-        these.
+        """Work until the end and return why the turn ended. Begin with the calls that an earlier process `left` open.
 
         Raises `ProviderError` after all retries, and `StorageError`. On cancellation every started call is answered,
         and streamed text is kept.
@@ -120,7 +114,7 @@ class Turn:
         return "max_turns"
 
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
-        """Run the calls of the message; return how the turn ends, or None if it continues."""
+        """Run the calls of the message; return how the turn ends, or `None` if it continues."""
         calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
         outcomes = await self.parts.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
@@ -164,7 +158,6 @@ class Turn:
         return None
 
     async def _ask(self) -> Completion:
-        """Get one answer and record it. A failed request is retried while that makes sense."""
         await self.parts.settings.refresh()
         await self.parts.runtime.servers.refresh(self.number)
         request = await self._next_request()
@@ -212,7 +205,6 @@ class Turn:
         return await self._record(completion, instead)
 
     async def _answer(self, request: ModelRequest, by: TurnRequests) -> Completion:
-        """Get an answer that says something. If it is empty, or only thoughts, ask once more."""
         for _ in range(2):
             completion = await self._stream(request, by)
             if self.parts.settings.current.model.text_calls and by.model.provider in CAN_WRITE_CALLS:
@@ -271,7 +263,7 @@ class Turn:
         await self.parts.spending.warn_of_unknown_price(self.number, completion.usage, by.model)
 
     def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
-        """Return the block. A call that must not run is marked, and a call id that was used before is replaced."""
+        """Return the block. A call that must not run is marked, and a reused call id is replaced."""
         if not isinstance(block, ToolUseBlock):
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:

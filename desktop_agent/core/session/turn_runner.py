@@ -23,12 +23,10 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 logger = logging.getLogger(__name__)
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
-"""After these ends of a turn a queued prompt starts automatically. After others the user should look first."""
+"""The ends of a turn after which a queued prompt starts automatically. After others the user should look first."""
 
 
 class TurnRunner:
-    """The running turn of a session, and the prompts that wait for its end."""
-
     def __init__(
         self,
         parts: SessionParts,
@@ -61,15 +59,11 @@ class TurnRunner:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn, other than one that is ending or only waits for the user."""
         return self._is_interruptible and not self._readiness.unfinished.is_waiting
 
     @property
     def only_waits(self) -> bool:
-        """Whether the running turn does nothing until the user answers, so that files can be put back meanwhile.
-
-        What it then does is planned for the files as they were, and refused if these were changed.
-        """
+        """Whether the running turn does nothing until the user answers, so that files can be put back meanwhile."""
         unfinished = self._readiness.unfinished
         is_still = unfinished.is_waiting and unfinished.started <= unfinished.asked.keys()
         return is_still and self._parts.approvals.are_open
@@ -91,8 +85,7 @@ class TurnRunner:
     async def submit_prompt(
         self, text: str, attachments: tuple[Attachment, ...] = (), *, is_steering: bool = False
     ) -> bool:
-        """Start a turn, or queue the prompt. Return False if neither is possible; the user then gets the text and a
-        reason.
+        """Start a turn, or queue the prompt. Return `False` if neither is possible; the user then gets the text back.
 
         A prompt that `is_steering` waits for the next request of the running turn.
         """
@@ -120,13 +113,13 @@ class TurnRunner:
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     def expect_queue(self) -> None:
-        """Queue new prompts behind those that wait already, until `start_queued` is called. That call must follow."""
+        """Queue new prompts behind the waiting ones, until `start_queued` is called. That call must follow."""
         self._is_queue_due = True
 
     async def start_queued(self) -> None:
         """Start the next queued prompt, unless the user should first see how the last turn ended.
 
-        Nothing starts while a summary is being made; whoever makes it must call this again at its end.
+        Nothing starts while a summary is being made; its maker must call this method afterwards.
         """
         if self._parts.context_manager.is_compacting:
             return
@@ -143,7 +136,6 @@ class TurnRunner:
 
     @property
     def _is_next_starting(self) -> bool:
-        """Whether a queued prompt is about to start. A new one must be queued behind it, although no turn runs now."""
         return (self._is_working or self._is_queue_due) and self.has_next
 
     @property
@@ -187,7 +179,6 @@ class TurnRunner:
         return self._readiness.is_held
 
     async def continue_left(self, call_id: CallId, decision: Decision) -> None:
-        """Continue the turn with the user's answer to one of its questions."""
         unfinished = self._readiness.unfinished
         await self.get_ready()  # it may not have come through at the start
         if call_id not in unfinished.asked or not await self._can_go_on():
@@ -214,7 +205,7 @@ class TurnRunner:
     # -- the turn --
 
     async def interrupt(self) -> None:
-        """Stop the turn and keep what it has done. One that an earlier process left waiting for the user just ends."""
+        """Stop the turn and keep its work. A turn that an earlier process left waiting for the user just ends."""
         if self._readiness.is_held:
             await self._readiness.stop_held()
             return
@@ -271,7 +262,6 @@ class TurnRunner:
     async def _work(
         self, number: int, model: ModelRef, left: OpenCalls | None
     ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
-        """Run the turn; return why it ended, how many answers it got, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
         now = self._parts.clock.monotonic()
