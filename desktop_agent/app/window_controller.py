@@ -23,7 +23,7 @@ from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
 from desktop_agent.app.sessions.window_sessions import IdleSessionCloser, Searching
-from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
+from desktop_agent.app.settings.model_offering import ModelOffering
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles, ShownFolder
@@ -150,7 +150,6 @@ class WindowController(Controller):
             self._navigator.welcome()
         self._settings.report_problems()
         self._news.tell()
-        self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
         navigator, arguments = self._navigator, self._arguments

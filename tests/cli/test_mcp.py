@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,15 @@ def test_a_server_is_added_tested_switched_and_removed(mcp: Mcp) -> None:
 
     mcp.done("remove", "mine")
     assert mcp.done("list").out.startswith("No MCP server is defined.")
+
+
+def test_what_starts_a_server_is_listed_as_a_shell_takes_it(mcp: Mcp) -> None:
+    words = ["sh", "-c", "echo 'it is' \"$HOME\"", "two words", ""]
+    mcp.done("add", "mine", "--", *words)
+    assert shlex.split(mcp.servers["mine"]["where"]) == words
+    assert mcp.servers["mine"]["where"] in mcp.done("list").out
+    mcp.done("add", "again", "--", *shlex.split(mcp.servers["mine"]["where"]))
+    assert mcp.servers["again"]["where"] == mcp.servers["mine"]["where"]
 
 
 def test_a_test_says_which_tools_changed_since_they_were_allowed(mcp: Mcp, tmp_path: Path) -> None:

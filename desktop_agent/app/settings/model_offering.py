@@ -1,7 +1,6 @@
 """Updates the model picker with the accounts' models, and carries out the choice."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
@@ -10,7 +9,6 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
 from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
@@ -131,23 +129,6 @@ def _key(account: Account) -> _Key:
     return account.provider, account.name
 
 
-logger = logging.getLogger(__name__)
-
-
-async def refresh_old_list(bench: Workbench) -> None:
-    """A failure is only logged. An address without a list is skipped: its key would be sent before the user acted."""
-    model = bench.default_model()
-    if known_vendor(model.provider) is None:
-        return
-    try:
-        account = (await asyncio.to_thread(bench.accounts.load)).of_model(model)
-        await bench.models.read(account)
-        if bench.models.is_old(account):
-            await bench.models.refresh(account)
-    except AgentError as error:
-        logger.info("The list of models was not refreshed: %s", error.title)
-
-
 class ModelOffering(Controller):
     def __init__(self, context: WindowContext, setup: Setup) -> None:
         super().__init__(context)
@@ -201,6 +182,9 @@ class ModelOffering(Controller):
             self._has_key = await in_daemon_thread(lambda: self._keys_of(asked))
             self._show()
         await self._lists.look_around(self._accounts)
+        connected = filter(self._is_connected, self._accounts)
+        if old := [account for account in connected if self._bench.models.is_old(account)]:
+            await self._lists.refresh(old)
 
     def _show(self) -> None:
         offered = (

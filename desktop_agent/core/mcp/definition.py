@@ -179,7 +179,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     def where(self) -> str:
         match self.reached_by:
             case Program() as program:
-                return " ".join((program.command, *program.args))
+                return shlex.join((program.command, *program.args))
             case Address() as address:
                 return address.url.partition("?")[0]
 

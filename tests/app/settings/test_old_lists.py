@@ -1,4 +1,4 @@
-"""A list of models that is older than a day is asked for again when the window is open, and a young one is not."""
+"""A list of models that is older than a day is asked for again when the user opens the picker, and never by itself."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.app.settings.model_offering import refresh_old_list
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
+from tests.app.settings.test_model_offering import described, open_picker
 from tests.e2e.driver import Driver
 from tests.servers.script import reply, text
 from tests.servers.threaded import ThreadedServer, serve
@@ -43,11 +42,14 @@ def lists_asked_for(server: ThreadedServer) -> int:
     return sum(exchange.path.startswith("/v1/models") for exchange in server.exchanges)
 
 
-def test_an_old_list_is_asked_for_again(go: Go, project: Path) -> None:
-    with serve() as server:
+def test_an_old_list_is_asked_for_when_the_picker_opens_and_never_at_a_start_or_a_turn(go: Go, project: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
         kept = Kept(server, timedelta(days=2))
 
         async def journey(user: Driver) -> None:
+            await user.run_turn("Say hello.")
+            assert lists_asked_for(server) == 0
+            await open_picker(user)
             await user.until_true(lambda: kept.names == ["claude-test-large"], "the new list is there")
 
         go([str(project)], journey)
@@ -59,6 +61,7 @@ def test_a_young_list_is_not(go: Go, project: Path) -> None:
         kept = Kept(server, timedelta(hours=2))
 
         async def journey(user: Driver) -> None:
+            await open_picker(user)
             await user.run_turn("Say hello.")
 
         go([str(project)], journey)
@@ -66,8 +69,13 @@ def test_a_young_list_is_not(go: Go, project: Path) -> None:
         assert lists_asked_for(server) == 0
 
 
-async def test_an_address_that_does_not_answer_changes_nothing() -> None:
+def test_an_address_that_does_not_answer_changes_nothing(go: Go, project: Path) -> None:
     with serve() as server:
         kept = Kept(server, timedelta(days=2))
-    await refresh_old_list(Workbench.from_environment())
+
+    async def journey(user: Driver) -> None:
+        rows = await open_picker(user)
+        await user.until_true(lambda: "could not be reached" in str(described(rows)), "the reason is shown")
+
+    go([str(project)], journey)
     assert kept.names == ["claude-sonnet-5-5"]

@@ -372,7 +372,7 @@ async def _spawn(
         stdout=stdout,
         stderr=stderr,
         cwd=command.cwd,
-        env={**command.environ, MARK_VARIABLE: mark},
+        env={**command.environ, "PWD": str(command.cwd), MARK_VARIABLE: mark},
         **_OWN_SESSION,
     )
     return transport

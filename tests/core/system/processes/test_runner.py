@@ -129,6 +129,13 @@ async def test_the_session_of_a_command_gives_way_too(runner: ProcessRunner, tmp
     assert {outcome.output.head for outcome in await asyncio.gather(*commands)} == {"behind\n"}
 
 
+async def test_a_program_is_told_the_folder_that_it_starts_in(runner: ProcessRunner, tmp_path: Path) -> None:
+    for told in ({"PWD": "/elsewhere"}, {}):
+        command = Command(argv=("/usr/bin/env",), cwd=tmp_path, environ=told)
+        outcome = await runner.run(command)
+        assert f"PWD={tmp_path}" in outcome.output.head.splitlines()
+
+
 async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: ProcessRunner, tmp_path: Path) -> None:
     given = Command(argv=("cat", "/dev/stdin"), cwd=tmp_path, environ=os.environ, stdin="grüße\n")
     assert (await runner.run(given)).output.head == "grüße\n"
