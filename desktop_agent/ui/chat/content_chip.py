@@ -23,8 +23,6 @@ MAX_PIXELS = 50_000_000
 
 
 class CardPicture(Struct, frozen=True):
-    """A picture to paint, possibly scaled down, or the reason why it cannot be shown."""
-
     image: QImage
     size: QSize
     """The size of the stored picture, before scaling."""
@@ -71,8 +69,6 @@ _WIDTH = 224
 
 
 class ContentChip(DrawnButton):
-    """Opens its content when pressed. The size is the same with and without a thumbnail."""
-
     def __init__(
         self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget, *, is_picture: bool
     ) -> None:
@@ -89,7 +85,7 @@ class ContentChip(DrawnButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_content(self, size_bytes: int, picture: CardPicture | None) -> str:
-        """Show the size and the picture, if any. Return why the picture cannot be shown; empty if it can."""
+        """Return why the picture cannot be shown; empty if it can."""
         details, problem = [byte_count(size_bytes)], ""
         if picture is not None and picture.problem:
             details.insert(0, self.tr("Cannot be shown"))

@@ -30,8 +30,6 @@ _WORD = re.compile(r"\w+")
 
 
 class Search:
-    """One search. `found` holds the matches so far."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
@@ -44,12 +42,12 @@ class Search:
         self.current: tuple[EntryRow, TextMatch] | None = None
 
     def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
-        """Search `rows` from the end, where the user usually is. Yields after each block."""
+        """Yields after each block."""
         for row in reversed(rows):
             yield from self.read_row(row)
 
     def read_row(self, row: EntryRow) -> Iterator[None]:
-        """Search one row again. Yields after each block; then `found` has the row's matches."""
+        """Yields after each block; then `found` has the row's matches."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
@@ -129,7 +127,7 @@ class Search:
                 yield TextMatch(index, length - utf16_length(end[found.start() :]), length)
 
     def _find_in_block(self, index: int, shown: str, matches: list[TextMatch]) -> int:
-        """Add the matches in a block to `matches`. Return the end of the last match."""
+        """Return the end of the last match."""
         at = position = 0
         for found in self._pattern.finditer(shown):
             start = position + utf16_length(shown[at : found.start()])
@@ -205,7 +203,6 @@ class Finder(QObject):
         self._candidates: frozenset[int | None] = frozenset()
         """The pages that may have matches, loaded or not."""
         self._unread: frozenset[int | None] = frozenset()
-        """The candidates that are not loaded."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = one_shot(self, 0, self._continue)
@@ -302,7 +299,6 @@ class Finder(QObject):
         return None
 
     def read_rows(self, start: int, count: int) -> None:
-        """Search the rows of a loaded page. Continue the search if it was waiting for this page."""
         if self._search is None or not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]

@@ -69,19 +69,18 @@ def _verb(tool: str) -> str:
 
 
 def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
-    """Return verb and object of a call. For a plan the object is empty."""
+    """For a plan the object is empty."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return (say("Plan updated") if is_superseded else _verb(entry.call.name)), ""
     return _verb(entry.call.name), entry.edited_command or entry.title
 
 
 def is_command(tool: str) -> bool:
-    """Whether a tool runs a program with output worth watching."""
     return _PREFIXES.get(tool.partition("_")[0]) == RUN
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return the number with its noun, such as `1 file`. The patterns look like `%n file` and `%n files`."""
+    """The patterns look like `%n file` and `%n files`."""
     return plural("Transcript", number, one, many)
 
 
@@ -184,7 +183,6 @@ def badge(entry: ToolEntry) -> str:
 
 
 def asked(entry: ToolEntry) -> str:
-    """Return why the user was asked about a finished call, and the answer; empty without a question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""
@@ -213,7 +211,6 @@ _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "
 
 
 def spoken_steps(entry: ToolEntry) -> str:
-    """Return a plan in words for screen readers; empty if the call is not a plan."""
     return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
 
 
@@ -327,7 +324,6 @@ _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Inter
 
 
 def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:
-    """Return a sentence for an entry that takes one line."""
     match entry:
         case UndoEntry():
             return _undo(entry)

@@ -21,8 +21,6 @@ _SMOOTH_UP_TO = 2.0
 
 
 class PictureWindow(QDialog):
-    """Shows one picture. Non-modal; deletes itself when closed."""
-
     def __init__(self, title: str, image: QImage, size: QSize, parent: QWidget | None = None) -> None:
         """`size` is the original size of the picture; `image` may be smaller."""
         super().__init__(parent)

@@ -46,8 +46,6 @@ _MAX_TITLE_CHARS = 60
 
 
 class RewindDialog(QDialog):
-    """Asks how far to rewind, and what. Open it with `open()`."""
-
     chosen = Signal(int, str)  # go back to before this turn, with this `RewindScope`
 
     def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
@@ -80,7 +78,6 @@ class RewindDialog(QDialog):
         self._show_choice()
 
     def _show_choice(self) -> None:
-        """Show the effect of each rewind scope for the selected message, and enable the scopes with an effect."""
         choice = self._choices[self._picker.currentIndex()]
         scope = self._scope()
         for card in self._cards.values():

@@ -40,8 +40,6 @@ Tone = Literal["", "added", "removed", "gap", "file"]
 
 
 class DiffLine(NamedTuple):
-    """A line with its number in the new or old file, its text, and the changed parts."""
-
     tone: Tone
     number: int
     text: str
@@ -58,7 +56,7 @@ class DiffExcerpt(NamedTuple):
 
 
 def excerpt_of(diff: FileDiff, most: int = SHOWN_LINES, *, is_exact: bool = False) -> DiffExcerpt:
-    """Return the first changed lines of `diff`, with some context. `is_exact` keeps every character of the lines."""
+    """`is_exact` keeps every character of the lines."""
     rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []
@@ -153,8 +151,6 @@ _NAME_OF_FILE = DiffLine("", 0, "")
 
 
 class ChangeBody(ToolBody):
-    """A shortened diff. The review shows the whole diff."""
-
     ground: ClassVar[str] = "surface"
     is_result: ClassVar[bool] = True
 
@@ -263,7 +259,6 @@ def _toggle(change: FileChange) -> str:
 
 
 def _is_open(row: EntryRow, change: FileChange) -> bool:
-    """Whether a file's lines are shown. By default only those of the first file are."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 

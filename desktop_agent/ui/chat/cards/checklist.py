@@ -28,8 +28,6 @@ _SIGNS: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[~]", "comple
 
 
 class PlanBody(ToolBody):
-    """The steps of a plan with their marks. Only the newest plan unfolds automatically."""
-
     ground: ClassVar[str] = "surface"
 
     @classmethod

@@ -18,7 +18,6 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
 MOST_PLACES = 1_000
-"""How many places are listed at most. The model reads no more than these either."""
 _MAX_TEXT = 300
 _MAX_PATH = 1_000
 
@@ -33,12 +32,11 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how many results a search lists. Fast, because it is called for every tool call."""
+    """Fast, because it is called for every tool call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
 def found_in(result: ToolResult, most: int = MOST_PLACES) -> tuple[FoundPlace, ...]:
-    """Return the first results of a search; empty if the call is not a search."""
     return tuple(map(_read_place, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
 
 
@@ -142,7 +140,6 @@ def place_name(found: FoundPlace) -> str:
 
 
 def _places(row: EntryRow) -> "_ReadPlaces":
-    """Return the results to show. They are cached, because there can be a thousand."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
     if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:

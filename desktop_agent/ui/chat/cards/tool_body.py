@@ -45,8 +45,6 @@ class CardSource(Protocol):
 
 
 class CardLoader(NamedTuple):
-    """A source, and a function that runs its coroutines and reports their errors."""
-
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
 
@@ -75,7 +73,6 @@ class Content(NamedTuple):
     """Whether `PARAGRAPH` separates parts with some room between them."""
 
     def blocks(self) -> tuple[list[Block], Sequence[Sequence[TextMark]]]:
-        """Return the text in blocks small enough to lay out, and the marks of each block."""
         if not self.text:
             return [], ()
         blocks: list[Block] = []
@@ -144,16 +141,12 @@ _BAR = 26
 
 
 class ToolBody(QObject):
-    """The content of a card below its line. It puts its text into the card's column, and paints around the text.
-
-    The text is computed from the entry. The row stores what the user opened.
-    """
+    """Puts its text, computed from the entry, into the card's column. The row stores what the user opened."""
 
     changed = Signal()  # the content changed without the user
     unfolded = Signal()  # the user folded or unfolded a part
 
     ground: ClassVar[str] = "sunken"
-    """The colour role of its background."""
     is_result: ClassVar[bool] = False
     """Whether the result is what the user wants to see. If so, it is unfolded at first even if all went well."""
 
@@ -165,7 +158,6 @@ class ToolBody(QObject):
         self.column = card.column
         self.content = Content()
         self.widgets: Sequence[QWidget] = ()
-        """The widgets that are shown above the text."""
         self._loader = loader
         self._loading: set[str] = set()
         self._bar: Bar | None = None

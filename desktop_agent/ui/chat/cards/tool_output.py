@@ -23,14 +23,11 @@ _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
 
 
 class OutputExcerpt(NamedTuple):
-    """Some lines of an output, and the amount of hidden text."""
-
     text: str
     hidden_lines: int
     cut_lines: int = 0
     """How many of the shown lines are shortened."""
     cut_chars: int = 0
-    """By how many characters they are shortened in all."""
 
 
 def with_controls_named(text: str) -> str:
@@ -52,7 +49,6 @@ def _shortened(line: str) -> tuple[str, int]:
 
 
 def readable(content: str) -> str:
-    """Return the readable part of a result, without JSON around it and without notes in brackets."""
     if notes := _NOTES.match(content):
         content = content[notes.end() :]
     if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
@@ -92,8 +88,6 @@ _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
 
 
 class _Reading(NamedTuple):
-    """The output that was read, the number of its characters read so far, and the resulting lines."""
-
     of: object
     chars: int
     tail: Tail
@@ -139,7 +133,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
 
 
 def _tail(row: EntryRow) -> Tail:
-    """Return the last lines of the output. For growing output, only the new part is read."""
+    """For growing output, only the new part is read."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
     reading = known if isinstance(known, _Reading) else None
@@ -158,10 +152,7 @@ def _tail(row: EntryRow) -> Tail:
 
 
 def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
-    """Return the last lines of the live output, or of the model's version if the two differ.
-
-    They differ only if live output was skipped because it came too fast, or if its beginning was dropped.
-    """
+    """Return the last lines of the live output, or of the model's version if live output is incomplete."""
     entry = entry_of(row)
     if entry.result is None or isinstance(entry.decision, Denied | Aborted) or "job_id" in entry.result.metadata:
         return seen
@@ -175,8 +166,6 @@ def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
 
 
 class PrintedBody(ToolBody):
-    """Shows the text of a result unchanged."""
-
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
         return True

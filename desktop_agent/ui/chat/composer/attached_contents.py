@@ -20,7 +20,6 @@ from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
-"""How many contents get a chip: two rows of them. Any others are only marked in the text."""
 
 
 class ContentPreview(NamedTuple):
@@ -31,8 +30,6 @@ class ContentPreview(NamedTuple):
 
 
 class AttachedContents(QObject):
-    """Follows the text of a field and shows a chip for each mentioned content that exists."""
-
     wanted = Signal(object)  # a `MentionedContent`; the owner passes its data to `show`
     opened = Signal(object)  # a `MentionedContent`, to be shown in a window
     changed = Signal()  # the chips changed and must be placed again
@@ -101,7 +98,6 @@ class AttachedContents(QObject):
         return chip
 
     def _arrange(self) -> None:
-        """Show the first few chips in the order of the text. Tab reaches chips before the field."""
         self._chips = {content: self._chips[content] for content in self._mentioned if content in self._chips}
         chips = list(self._chips.values())
         for at, chip in enumerate(chips):

@@ -70,8 +70,6 @@ class CostLabel(QLabel):
 
 
 class ControlRow(QObject):
-    """Fits the controls into the width. Read-only status is shortened before buttons are."""
-
     changed = Signal()  # the controls must be placed again
 
     def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
@@ -104,10 +102,7 @@ class ControlRow(QObject):
         self.changed.emit()
 
     def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
-        """Show the action of the send button, or why nothing can be sent. Show Stop during a turn.
-
-        `at_once` names the keys that send into the running turn.
-        """
+        """`at_once` names the keys that send into the running turn."""
         self.stop.setVisible(is_working and not blocked)
         self.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
         self.send.setToolTip(blocked or (self._waiting_words(at_once) if is_working else ""))
@@ -179,16 +174,12 @@ def _width_of(widgets: Sequence[QWidget]) -> int:
 _MARGIN_X = 20
 _MARGIN_Y = 12
 _MAX_WIDTH = 856
-"""The composer's greatest width. It exceeds the transcript's a little, because the composer's margins are narrower."""
 
 _INNER = 12
 
 
 class Composer(QWidget):
-    """The message field (`edit`) with its `controls`, its completions, and the queued prompts (`waiting`).
-
-    `commands` and `mentions` are the completions. `attach` adds files, and `contents` shows pictures.
-    """
+    """The message field (`edit`), its `controls`, its completions, and the queued prompts (`waiting`)."""
 
     prompt_submitted = Signal(str)  # it is queued while a turn runs
     denied = Signal(str, str)  # the call whose question is answered, and the reason
@@ -250,7 +241,6 @@ class Composer(QWidget):
     # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
-        """Set whether a turn is running. During a turn, messages are queued or sent into the turn."""
         self._is_working = is_working
         self.waiting.set_sendable(is_sendable=not is_working)
         self._say_state()
@@ -287,7 +277,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """Block sending for this reason, and keep the draft. An empty reason unblocks sending."""
+        """An empty reason unblocks sending. The draft stays."""
         if reason == self._blocked:
             return
         self._blocked = reason

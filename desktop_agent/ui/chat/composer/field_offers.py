@@ -35,7 +35,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of the mentions in `text`, in order. `sources` are the names allowed before a colon."""
+    """`sources` are the names allowed before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
     spans = {
@@ -48,8 +48,6 @@ def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]
 
 
 class MentionedContent(NamedTuple):
-    """A mentioned content that is shown outside the message's text."""
-
     is_pasted: bool
     """Whether it is pasted content stored for messages; otherwise it is a file of the folder."""
     name: str
@@ -85,8 +83,6 @@ Popup = TypeVar("Popup", bound="ListPopup")
 
 
 class FieldOffers(QObject, Generic[Popup]):
-    """A completion list above a field. It follows the typed text, and exists only while it has choices."""
-
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
         self._edit = edit
@@ -183,7 +179,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
             self._show_all(typed)
 
     def show_symbols(self, typed: TypedMention, symbols: Sequence["MentionOffer"]) -> None:
-        """Add these symbols to the list if `typed` is still being typed. A later call can replace them."""
         if typed == self.typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
             self._symbols = tuple(symbols)
             if self._offers is not None:
@@ -276,7 +271,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._close()
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
-        """Replace the typed text with the chosen mention. Add a space unless the user continues the mention."""
         if self.typed is None:
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")

@@ -34,7 +34,6 @@ class PromptHistory:
         self._at = len(self._prompts)
         self._draft = ""
         self._added: list[str] = []
-        """The prompts sent since the history was last read."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
         """Return a history of `prompts`, which were loaded again, and of sent prompts that `prompts` lacks."""
@@ -107,7 +106,7 @@ class FieldMarks:
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
-        """Paint the backgrounds of the spans. `offset` is the position of the text's origin in the viewport."""
+        """`offset` is the position of the text's origin in the viewport."""
         with QPainter(viewport) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

@@ -33,8 +33,6 @@ FRAME = 5
 
 
 class ListPopup(QListView):
-    """A raised list inside the window, as high as its rows if there is space."""
-
     row_height = Height.LIST_ROW
     is_choice = True
     """Whether there is something to choose. Otherwise the list only says what can be written."""
@@ -51,14 +49,12 @@ class ListPopup(QListView):
         self._theme = theme
         self._choices = model
         self._is_moved = False
-        """Whether the user has moved off the first row."""
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
         self.clicked.connect(self._on_clicked)
         self.hide()
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Handle a key of the field if it is meant for the list. Return whether the key was handled."""
         if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         match event.key():
@@ -110,8 +106,6 @@ class ListPopup(QListView):
 
 
 class Offer(Struct, frozen=True):
-    """The commands to show above a message that begins with a slash."""
-
     commands: tuple[Declaration, ...]
     is_choice: bool
     """Whether a command is still to be chosen; otherwise its arguments are being written."""
@@ -236,8 +230,6 @@ class CommandPopup(ListPopup):
 
 
 class _CommandDelegate(ModelDelegate[_Commands]):
-    """A row: the command and its arguments on the left, its description on the right. A hint has two lines."""
-
     is_hint = False
 
     @property
@@ -340,10 +332,7 @@ class MentionPopup(ListPopup):
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Show these offers, at least one, for the typed text. Preselect the first offer only if it matches closely.
-
-        Otherwise Enter after `@property` would complete a file with similar letters instead of sending.
-        """
+        """Preselect the first offer only if it is close, so that Enter after `@property` sends the message."""
         self._typed = typed
         self._is_moved = False
         self._offers.show(offers)
@@ -383,8 +372,6 @@ class MentionPopup(ListPopup):
 
 
 class _MentionDelegate(ModelDelegate[_Offers]):
-    """A row: the name with the matched letters, then its location, and its kind on the right."""
-
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         offer = self.model.rows[index.row()]
         colour = draw_ground(painter, self.theme, option, self.ring)

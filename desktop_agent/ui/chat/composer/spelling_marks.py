@@ -26,10 +26,7 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Checks a field's words once the user types, and suggests replacements in the field's menu.
-
-    The word at the cursor is not underlined until the cursor leaves it.
-    """
+    """Suggests replacements in the field's menu. A word is not underlined until the cursor leaves it."""
 
     unknown_met = Signal(object)  # a frozenset of words; the owner looks them up and calls `take`
     suggestions_wanted = Signal(str)  # for this word; the owner passes them to `offer`

@@ -22,8 +22,6 @@ _MOST_CHARS = 2_000
 
 
 class QueueCard(QWidget):
-    """A queued prompt on one line. Dragging or Alt and arrows move it, Enter edits it, Delete removes it."""
-
     def __init__(
         self, prompt_id: str, text: str, theme: Theme, waiting: "WaitingPrompts", *, is_steering: bool
     ) -> None:
@@ -164,8 +162,6 @@ _SHOWN_CARDS = 4
 
 
 class WaitingPrompts(QObject):
-    """Cards for the next few prompts, and the number of further prompts."""
-
     changed = Signal()  # the cards must be placed again
     unqueue_requested = Signal(str)  # the id of a prompt, as in the next signals
     send_requested = Signal(str)
@@ -186,7 +182,7 @@ class WaitingPrompts(QObject):
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """Show these pairs of id and text, the next prompt first. `steering` has the ids sent into the running turn."""
+        """`prompts` are pairs of id and text, the next one first. `steering` has the ids sent into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return
         self._prompts = list(prompts)

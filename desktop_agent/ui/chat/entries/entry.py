@@ -25,8 +25,6 @@ _E = TypeVar("_E")
 
 
 class EntryRow(Struct, eq=False):
-    """An entry, its state set by the user, and its widget, which exists only near the viewport."""
-
     entry: Entry
     index: int
     page: int | None = None
@@ -56,8 +54,6 @@ class EntryRow(Struct, eq=False):
 
 
 class EntryActions(QObject):
-    """The user's requests in all entries of one transcript, as signals."""
-
     approval_answered = Signal(str, object)  # the call's id and a Decision, once
     approval_edited = Signal(str, str)  # the call's id and the edited command
     approval_opened = Signal(str)  # the call's id
@@ -89,8 +85,6 @@ class EntryActions(QObject):
 
 
 class EntryPlace(NamedTuple):
-    """The data for making an entry's widget."""
-
     row: EntryRow
     styles: TextStyles
     actions: EntryActions
@@ -98,17 +92,12 @@ class EntryPlace(NamedTuple):
 
 
 class EntryWidget(QWidget):
-    """A widget that shows one entry. The view sets its width, then its position.
-
-    Text is drawn from `column` at `column_origin`; the view selects and searches in it. Interactive parts are real
-    child widgets.
-    """
+    """The view sets its width, then its position. Text is drawn from `column` at `column_origin`."""
 
     resized = Signal()  # its height changed by an action of the user
     body_changed = Signal()  # its content changed without the user
 
     is_folding: ClassVar[bool] = False
-    """Whether its text is folded until the user unfolds it."""
 
     def __init__(self, place: EntryPlace, column: Column | None = None) -> None:
         super().__init__(place.parent)
@@ -131,7 +120,6 @@ class EntryWidget(QWidget):
         self.column.set_width(width - self.column_origin.x())
 
     def fit(self) -> None:
-        """Place the parts again after they changed."""
         if self._width:
             self.set_width(self._width)
 
@@ -150,7 +138,6 @@ class EntryWidget(QWidget):
         return focused is not None and focused.hasFocus()
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out the part between these edges of the widget until the time is over."""
         if self.is_column_shown:
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
@@ -159,7 +146,7 @@ class EntryWidget(QWidget):
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one uncoloured piece of code between these edges. Return whether there was such a piece."""
+        """Return whether there was a piece of code to colour."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False
@@ -228,8 +215,6 @@ _RULE = 2
 
 
 class FoldLine(DrawnButton):
-    """A row activated by a click, Enter or Space. Subclasses paint its content."""
-
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
         self.styles = styles

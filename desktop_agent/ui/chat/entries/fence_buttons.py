@@ -20,7 +20,6 @@ _QUOTED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 _LINES_BEFORE = 3
 _LONGEST_LINE = 300
 _FAR = 2_000
-"""How many characters before a fence are searched each time it scrolls into view."""
 
 _NO_FILES = frozenset(
     ("bash", "console", "diff", "math", "mermaid", "output", "patch", "sh", "shell", "terminal", "zsh")
@@ -76,8 +75,6 @@ FenceAct = Literal["copy", "apply"]
 
 
 class FenceButtons(QObject):
-    """Buttons for the fences of one entry, at the right of each fence's language."""
-
     wanted = Signal(str, int)  # a FenceAct, and the first block of the fence
     changed = Signal()
 
@@ -89,7 +86,7 @@ class FenceButtons(QObject):
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
-        """Place the buttons above these fences. Each has its first block, its frame, and whether a file can hold it."""
+        """Each fence has its first block, its frame, and whether a file can hold it."""
         wanted: dict[tuple[FenceAct, int], QRect] = {}
         for index, frame, is_for_file in fences:
             wanted["copy", index] = frame

@@ -28,10 +28,7 @@ from desktop_agent.ui.widgets.layouts import flow
 
 
 class LinkedEntry(EntryWidget):
-    """An entry with links. Tab goes from link to link, Enter opens the link with the focus ring."""
-
     is_tab_stop: ClassVar[bool] = False
-    """Whether Tab reaches it even without links."""
 
     def __init__(self, place: EntryPlace, column: Column) -> None:
         super().__init__(place, column)
@@ -44,7 +41,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Make the links reachable by keyboard. Call this after layout."""
+        """Call this after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
@@ -108,10 +105,7 @@ _FIRST_LINES = 80
 
 
 def parse_more(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
-    """Parse new text of the entry into the row's stream. Return the first block that changed.
-
-    With a `time`, stop when it is over. Call this again as long as `is_behind` is true.
-    """
+    """Return the first block that changed. With a `time`, stop when it is over; continue while `is_behind`."""
     if row.stream is None:
         row.stream = MarkdownStream()
     stream = row.stream
@@ -142,7 +136,6 @@ def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
 
 class MarkdownWidget(LinkedEntry):
     writes_files: ClassVar[bool] = False
-    """Whether its code can be applied to a file."""
 
     def __init__(self, place: EntryPlace, loader: CardLoader | None, *, ink: str = "text") -> None:
         super().__init__(place, Column(place.styles, ink=ink))
@@ -252,7 +245,6 @@ class TextWidget(MarkdownWidget):
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         super().__init__(place, loader)
         self._acts: list[QPushButton] = []
-        """What the user can do with the answer, below it."""
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
         self.refresh()
 
@@ -309,8 +301,6 @@ class TextWidget(MarkdownWidget):
 
 
 class ThinkingWidget(MarkdownWidget):
-    """Shows the model's thinking, folded at first."""
-
     is_folding: ClassVar[bool] = True
 
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
@@ -341,8 +331,6 @@ _RULE = 2
 
 
 class CommandWidget(MarkdownWidget):
-    """Shows the command in the code font beside a thin rule, and its output as markdown. Errors are red."""
-
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         is_error = place.row.entry_as(CommandRun).is_error
         super().__init__(place, loader, ink="danger_text" if is_error else "text")

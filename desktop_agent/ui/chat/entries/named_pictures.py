@@ -18,8 +18,6 @@ from desktop_agent.ui.widgets.layouts import discard
 
 
 class NamedPictures(QObject):
-    """The open pictures of one entry. The row remembers which are open while no widget shows it."""
-
     toggled = Signal()  # the user opened or closed one
     loaded = Signal()  # one arrived, or the reason why it cannot be shown
 
@@ -51,7 +49,6 @@ class NamedPictures(QObject):
         self.toggled.emit()
 
     def fit(self) -> None:
-        """Make room for the pictures at the column's width."""
         column, heights = self._entry.column, Counter[int]()
         for (index, _), button in self._shown.items():
             button.room = max(1, column.room(index).width())

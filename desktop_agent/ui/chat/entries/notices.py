@@ -160,12 +160,9 @@ _INDENT = 20
 
 
 class LineWidget(EntryWidget):
-    """A sentence with a symbol in front."""
-
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._sign = ""
-        """The sign in front of the text. The line of a turn's end has a small square in its place."""
         self._text = ""
         self._passage: TextPassage | None = None
         self._open: QPushButton | None = None
@@ -215,8 +212,6 @@ class LineWidget(EntryWidget):
 
 
 class CompactionWidget(EntryWidget):
-    """A line about a summary, and the summary below it. Its actions are shown while the summary is in force."""
-
     is_folding: ClassVar[bool] = True
 
     def __init__(self, place: EntryPlace) -> None:
@@ -280,8 +275,6 @@ _STEP = 360
 
 
 class PageWidget(EntryWidget):
-    """A placeholder for a page that is not loaded."""
-
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._text = self.tr("Earlier messages")

@@ -113,8 +113,6 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field, and the options for sending. Enter sends; `cancel`, or Escape, changes nothing."""
-
     sent = Signal(str, bool)
     changed = Signal(str)
     resized = Signal()
@@ -163,7 +161,6 @@ class PromptEditor(QWidget):
         self.needed_height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
 
     def _arrange_buttons(self, area: QRect) -> int:
-        """Place the choice about files, and the buttons to its right or below it. Return their lower edge."""
         picker = self._files.sizeHint()
         buttons = (self._send, self.cancel)
         needed = sum(control.sizeHint().width() + Space.S for control in buttons)
@@ -212,8 +209,6 @@ EDIT = "edit"
 
 
 class PromptWidget(EntryWidget):
-    """A prompt, or a message sent into a running turn, which cannot be edited."""
-
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._editor: PromptEditor | None = None

@@ -87,7 +87,6 @@ class QuestionCard(QWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: the card has been visible for a moment and is unanswered."""
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
@@ -98,8 +97,6 @@ class QuestionCard(QWidget):
 
 
 class SpendingCard(QuestionCard):
-    """Asks whether the conversation may cost more than its limit."""
-
     def __init__(self, place: EntryPlace, go_on: str, stop: str, parent: QWidget) -> None:
         self._row, self._transcript = place.row, place.parent
         request = self._entry.request
@@ -124,7 +121,6 @@ class SpendingCard(QuestionCard):
         return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
 
     def stop(self) -> None:
-        """Disable the buttons. If a button has the focus, the focus moves to the conversation."""
         if any(button.hasFocus() for button in self._buttons):
             self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         for button in self._buttons:
@@ -132,12 +128,9 @@ class SpendingCard(QuestionCard):
 
 
 _INDENT = 20
-"""The indent of the line that is left once the question is answered."""
 
 
 class SpendingWidget(EntryWidget):
-    """The question as a card with two answers. Once answered, it becomes one line."""
-
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._height = 0

@@ -28,8 +28,6 @@ from desktop_agent.ui.wording.visible_text import explained
 
 
 class ToolWidget(LinkedEntry):
-    """The card of a tool call, or its question while the question waits for the user."""
-
     def __init__(self, place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="", is_framed=False))
         self._now = now
@@ -70,7 +68,6 @@ class ToolWidget(LinkedEntry):
         self.update()
 
     def _show_question(self, entry: ToolEntry) -> None:
-        """Show the question while the call waits for an answer; otherwise drop the question and its drafts."""
         if not entry.is_waiting or entry.approval is None:
             self._drop_question()
             self.row.drafts.clear()

@@ -161,8 +161,6 @@ class ToolLine(FoldLine):
 
 
 class CallButtons(QObject):
-    """The buttons of a call: Stop while it runs, afterwards its changes and recovery."""
-
     def __init__(self, card: EntryWidget) -> None:
         super().__init__(card)
         self._line_height = card.styles.card_line
@@ -199,7 +197,7 @@ class CallButtons(QObject):
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def place(self, width: int) -> int:
-        """Place the buttons at the right end of a line with this width. Return the width they take."""
+        """Return the width they take."""
         right = width - Space.S
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():

@@ -1,8 +1,7 @@
 r"""Converts markdown source to blocks: markdown-it-py parses the structure, this module flattens it.
 
-Only block structure is parsed here, which is cheap; `inline` parses lines when they are drawn. Mathematics stays source
-text, because markdown reads some signs of TeX as emphasis. Inline formulas are in `$…$`, `$$…$$`, `\(…\)` or `\[…\]`. A
-block formula begins with a line of only `$$` or `\[`, and is shown as code.
+Mathematics stays source text, because markdown reads some signs of TeX as emphasis. Inline formulas are in `$…$`,
+`$$…$$`, `\(…\)` or `\[…\]`; a block formula begins with a line of only `$$` or `\[`.
 """
 
 import re
@@ -46,7 +45,6 @@ _IS_TEX = re.compile(r"[\\^_*{]")
 
 
 def leave_formula(state: "StateInline", silent: bool) -> bool:
-    """An inline rule of markdown-it-py that reads a formula as text."""
     end = _end_of_formula(state.src, state.pos, state.posMax)
     if end is None:
         return False
@@ -113,10 +111,7 @@ def parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt, rules_block
 
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        """Read a table unless its header is inside a paragraph or longer than `SOFT_LIMIT`.
-
-        The table also ends before a row that long. A table with more than `MOST_COLUMNS` columns stays text.
-        """
+        """Leave a table as text if it has too many columns, or if its header is too long or inside a paragraph."""
         start, end = state.bMarks[start_line], state.eMarks[start_line]
         is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
         if is_prose or state.src.count("|", start, end) > MOST_COLUMNS + 1:
@@ -160,11 +155,10 @@ Resumption = Literal["", "paragraph", "list", "table"]
 
 
 class Region:
-    """A parsed piece of source that begins where a block may begin.
+    """The first `prefix` characters of `text` are not in the source; they continue a paragraph or a table (`resumes`).
 
-    `text` may begin with `prefix` characters that are not in the source, so that a region can start inside a paragraph
-    or a table; `resumes` says which. `number` continues an ordered list, and `joint` continues a paragraph. `offset` is
-    the message position of the first character after the prefix.
+    `number` continues an ordered list, and `joint` continues a paragraph. `offset` is the message position of the first
+    character after the prefix.
     """
 
     def __init__(
@@ -211,7 +205,7 @@ class Region:
         return self.offset + at - self.prefix
 
     def blocks(self, nodes: Sequence[Node]) -> list[Block]:
-        """Return the blocks of these top-level nodes. A list among them may lack its last items."""
+        """A list among the blocks may lack its last items."""
         found: list[Block] = []
         for node in nodes:
             flattener = _Flattener(self, is_first=node.first == 0)
@@ -230,7 +224,6 @@ class Region:
         return None
 
     def items(self, node: Node) -> list[Node]:
-        """Return the items of a top-level list as nodes. The first item includes the token that opens the list."""
         starts = [
             index
             for index in range(node.first, node.last)
@@ -296,7 +289,7 @@ class _Flattener:
                 self._take([token], 0)
 
     def _take(self, tokens: "list[Token]", index: int) -> int:
-        """Process the token at `index`. Return the number of tokens processed."""
+        """Return the number of tokens processed."""
         token = tokens[index]
         lines = (token.map[0], token.map[1]) if token.map else (0, 0)
         match token.type:

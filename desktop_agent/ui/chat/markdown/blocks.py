@@ -28,8 +28,6 @@ Alignment = Literal["left", "center", "right"]
 
 
 class Block(NamedTuple):
-    """A block: its text, its containers, and its range in the source."""
-
     kind: BlockKind
     content: str
     """Markdown without its block syntax for `text` and `heading`; the text itself for `code` and `plain`."""
@@ -41,25 +39,21 @@ class Block(NamedTuple):
     containers: str = ""
     """`l` for each list and `q` for each quote around it, outermost first."""
     marker: str = ""
-    """The sign or number of the list item that begins here."""
     level: int = 0
     language: str = ""
-    """The first word of a fence's info string."""
     rows: tuple[tuple[str, ...], ...] = ()
     """Cells of a table; the header is row 0 unless the block continues a table."""
     alignments: tuple[Alignment, ...] = ()
 
 
 class TextSlice(NamedTuple):
-    """A piece of a long text: its start, its text, and the white space before it."""
-
     start: int
     text: str
     joint: str | None
 
 
 def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the ends of the parts into which a table with these body rows is cut. Appended rows never move a cut."""
+    """Return the ends of the parts into which a table is cut. Appended rows never move a cut."""
     ends: list[int] = []
     start = cells = chars = 0
     for number, row in enumerate(rows, 1):
@@ -83,10 +77,7 @@ def bounded(text: str, start: int, chars: int, lines: int) -> int:
 
 
 def prose_cut(text: str) -> int:
-    """Return the end of the first part of `text`, or 0 if all of it fits in one block.
-
-    Reads only the first `SOFT_LIMIT` characters, so appended text never moves a cut.
-    """
+    """Return the end of the first part, or 0 if all of `text` fits. Appended text never moves a cut."""
     end = bounded(text, 0, SOFT_LIMIT, PROSE_LINES)
     if end == len(text):
         return 0
@@ -101,7 +92,6 @@ def prose_cut(text: str) -> int:
 
 
 def prose_parts(text: str) -> list[TextSlice]:
-    """Cut `text` into parts of a few kilobytes, at line ends, sentences or words if possible."""
     parts: list[TextSlice] = []
     start, joint = 0, None
     while cut := prose_cut(text[start : start + SOFT_LIMIT + 1]):
@@ -121,10 +111,7 @@ def skip_joint(text: str, end: int) -> tuple[int, str]:
 
 
 def code_cut(text: str) -> tuple[int, str]:
-    """Return the end of the first chunk of `text` and the separator after it, or (0, "") if all fits.
-
-    Reads only the first `CHUNK_LINES` lines and `CHUNK_CHARS` characters, and requires text after the cut.
-    """
+    """Return the end of the first chunk and the separator after it, or (0, "") if all of `text` fits."""
     at = -1
     for _ in range(CHUNK_LINES):
         at = text.find("\n", at + 1, CHUNK_CHARS + 1)
@@ -139,7 +126,6 @@ def code_cut(text: str) -> tuple[int, str]:
 
 
 def code_parts(text: str) -> list[TextSlice]:
-    """Cut code or plain text into chunks of whole lines. A line longer than a chunk is cut."""
     parts: list[TextSlice] = []
     start, joint = 0, None
     # A chunk's decision needs at most one character more than a chunk can hold.
@@ -153,7 +139,6 @@ def code_parts(text: str) -> list[TextSlice]:
 
 
 def plain_blocks(text: str) -> list[Block]:
-    """Return `text` as blocks without parsing markdown."""
     return [
         Block("plain", part.text, part.start, part.start + len(part.text), joint=part.joint)
         for part in code_parts(text)

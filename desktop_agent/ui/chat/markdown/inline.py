@@ -1,8 +1,7 @@
 """Inline markdown: plain text, and spans with style and link target.
 
-Positions count UTF-16 units, as Qt's text classes do. Bare web addresses are found as in GitHub's dialect, with two
-differences: `http` can follow any character, because models write addresses in quotes and brackets, and quotation marks
-end an address. A picture is a link with its description and its origin; it is loaded only when the user clicks it.
+Positions count UTF-16 units, as Qt's text classes do. Bare web addresses are found as in GitHub's dialect, but `http`
+can follow any character, and quotation marks end an address, because models quote addresses.
 """
 
 import re
@@ -31,8 +30,6 @@ _PUNCTUATION = frozenset("?!.,:*_~;]}")
 
 
 class WebAddress(NamedTuple):
-    """The range of an address in a text, and its target."""
-
     start: int
     end: int
     href: str
@@ -48,7 +45,6 @@ def web_addresses(text: str) -> Iterator[WebAddress]:
 
 
 def _without_sentence(written: str) -> str:
-    """Return an address without trailing punctuation of the sentence around it."""
     end = len(written)
     surplus = written.count(")") - written.count("(")
     while end:

@@ -1,8 +1,7 @@
 """Parses markdown that arrives in pieces. The blocks do not depend on how the text is cut into pieces.
 
 A block is *settled* once the next block has begun on a complete line; settled source is never parsed again. Long blocks
-settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. An open fence is not parsed: its lines
-are appended. Whether and where something settles depends only on the text before it.
+settle in parts: a paragraph at its soft cuts, a list by item, a table by rows.
 """
 
 import re
@@ -34,10 +33,7 @@ _MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
 
 _WINDOW_CHARS = 8_192
 _WINDOW_LINES = 256
-"""How many lines of source are parsed at once. A longer quote or list item is cut at the end of a line.
-
-Without a limit, each step through a quote of a megabyte would parse all of it again, and the window would freeze.
-"""
+"""The most lines that are parsed at once; longer quotes are cut. A huge quote would freeze the window."""
 
 _MOST_REFERENCES = 1_000
 """The most link definitions that are used. There is a limit because each parsing step passes all of them on."""
@@ -57,10 +53,7 @@ class _Fence(Struct):
 
 
 class MarkdownStream:
-    """Parses one message while it is written.
-
-    `blocks` are the blocks of the text so far. `feed` and `close` return the index of the first changed block.
-    """
+    """`blocks` are the blocks of the text so far. `feed` and `close` return the index of the first changed block."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -123,7 +116,7 @@ class MarkdownStream:
     # -- settling --
 
     def _settle(self) -> bool:
-        """Settle the next part, or show the open rest. Return whether more may be settled."""
+        """Return whether more may be settled."""
         if self._fence is not None:
             return self._settle_code(self._fence)
         opening = _OPENING.search(self._tail, self._first_line_start())
@@ -173,19 +166,16 @@ class MarkdownStream:
         )
 
     def _finish(self, region: Region, limit: int) -> None:
-        """Settle the whole region, because a fence or the end of the message follows."""
         self._keep(region, region.blocks(region.nodes), region.complete_lines + 1)
         self._go_to(limit)
 
     def _show(self, region: Region) -> None:
-        """Show the blocks of the unsettled rest, all of which may still change."""
         self.blocks += region.blocks(region.nodes)
         self.references = region.references
         length = len(self._tail)
         self._patience = length + length // 16 if length > _PATIENT_ABOVE else 0
 
     def _keep(self, region: Region, blocks: list[Block], end_line: int) -> None:
-        """Settle these blocks, and the link definitions before `end_line`."""
         self.blocks += blocks
         self._settled = len(self.blocks)
         for label, definition in region.references.items():
@@ -196,17 +186,14 @@ class MarkdownStream:
         self.references = self._settled_references
 
     def _go_to(self, length: int, resumes: Resumption = "", *, number: int | None = None, joint: str = "") -> None:
-        """Move past `length` characters of the tail. `resumes` says whether the next block continues the last block."""
+        """`resumes` says whether the next block continues the last block."""
         self._tail = self._tail[length:]
         self._offset += length
         self._resumes, self._number, self._joint = resumes, number, joint
         self._patience = 0
 
     def _settle_region(self, region: Region, *, is_full: bool) -> bool:
-        """Settle every node before the last. A single node settles in part.
-
-        `is_full` says that the region has no space for more of the last node.
-        """
+        """`is_full` says that the region has no space for more of the last node."""
         nodes = region.nodes
         count = _last_complete(nodes, region)
         if count:
@@ -244,7 +231,6 @@ class MarkdownStream:
         return True
 
     def _settle_items(self, region: Region, node: Node) -> bool:
-        """Settle all items of a list before the last item that begins on a complete line."""
         items = region.items(node)
         count = _last_complete(items, region)
         if not count:
@@ -302,7 +288,6 @@ class MarkdownStream:
         self._go_to(opening.end())
 
     def _settle_code(self, fence: _Fence) -> bool:
-        """Settle whole chunks of the open fence, and leave the fence once its closing line is complete."""
         code_end, source_end, is_complete = self._code_end(fence)
         start = 0
         while True:
@@ -358,11 +343,7 @@ def _targets(references: References) -> dict[str, object]:
 
 
 def _sure_length(text: str) -> int:
-    """Return how much of an open paragraph is certainly part of it.
-
-    Its last two lines may still become a table, and the last line another block, unless they are longer than usual
-    tables.
-    """
+    """Return how much of a paragraph is certain. Its last two lines may still become another block."""
     end = len(text)
     for _ in range(2):
         line_start = text.rfind("\n", 0, end) + 1
@@ -373,11 +354,7 @@ def _sure_length(text: str) -> int:
 
 
 def warm_up() -> None:
-    """Import the markdown and code parsers and use them once. Uses no widget: call this in any thread.
-
-    Without this call, the first conversation takes about 60 ms longer to appear. Do not call this before the first
-    paint.
-    """
+    """Import the parsers and use them once: 60 ms. Call this after the first paint, in any thread."""
     stream = MarkdownStream()
     stream.feed("# Title\n\nSome *text*.\n")
     stream.close()

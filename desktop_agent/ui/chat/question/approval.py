@@ -38,7 +38,6 @@ _MOST_CHANGE_LINES = 14
 
 
 def _causes(request: ApprovalRequest) -> tuple[str, ...]:
-    """Return the parts of the command that caused the question."""
     if request.cause:
         return (request.cause,)
     rich = read_code_spans(core_words(request.reason))
@@ -46,11 +45,7 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """Asks about a call. `drafts` outlive the card.
-
-    The user must have seen its fields in full: the command or the call, details, changes of files or of a tool. Only
-    the server's description of a tool that was never allowed can stay folded.
-    """
+    """`drafts` outlive the card. The user must have seen the fields in full, except a tool's description."""
 
     def __init__(
         self,

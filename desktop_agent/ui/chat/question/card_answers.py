@@ -40,10 +40,7 @@ _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """Calls `allow` or `deny` when the user answers. These functions decide whether the answer counts.
-
-    Each short offer has a button. The `review` button shows longer rules in full, with their effect so far.
-    """
+    """Calls `allow` or `deny`, which decide whether the answer counts. `review` shows long rules in full."""
 
     switched = Signal()
 
@@ -63,7 +60,6 @@ class CardAnswers(QObject):
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
-        """Whether the keys that answer questions answer this one."""
         keys = native_keys(ALLOW_KEYS)
         self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
         self._allow.setAccessibleName(self.tr("Allow once"))
@@ -91,7 +87,6 @@ class CardAnswers(QObject):
 
     @cached_property
     def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
-        """The field for the reason of a denial, and its buttons. They are made when first needed."""
         reason = self.tr("Reason for the agent (optional)")
         field = make_line("", self.tr("Message to the agent"), reason, parent=self._card)
         field.setText(self._drafts.get(DENIAL, ""))
@@ -118,7 +113,6 @@ class CardAnswers(QObject):
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
-        """Enable the buttons that allow the call, or say why it cannot be allowed."""
         for button in (self._allow, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without a description, Qt uses the tool tip, which contains markup if the text may be cut.
@@ -139,7 +133,6 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Fit the buttons into the width. Key names are hidden first, then commands are shortened."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
         self._fit_offers(shown, 2 * width)  # their full text
@@ -149,7 +142,7 @@ class CardAnswers(QObject):
                 self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
 
     def _fit_offers(self, shown: Sequence[QPushButton], width: int) -> bool:
-        """Shorten the commands so that all `shown` buttons fit in one row. Return whether they fit."""
+        """Return whether all `shown` buttons fit in one row."""
         offers = [button for button in self._offers if button in shown]
         rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
         is_one_row = rest <= width

@@ -53,7 +53,7 @@ class CardField(ExactField):
         self.fold = FoldBar(self, parent)
 
     def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
-        """Place the field, leaving `reserved` pixels free on its right. Return its height with the fold bar."""
+        """`reserved` pixels on the right stay free. Return the height with the fold bar."""
         self.setViewportMargins(0, 0, reserved, 0)
         lines = count_lines(self.toPlainText(), self.font(), width - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines
@@ -75,8 +75,6 @@ FLAT_PADDING = 9
 
 
 class ChangeField(CardField):
-    """The changes of an edit, line by line. Long changes are folded, and the longest are shown only in the dialog."""
-
     shown = Signal()  # a larger part of the change became visible
 
     def __init__(
@@ -92,7 +90,6 @@ class ChangeField(CardField):
         self.fold.stay_away()
         self.most_lines = _WHOLE[1]
         self.is_whole = False
-        """Whether every changed line is shown."""
         self._review = review
         self._rest: Sequence[DiffLine] = ()
         self.more = make_button(clicked=self._on_more, variant="flat", parent=parent, is_compact=True)
@@ -163,7 +160,6 @@ class ChangeField(CardField):
         super().setExtraSelections([*self._marks(), *selections])
 
     def _marks(self) -> list[QTextEdit.ExtraSelection]:
-        """Return the marks for secondary lines and for changed words, in lines without placeholders."""
         marks: list[QTextEdit.ExtraSelection] = []
         document = self.document()
         for at, line in enumerate(self._lines):
@@ -224,8 +220,6 @@ def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
 
 
 class CardNotes(NamedTuple):
-    """The notes below a question. The parent places them."""
-
     risk: Paragraph | None
     """What matters most, in one line."""
     reasons: list[Paragraph]
@@ -264,15 +258,12 @@ def shown_lines(text: str) -> str:
 
 class CardPart(Protocol):
     def place(self, x: int, y: int, width: int) -> int:
-        """Move to this position with this width. Return the height."""
+        """Return the height."""
         ...
 
 
 class RequestCard(QuestionCard):
-    """A server's question during a call: parts in a column, and buttons below them.
-
-    Subclasses make the parts, each with the gap below it, then call `set_answers`.
-    """
+    """A server's question. Subclasses make the parts, each with the gap below it, then call `set_answers`."""
 
     def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(request, styles, actions, parent)
@@ -285,7 +276,7 @@ class RequestCard(QuestionCard):
         self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
     def set_answers(self, yes_words: str, *others: QPushButton, no: QPushButton) -> None:
-        """Show the button for yes with this text, further buttons that also consent, and the button `no`."""
+        """`others` are further buttons that consent."""
         self._yes_words = yes_words
         self._consents = (self.yes, *others)
         self._buttons = (*self._consents, no)
@@ -293,7 +284,7 @@ class RequestCard(QuestionCard):
         self._update_answers()
 
     def add_paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text", *, gap: int = 0) -> str:
-        """Add a paragraph below the existing parts. Return its text."""
+        """Return the text of the paragraph."""
         styles = self.styles
         font = {"title": styles.strong, "muted": styles.secondary, "text": styles.body}[role]
         paragraph = Paragraph(words, styles, self, role="muted" if role == "muted" else "text", font=font)

@@ -28,7 +28,6 @@ from desktop_agent.ui.widgets.labels import make_label
 _HEIGHT = Height.BUTTON
 _TICK_HEIGHT = 24
 _WIDEST = 420
-"""How wide a field may be, in pixels. No field for one value needs to be wider."""
 
 
 class FormRow(QObject):
@@ -107,7 +106,6 @@ class FormRow(QObject):
         return [control for control in self._controls if isinstance(control, QCheckBox)]
 
     def check(self) -> bool:
-        """Show the error in the value, if any. Return whether the value is valid."""
         self._say(mistake_in(self.field, self.answer))
         return self._mistake.isHidden()
 
@@ -216,8 +214,6 @@ class ServerQuestionCard(RequestCard):
 
 
 class SamplingCard(RequestCard):
-    """A server asks for an answer of the session's model."""
-
     def __init__(
         self,
         request: ApprovalRequest,

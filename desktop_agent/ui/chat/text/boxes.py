@@ -61,7 +61,6 @@ class _Cell:
             self.passage, self._width = self._lay_out(width, alignment), width
 
     def shift(self, width: float, alignment: Alignment) -> float:
-        """Return the horizontal offset of a single-line cell in its column."""
         if self._width != _UNBOUNDED:
             return 0
         return {"right": width - self.natural_width, "center": (width - self.natural_width) / 2}.get(alignment, 0)
@@ -92,10 +91,7 @@ class TablePassage:
         natural_widths: Sequence[float] | None,
         before: "TablePassage | None",
     ) -> None:
-        """Lay out `block`. `before` is its previous layout, if any.
-
-        `natural_widths` are the natural column widths of the continued table; `None` if the block begins a table.
-        """
+        """`before` is the previous layout. `natural_widths` belong to the continued table; `None` begins a table."""
         self._styles = styles
         self._alignments = block.alignments
         self._has_header = block.joint is None
@@ -267,10 +263,7 @@ class Box:
         before: Block | None,
         room: int = 0,
     ) -> None:
-        """`is_framed` gives code its background; `is_continued` says that the next block continues this block.
-
-        `room` is left free at the lower edge.
-        """
+        """`is_framed` gives code its background; `room` is left free at the lower edge."""
         self.block = block
         self.passage = passage
         self.width = width
@@ -294,7 +287,7 @@ class Box:
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
-        """Paint the box at `y`. If `key` is unchanged, a cached picture of the box is copied."""
+        """If `key` is unchanged, a cached picture of the box is copied."""
         scale = painter.device().devicePixelRatio()
         if scale != int(scale):  # a picture would fall between pixels and blur
             painter.save()
@@ -432,7 +425,6 @@ class Box:
 
 
 def fence_label(language: str) -> str:
-    """Return the label above a fence: its language, or a note that the source is shown."""
     match language.lower():
         case "math" | "latex" | "tex" | "katex":
             return _tr("{0}: formula, shown as source").format(language)

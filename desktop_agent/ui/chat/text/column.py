@@ -99,12 +99,7 @@ _FEW = 24
 
 
 class Column:
-    """The layout of one entry's blocks, with their `text` and `highlights`.
-
-    Coordinates are relative to the column's top left corner. `ground` and `ink` are the colour roles of background and
-    text; an empty ground is transparent. `is_framed` gives code blocks a background and a header. Otherwise code lines
-    are cut at the edge, as in the output of a command.
-    """
+    """`ground` (empty: transparent) and `ink` are colour roles. Unless `is_framed`, code lines are cut at the edge."""
 
     def __init__(
         self, styles: TextStyles, *, ground: str = "surface", ink: str = "text", is_framed: bool = True
@@ -125,7 +120,6 @@ class Column:
         self._of_other_width: dict[int, Box] = {}
         """The boxes that were laid out at the last width and have not been needed at the current one yet."""
         self._rooms: dict[int, int] = {}
-        """The height that is left free below a block, by its index."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
@@ -143,7 +137,7 @@ class Column:
     def set_blocks(
         self, blocks: Sequence[Block], references: References, changed: int, marks: Sequence[Sequence[TextMark]] = ()
     ) -> None:
-        """Show `blocks` with their `marks`. Blocks from index `changed` on are new or different."""
+        """Blocks from index `changed` on are new or different."""
         text, boxes = self.text, self._boxes
         self.revision += 1
         # Whether a part of a fence has a lower edge depends on the next block.
@@ -171,7 +165,7 @@ class Column:
             self._heights.replace(0, map(self._estimate, range(len(self.text.blocks))))
 
     def set_room(self, index: int, height: int) -> None:
-        """Leave room below a block for a widget. Takes effect with the next layout."""
+        """Takes effect with the next layout."""
         if self._rooms.get(index, 0) != height:
             self._rooms[index] = height
             self._boxes.pop(index, None)
@@ -180,7 +174,6 @@ class Column:
             self.revision += 1
 
     def room(self, index: int) -> QRect:
-        """Return the area below a block that `set_room` keeps free."""
         height, bottom = self._rooms.get(index, 0), self.top(index + 1)
         left = self._styles.indent(self.text.blocks[index].containers) if index < len(self.text.blocks) else 0
         return QRect(left, bottom - height, self._width - left, height)
@@ -188,10 +181,7 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out the part between these edges. This can change heights above and between them.
-
-        If the time runs out, the rest stays blank until the next call.
-        """
+        """This can change heights above and between the edges. If the time runs out, the rest stays blank."""
         if not self.text.blocks or bottom <= 0:
             return
         index = max(0, self._heights.at(top))
@@ -213,7 +203,6 @@ class Column:
                 self.revision += 1
 
     def release_all(self) -> None:
-        """Drop the layout and its cached pictures. Heights stay."""
         self._boxes.clear()
         self._retired.clear()
         self._of_other_width.clear()
@@ -242,7 +231,6 @@ class Column:
         return box
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one piece of code between these edges if its lexer is loaded. Return whether a piece was coloured."""
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
                 break
@@ -254,7 +242,7 @@ class Column:
     # -- boxes --
 
     def _new_box(self, index: int, retired: Box | None = None) -> Box:
-        """Lay out a block. Unchanged table cells are taken from `retired`, the block's last layout."""
+        """Unchanged table cells are taken from `retired`, the block's last layout."""
         return self._box_around(index, self._passage(index, retired))
 
     def _box_around(self, index: int, passage: Passage | None) -> Box:
@@ -367,7 +355,6 @@ class Column:
         return self._tables[first][1]
 
     def _colour(self, index: int, lexers: Lexers) -> bool:
-        """Colour a block if it is code with a loaded lexer. Return whether its colours changed."""
         block = self.text.blocks[index]
         if block.kind != "code" or not block.language or is_diff(block.language):
             return False
@@ -394,7 +381,7 @@ class Column:
     # -- painting --
 
     def draw(self, painter: QPainter, top: int, bottom: int) -> None:
-        """Paint the part between these edges, which must have been laid out."""
+        """The part between these edges must have been laid out."""
         if not self.text.blocks:
             return
         index = max(0, self._heights.at(top))

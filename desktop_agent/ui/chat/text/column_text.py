@@ -24,10 +24,7 @@ END = TextPosition(1 << 60, 0)
 
 
 class ColumnText:
-    """The blocks of a column with their references.
-
-    `marks` give, block by block, the style and the link target of parts of code and plain text.
-    """
+    """`marks` give, block by block, the style and the link target of parts of code and plain text."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -38,7 +35,6 @@ class ColumnText:
         return self.blocks[index - 1] if index else None
 
     def is_continued(self, index: int) -> bool:
-        """Whether the next block continues this one."""
         return index + 1 < len(self.blocks) and self.blocks[index + 1].joint is not None
 
     def marks_of(self, index: int) -> Sequence[TextMark]:
@@ -52,7 +48,6 @@ class ColumnText:
         return TextPosition(last, utf16_length(self.shown(last))) if last >= 0 else TextPosition(0, 0)
 
     def code(self, index: int) -> str:
-        """Return the whole code of the fence that begins at `index`."""
         parts = [self.blocks[index].content]
         for block in self.blocks[index + 1 :]:
             if block.joint is None:
@@ -61,11 +56,7 @@ class ColumnText:
         return "".join(parts)
 
     def copied(self, start: TextPosition, end: TextPosition, source: str) -> str:
-        """Return the text to copy from `start` to `end`.
-
-        Within one block, this is the displayed text. Across blocks, whole blocks give their part of `source`, and
-        partial blocks at the ends give their displayed text.
-        """
+        """Within one block, return the displayed text. Across blocks, whole blocks give their part of `source`."""
         end = min(end, self.end())
         if start >= end:
             return ""
@@ -122,8 +113,6 @@ class TextMatch(NamedTuple):
 
 
 class ColumnHighlights:
-    """Stores which parts of each block are painted as selected or found."""
-
     def __init__(self, styles: TextStyles) -> None:
         self._styles = styles
         self._selection: tuple[TextPosition, TextPosition] | None = None
@@ -137,12 +126,12 @@ class ColumnHighlights:
         return True
 
     def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
-        """Mark these matches (in reading order) as found, and `current` as the current match."""
+        """`matches` are in reading order."""
         self._matches = matches
         self._current = current
 
     def of_block(self, index: int, length: int) -> tuple[list[Highlight], object]:
-        """Return the highlights in a block of this length, and a key that changes only with the highlights."""
+        """Return the highlights in a block of this length, and a key that changes with them."""
         selected = self._selected_range(index, length)
         first = bisect_left(self._matches, (index,))
         matches = self._near_current(self._matches[first : bisect_left(self._matches, (index + 1,), first)])

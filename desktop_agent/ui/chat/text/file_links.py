@@ -8,8 +8,6 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class KnownFiles:
-    """The files of the open folder that can be linked; empty at first."""
-
     def __init__(self) -> None:
         self._root = ""
         self._paths: frozenset[str] = frozenset()
@@ -25,7 +23,7 @@ class KnownFiles:
         return self._root.removesuffix("/")
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
-        """Set the files below `root`, and the `names` from `names_alone`. Return whether the files changed."""
+        """`names` come from `names_alone`. Return whether the files changed."""
         is_other = (self._root, self._paths) != (f"{root}/", paths)
         self._root, self._paths, self._names = f"{root}/", paths, names
         self._changed = frozenset()
@@ -110,7 +108,6 @@ def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
 
 
 def _linked(start: int, end: int, style: int, links: list[InlineSpan]) -> Iterator[InlineSpan]:
-    """Yield the text between these positions, which has one style, split at its links."""
     for link in links:
         if start <= link.start and link.start + link.length <= end:
             if style and link.start > start:

@@ -33,10 +33,7 @@ def isolates_code(rich: RichText) -> bool:
 
 
 def _isolated(rich: RichText) -> tuple[str, list[int]]:
-    """Return the text with inline code isolated from its surroundings, and where a character was put before another.
-
-    Without that, text from right to left moves the brackets of `code_here()` to its other end.
-    """
+    """Isolate inline code, whose brackets would move in text from right to left. Return also the added places."""
     if not isolates_code(rich):
         return rich.text, []
     code = [span for span in rich.spans if span.style & CODE]
@@ -64,8 +61,6 @@ _ORIGIN = QPoint(0, 0)
 
 
 class Highlight(Struct, frozen=True):
-    """A range of text, from `start` to `end`, painted in another format because it is selected or found."""
-
     start: int
     end: int
     format: QTextCharFormat
@@ -88,11 +83,7 @@ class TextPassage:
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
         is_code: bool = False,
     ) -> None:
-        """`room_before` is how far the background of code at the start of a line may extend out of the passage.
-
-        The first letter of prose decides its direction and alignment. Text that `is_code` always runs from left to
-        right.
-        """
+        """The background of code may extend `room_before` out of the passage. Code always runs from left to right."""
         self.text = rich.text
         self.length = utf16_length(rich.text)
         self._spans = rich.spans
@@ -137,7 +128,6 @@ class TextPassage:
         return self._layout.maximumWidth()
 
     def _set_lines(self, width: float) -> int:
-        """Break the text into lines, the first of them indented. Return their height."""
         layout, line_height, indent = self._layout, self._line_height, self._indent
         self._line_tops = []
         layout.beginLayout()

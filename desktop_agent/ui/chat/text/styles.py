@@ -24,7 +24,6 @@ class Tint(NamedTuple):
     is_underlined: bool = False
     is_secondary: bool = False
     is_spaced: bool = False
-    """Whether there is a little space after each letter."""
 
 
 MUTED_TINT = Tint("muted")
@@ -51,7 +50,6 @@ CODE_HEADER = 30
 """Height of the line with the language and the Copy button above a fence."""
 
 PILL_PADDING = 4.0
-"""The horizontal space between inline code and the edge of its background, in pixels."""
 
 TEXT_LINE = 20
 """Height of a line of body text in its standard size; `TextStyles.text_line` has the one in use."""
@@ -89,8 +87,6 @@ _SPACES: dict[Density, _Spaces] = {
 
 
 class TextStyles:
-    """Fonts, formats and measures for one state of the theme. Made again when the theme changes."""
-
     def __init__(self, theme: Theme, files: KnownFiles | None = None) -> None:
         self.theme = theme
         self.files = files if files is not None else KnownFiles()  # one without files is false

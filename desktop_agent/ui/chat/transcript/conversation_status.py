@@ -60,8 +60,6 @@ _MAX_WIDTH = 420
 
 
 class EmptyState(QWidget):
-    """Invites the user to a first prompt, with examples."""
-
     def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
         self._actions = actions
@@ -111,8 +109,6 @@ class EmptyState(QWidget):
 
 
 class ConversationStatus(QObject):
-    """Shows the agent's activity, or `empty` while there are no messages. Updates running durations on screen."""
-
     def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:
         super().__init__(view)
         self._view = view

@@ -41,7 +41,7 @@ _LEAST_ENTRIES = 4
 
 
 class EntryRows:
-    """Rows and their heights, updated by patches. A height includes the gap below the row."""
+    """A height includes the gap below the row."""
 
     def __init__(self) -> None:
         self.heights = Heights()
@@ -68,10 +68,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Replace the rows by rows for these entries, which end with the same entries. Return the removed rows.
-
-        Rows of remaining entries keep their widgets and heights.
-        """
+        """`entries` end with the present ones, whose rows keep widgets and heights. Return the removed rows."""
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
@@ -102,7 +99,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """Apply these patches; afterwards the entries are `entries`. Return the removed rows."""
+        """Afterwards the entries are `entries`. Return the removed rows."""
         self.changed.clear()
         if not entries:
             removed, self._rows = self._rows, []
@@ -145,7 +142,6 @@ class EntryRows:
             self._rows[index].index = index
 
     def _expand(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Replace the placeholder row of a page with the rows of the page."""
         start, gone = patch.index, self._rows[patch.index]
         rows = [
             EntryRow(entry, index, gone.page)
@@ -162,7 +158,6 @@ class EntryRows:
         return [gone]
 
     def _collapse(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Replace the rows of a page with one placeholder row of the same height."""
         start, end = patch.index, patch.index + patch.count
         gone = self._rows[start:end]
         row = EntryRow(entries[start], start, gone[0].page if gone else None)
@@ -187,7 +182,6 @@ class EntryRows:
         self._plan = row
 
     def estimate(self, row: EntryRow) -> int:
-        """Return the approximate height of a row, from the length of its text."""
         entry = row.entry
         if isinstance(entry, PageEntry):  # a long session has thousands
             if not row.height_hint:
@@ -254,8 +248,6 @@ def _estimate_card(row: EntryRow, entry: ToolEntry) -> int:
 
 
 class Anchor(NamedTuple):
-    """A row, a block in it, and the distance from the block's top to the view's top edge."""
-
     row: EntryRow
     block: int
     """The block in the row; -1 for the row itself."""
@@ -347,10 +339,7 @@ class ReadingPlace:
 
 
 class KeptPlace(NamedTuple):
-    """A reading position that is valid after the session was closed and reopened.
-
-    `distance` is from the top of the entry, or of a block in it, to the view's top edge.
-    """
+    """Stays valid when the session is reopened. `distance` is from the top of the block to the view's top edge."""
 
     entry: int
     """The entry, counted from the beginning of the session, whichever pages are loaded."""

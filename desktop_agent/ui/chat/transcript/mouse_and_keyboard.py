@@ -24,8 +24,6 @@ _SCROLL_SHARE = 4
 
 
 class Pointer(QObject):
-    """Handles the mouse over `area`, which passes its mouse events to this object."""
-
     def __init__(self, area: QAbstractScrollArea, layout: RowLayout, selected: SelectedText) -> None:
         super().__init__(area)
         self._area = area
@@ -43,7 +41,6 @@ class Pointer(QObject):
         self._scroll_timer.stop()
 
     def press(self, event: QMouseEvent) -> None:
-        """Begin a selection, or with Shift extend it. A double click selects the word, a triple click the line."""
         self._at = event.position().toPoint()
         spot = self.spot_at(self._at)
         if event.button() != Qt.MouseButton.LeftButton or spot is None:
@@ -86,7 +83,6 @@ class Pointer(QObject):
         self._pressed_link = ""
 
     def spot_at(self, at: QPoint) -> TranscriptPosition | None:
-        """Return the text position nearest to a point of the viewport."""
         reading = self._layout.reading
         y = at.y() + self._layout.top_edge
         row = reading.row_at(y)
@@ -154,7 +150,6 @@ class KeyboardOrder(QObject):
         self._layout = layout
         self._order: tuple[tuple[int, int, int], ...] = ()
         self._asking: ToolEntry | None = None
-        """The question that the keys answer."""
         self._bar = _Bar(start.viewport())
         self._is_by_keyboard = False
         """Whether the keyboard brought the focus to the transcript itself. Only then is a mark shown."""
@@ -171,7 +166,6 @@ class KeyboardOrder(QObject):
             self._order_tabs(rows)
 
     def mark(self) -> None:
-        """Show a bar beside the entry or the transcript if it has the focus itself."""
         entry = QApplication.focusWidget()
         self._bar.colour = self._layout.widgets.styles.colour("accent")
         if entry is self._start and self._is_by_keyboard:
@@ -198,11 +192,7 @@ class KeyboardOrder(QObject):
                     before = child
 
     def _offer_keys(self, rows: list[EntryRow]) -> None:
-        """Enable answer keys only for the oldest question.
-
-        When another question becomes the oldest, all questions ignore answers for a moment, because the keys changed
-        their meaning.
-        """
+        """Enable keys only for the oldest question. When that is another one, ignore answers for a moment."""
         before, self._asking = self._asking, None
         for row in rows:
             if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:

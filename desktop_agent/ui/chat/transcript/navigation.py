@@ -20,10 +20,7 @@ _NEAR_END = 4
 
 
 class Navigation(QObject):
-    """Scrolls to a requested call, turn or position once it is loaded, and requests the pages in the viewport.
-
-    A button floats above the lower edge while the end is far away and not followed. It is hidden during a search.
-    """
+    """Scrolls to a call, turn or position once it is loaded. A button leads to the end if that is far away."""
 
     pages_wanted = Signal(object)  # numbers of pages in view or near it, loaded or not, the most urgent first
 
@@ -125,7 +122,6 @@ class Navigation(QObject):
         return widget is not None and widget.is_behind
 
     def show_call(self, call_id: str) -> None:
-        """Bring the card of this call into view once its page is loaded."""
         self._sought_call = ""
         transcript, layout = self._transcript, self._layout
         if transcript is None or transcript.paged.tool_of(call_id) is None:

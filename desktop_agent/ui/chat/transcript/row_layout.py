@@ -1,8 +1,7 @@
 """Lays out a scrolling column of rows, with widgets only near the viewport, and follows their changes.
 
-Heights of rows that were never visible are estimates. The reading position (`ReadingPlace`) stays while heights above
-it become exact. The view follows the end only while it is at the end. Changes are shown with the next frame; long texts
-take several frames.
+Heights of rows that were never visible are estimates. The reading position (`ReadingPlace`) stays while they become
+exact.
 """
 
 from collections import OrderedDict
@@ -26,17 +25,13 @@ from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
 
 _SHELF = 64
-"""The number of rows off screen that keep their parsed text."""
 
 MAX_WIDTH = 840
-"""How wide a row may be. Wider lines are hard to read."""
 
 _NARROW = 480
 
 
 class RowWidgets(QObject):
-    """Makes widgets with `make`, keeps the heights of their rows exact, and places them."""
-
     made = Signal(object)  # an `EntryRow`
     changed = Signal(object)  # an `EntryRow`
     resized = Signal(object, bool)  # an `EntryRow`, and whether the end stays in view if it was
@@ -68,7 +63,7 @@ class RowWidgets(QObject):
         self.width = 0  # fonts may be different now
 
     def fit(self, available: int) -> None:
-        """Set the rows' width for a view `available` pixels wide, including its scroll bar."""
+        """`available` is the view's width in pixels, including its scroll bar."""
         padding = Space.XXL if available >= _NARROW else Space.L
         width = max(120, min(MAX_WIDTH, available - 2 * padding))
         if width == self.width:
@@ -101,11 +96,7 @@ class RowWidgets(QObject):
         return widget
 
     def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
-        """Make the widgets and exact heights of the rows between these edges, until the time is used up.
-
-        With `is_upwards`, begin with the last row. Return whether a height changed, and whether a widget left a part of
-        its layout for later.
-        """
+        """With `is_upwards`, begin with the last row. Return whether a height changed, and whether layout is left."""
         is_changed = has_made = is_put_off = False
         for index in self._indices(top, bottom, is_upwards=is_upwards):
             row = self._rows[index]
@@ -131,7 +122,6 @@ class RowWidgets(QObject):
         return range(heights.at(bottom - Space.XL), first - 1, -1)
 
     def place(self, x: int, value: int, view_height: int) -> None:
-        """Place the widgets for a view that begins at `value`, and delete widgets far from it."""
         self._view_top, self._view_height = value, view_height
         gone: list[EntryRow] = []
         for row in self.live:
@@ -249,7 +239,6 @@ class RowLayout(QObject):
         self.lay_out()
 
     def reveal(self, y: int) -> None:
-        """Scroll as little as possible to bring `y` well into view."""
         height = self._area.viewport().height()
         line = self.widgets.styles.text_line
         is_in_view = self.top_edge + line <= y <= self.top_edge + height - 4 * line
@@ -281,7 +270,7 @@ class RowLayout(QObject):
     # -- changes --
 
     def replace_rows(self, *, is_gentle: bool) -> None:
-        """Show the current rows at their end. `is_gentle` delays the layout to later turns of the event loop."""
+        """`is_gentle` delays the layout to later turns of the event loop."""
         self._dirty.clear()
         self.widgets.clear()
         self.reading.follow_end()
@@ -291,10 +280,7 @@ class RowLayout(QObject):
             self._lay_out_again()
 
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
-        """Update the layout after the height of a row's widget changed.
-
-        The clicked item stays in place, even if that moves the end out of view, unless `keeps_end`.
-        """
+        """The clicked item stays in place, even if that moves the end out of view, unless `keeps_end`."""
         if row.widget is None:
             return
         self.widgets.measure(row)
@@ -307,7 +293,6 @@ class RowLayout(QObject):
         self.laid_out.emit()
 
     def restyle(self) -> None:
-        """Lay out again with new styles, because the theme or the linked files changed."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()
@@ -331,7 +316,7 @@ class RowLayout(QObject):
             self._gentle_timer.start()
 
     def _lay_out(self, time: Slice) -> bool:
-        """Lay out until the time is over. Return whether everything was laid out."""
+        """Return whether everything was laid out."""
         viewport = self._area.viewport()
         if not self._area.isVisible() or viewport.width() < 1:
             return True

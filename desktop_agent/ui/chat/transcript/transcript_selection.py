@@ -86,12 +86,9 @@ _MOST_ROWS = 8
 
 
 class SelectedText:
-    """The selected text between the start and the end of a drag, in whole letters, words or lines."""
-
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self._first: Range | None = None
-        """The unit where the selection began, from its start to its end."""
         self._last: Range | None = None
         self._unit: Unit = "letter"
 
@@ -105,7 +102,6 @@ class SelectedText:
         self._show()
 
     def begin(self, spot: TranscriptPosition, unit: Unit = "letter") -> None:
-        """Begin at `spot`. A `unit` larger than a letter selects the word or line at once."""
         self._unit = unit
         self._first = self._last = self._unit_at(spot)
         self._show()
@@ -174,7 +170,6 @@ class SelectedText:
         return spot._replace(place=TextPosition(block, start)), spot._replace(place=TextPosition(block, end))
 
     def _show(self) -> None:
-        """Draw the current selection, and copy it to the selection clipboard, as on X11."""
         for row in self._layout.widgets.live:
             if row.widget is not None and row.widget.column.highlights.select(self.range_in(row)):
                 row.widget.update()

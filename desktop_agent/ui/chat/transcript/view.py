@@ -35,12 +35,7 @@ _utc_now = partial(datetime.now, UTC)
 
 
 class TranscriptView(QAbstractScrollArea):
-    """Draws a `Transcript` and follows its patches.
-
-    `row_layout` places, scrolls and updates rows; `finder` searches; `selected` is the selected text; `navigation` goes
-    to a call or turn and requests pages; `status` shows the agent's activity; `entry_actions` reports the user's
-    requests.
-    """
+    """Draws a `Transcript` and follows its patches. Its parts scroll, search, select, navigate and report requests."""
 
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
@@ -86,7 +81,7 @@ class TranscriptView(QAbstractScrollArea):
     # -- what is shown --
 
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
-        """Show a conversation from scratch, at its end. If `is_gentle`, show all but the last message later."""
+        """If `is_gentle`, all but the last message are shown later."""
         self._begin(transcript)
         self.rows.reset(transcript.entries)
         self.rows.number_pages(transcript)
@@ -114,7 +109,7 @@ class TranscriptView(QAbstractScrollArea):
         self.navigation.show_transcript(transcript)
 
     def apply(self, patches: Sequence[Patch]) -> None:
-        """Record the changes of `Transcript.apply`. Cheap: the next frame shows them, at most 30 times a second."""
+        """Cheap: the next frame shows the changes, at most 30 times a second."""
         transcript = self._transcript
         if transcript is None:
             return
