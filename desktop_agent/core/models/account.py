@@ -1,4 +1,4 @@
-"""Accounts: the identity and the address with which a vendor's models are asked. They never contain the credential.
+"""Accounts: the identity and the address for requests to a vendor. They never contain the credential.
 
 A credential belongs to one account, and so to one provider, address and name. It is sent to no other address.
 """
@@ -15,7 +15,6 @@ from desktop_agent.core.base.web_address import why_no_address
 from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
 
 AccountKind = Literal["key", "oauth", "profile", "none"]
-"""The kind of the credential: an API key, a sign-in that is refreshed, a profile of the vendor's tools, or none."""
 
 USUAL = "usual"
 """How users name the account without a name, which every provider has."""
@@ -24,7 +23,6 @@ USUAL = "usual"
 class Account(Struct, frozen=True, kw_only=True):
     provider: str
     name: str = ""
-    """The name of the account; empty for the usual one."""
     address: str = ""
     """The address to which the credential is sent; empty for the vendor's own address."""
     kind: AccountKind = "key"
@@ -51,7 +49,6 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 def usual_account(provider: str) -> Account:
-    """Return the account that every provider has by default. Raises `UsageError` for an unknown provider."""
     vendor = vendor_of(provider)
     return Account(provider=provider, kind="key" if vendor.needs_key else "none", header=vendor.key_header)
 
@@ -70,12 +67,11 @@ def named(label: str) -> str:
 
 
 def is_same_name(one: str, other: str) -> bool:
-    """Whether two names mean the same account. Case does not count, because some keyrings do not distinguish it."""
+    """Case does not count, because some keyrings do not distinguish it."""
     return one.casefold() == other.casefold()
 
 
 def name_problem(name: str) -> str:
-    """Return why an account cannot have this name, as a text for users; empty if it can."""
     if mask(name) != name:
         return "it looks like a key, and a name is shown everywhere"
     if is_same_name(name, USUAL):
@@ -100,7 +96,7 @@ def header_problem(name: str, value: str) -> str:
 
 
 def account_problem(account: Account) -> str:
-    """Return what is wrong with an account, as a text for users; empty if it can be used."""
+    """Return why the account cannot be used, as a text for users; empty if it can."""
     if known_vendor(account.provider) is None:
         return "its provider is not known"
     if account.is_usual and account.address:
@@ -121,4 +117,3 @@ _OURS = frozenset(
         "host", "transfer-encoding", "user-agent", "x-api-key",
     }
 )  # fmt: skip
-"""Headers that carry credentials, and headers that describe a message, which only the application sets."""

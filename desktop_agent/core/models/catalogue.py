@@ -1,7 +1,6 @@
-"""The catalogue of models: which ones an account can use, and what is known about each, without a network request.
+"""The catalogue of models: which ones an account can use, and their properties, without a network request.
 
-What the user states about a model takes precedence over the list from the account's address, and that list over the
-shipped table. What none of them states is unknown.
+Statements of the user take precedence over the list from the account's address, and that list over the shipped table.
 """
 
 import asyncio
@@ -36,10 +35,9 @@ class FetchedList(Struct, frozen=True, kw_only=True):
 
 
 class ListCache:
-    """The lists of models that addresses gave, one file for each account, address and kind of credential. Methods
-    block.
+    """The lists of models that addresses gave, one file for each account. Methods block.
 
-    Files are replaced as a whole; an unreadable file counts as missing.
+    An unreadable file counts as missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -82,28 +80,22 @@ ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
 MODELS_NAME = "models"
 
 FREE = Rates(input=0.0, output=0.0)
-"""The price of models that run on this machine, or that a plan covers: tokens cost nothing more."""
 
 OLD = timedelta(days=1)
-"""A list of at least this age is fetched again when the models are next needed."""
 
 _LONGEST_NAME = 300
 _MOST_MODELS = 20_000
 
 
 _Key = tuple[str, str, str, str]
-"""What an address can tell an account by."""
 
 
 class _Held(Struct, frozen=True):
-    """What is in memory for one account."""
-
     stamp: FileStamp | None
     fetched: FetchedList | None
     stated: tuple[KnownModel, ...]
     models: dict[str, KnownModel]
     priced: frozenset[str]
-    """The names of the models whose price the user or the address states."""
 
 
 class ModelCatalogue:
@@ -117,7 +109,7 @@ class ModelCatalogue:
         clock: Clock,
         stated: Callable[[], tuple[KnownModel, ...]] = lambda: (),
     ) -> None:
-        """Does not access the disk. `folder` stores the lists; `stated` returns what the user states about models."""
+        """Does not access the disk. `folder` stores the lists; `stated` returns the user's statements about models."""
         self._cache = ListCache(folder)
         self._source = source
         self._clock = clock
@@ -125,7 +117,8 @@ class ModelCatalogue:
         self._held: dict[_Key, _Held] = {}
 
     def models(self, account: Account) -> Sequence[KnownModel]:
-        """Return an account's models: its last list, or else the vendor's few, then those that only the user names.
+        """Return an account's models: its last list, or else the vendor's defaults, then those that only the user
+        names.
 
         Blocks for milliseconds the first time. On an event loop, await `read` before.
         """
@@ -148,13 +141,12 @@ class ModelCatalogue:
         return self._known(account, ListedModel(name=name), {})
 
     def stated_price(self, account: Account, name: str) -> Rates | None:
-        """Return the price that the user or the address states; `None` if none does, so the table applies. Blocks."""
+        """Return the price that the user or the address states; `None` if the table's price applies. Blocks."""
         held = self._of(account)
         listed = found(name, held.models)
         return held.models[listed].price if listed in held.priced else None
 
     async def read(self, account: Account) -> Sequence[KnownModel]:
-        """Return an account's models, including changes by another process or the user, read off the event loop."""
         return await asyncio.to_thread(self._read, account)
 
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
@@ -162,7 +154,6 @@ class ModelCatalogue:
         return await self.keep(account, await self._source(account))
 
     async def keep(self, account: Account, listed: Iterable[ListedModel]) -> Sequence[KnownModel]:
-        """Store what an account's address has listed, and return the account's models."""
         # An address may send anything, and some things twice.
         sound = {model.name: _shown_safely(model) for model in listed if model.name and _is_plain(model.name)}
         fetched = FetchedList(fetched_at=self._clock.now(), models=tuple(sound.values())[:_MOST_MODELS])
@@ -221,7 +212,6 @@ def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
 
 
 def _shown_safely(model: ListedModel) -> ListedModel:
-    """Return the model without those labels and levels of effort that cannot be shown unchanged."""
     efforts = tuple(filter(is_level, model.efforts)) if model.efforts is not None else None
     if model.efforts and not efforts:
         efforts = None

@@ -1,10 +1,7 @@
-"""What is known about a model: how much it reads and writes, what it can do, what it costs. Unknown facts are `None`.
+"""The properties of a model: how much it reads and writes, what it can do, what it costs. Unknown ones are `None`.
 
-The words for these facts are the same in the window, in commands and in conversations. They also say what is unknown.
-
-Levels of effort say how much a model should think, in the words of its wire format. Sources: `output_config.effort` of
-Anthropic's Messages, `reasoning.effort` of OpenAI's Responses, `reasoning_effort` of Chat Completions, as their SDKs
-had them in November 2026. A model's list or the user says which levels the model accepts.
+Levels of effort are those of `output_config.effort` (Anthropic), `reasoning.effort` (OpenAI's Responses) and
+`reasoning_effort` (Chat Completions), as in the vendors' SDKs of November 2026.
 """
 
 import re
@@ -19,8 +16,6 @@ from desktop_agent.core.models.vendors import WireName, vendor_of
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model as described by one source: the list of an address, the shipped table, or the user."""
-
     name: str
     label: str = ""
     context_tokens: int | None = None
@@ -57,7 +52,7 @@ def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
 
 
 def found(name: str, among: Collection[str]) -> str | None:
-    """Return the entry of `among` that `name` means. Without a date, it means the newest with one, as in the APIs."""
+    """Return the entry of `among` that `name` means: a name without a date means the newest with one."""
     return name if name in among else next((known for known in among if known.startswith(f"{name}-2")), None)
 
 
@@ -74,7 +69,7 @@ def _is_said(value: object) -> bool:
 
 
 OWN = "default"
-"""What users write to request no level, so that the model decides how much to think."""
+"""What users write to request no level, so that the model decides."""
 
 _OPENAI = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEVELS: Mapping[WireName, tuple[str, ...]] = {
@@ -89,12 +84,11 @@ _LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
 
 
 def is_level(text: str) -> bool:
-    """Whether a text may be the word for a level of effort, which is shown and sent unchanged."""
     return bool(_LEVEL.fullmatch(text))
 
 
 def levels_of(model: KnownModel) -> tuple[str, ...]:
-    """Return the levels that can be requested. If they are unknown, these are all of the wire format."""
+    """Return the levels that can be requested; if they are unknown, all levels of the wire format."""
     if model.takes_effort is False:
         return ()
     return model.efforts or LEVELS[vendor_of(model.provider).wire]
@@ -129,7 +123,7 @@ def size_words(tokens: int | None) -> str:
 
 
 def price_words(price: Rates | None) -> str:
-    """Return the price of a million tokens, input and output: `$3 / $15`, or `free` if tokens cost nothing more."""
+    """Return the price of a million tokens, input and output: `$3 / $15`, or `free`."""
     if price is None:
         return UNKNOWN
     if price.input == price.output == 0:
@@ -138,7 +132,6 @@ def price_words(price: Rates | None) -> str:
 
 
 def rate_words(dollars: float) -> str:
-    """Return the price of a million tokens with as many decimals as needed, at most four: `$3`, `$0.25`, `$0.075`."""
     whole = f"{dollars:.4f}".rstrip("0").rstrip(".")
     return f"${dollars:.2f}" if len(whole.partition(".")[2]) == 1 else f"${whole}"
 

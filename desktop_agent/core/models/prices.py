@@ -1,8 +1,4 @@
-"""What models and requests cost, and how much models read at once, from the shipped `resources/models.json`.
-
-A price is valid from a certain day, and some prices are higher when the input is large. What is not in the table is
-unknown: nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
-"""
+"""Prices and context windows of models. `packaging/tools/model_prices.py` writes their file."""
 
 import re
 from datetime import UTC, date, datetime
@@ -21,9 +17,7 @@ from desktop_agent.core.protocol.model import ModelRef, Usage
 
 PRICE_FILE = "models.json"
 _PER_DOLLARS = 1_000_000
-"""Prices are per this many tokens."""
 _COMPACT_DATE = re.compile(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
-"""Finds dates that routers write as `-20260806` where the vendor writes `-2026-08-06`."""
 
 
 class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,11 +26,11 @@ class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
     input: float
     output: float
     cache_read: float | None = None
-    """The price of input read from the cache; None: the same as other input."""
+    """The price of input read from the cache; `None`: the same as other input."""
     cache_write: float | None = None
-    """The price of input cached for five minutes; None: the same as other input."""
+    """The price of input cached for five minutes; `None`: the same as other input."""
     since: date | None = None
-    """The first day on which the rates are valid; None for the time before the first known change of the price."""
+    """The first day of validity; `None` for the time before the first known change of the price."""
     above: int = 0
     """How many tokens of input a request must exceed. The rates then apply to all of its tokens."""
 
@@ -45,11 +39,11 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...]
     """The model's names in requests: `name`, `beginning*`, `*part*` or `/regular expression/`. Case does not matter."""
     rates: tuple[Rates, ...] = ()
-    """The rates, sorted by day and then by size of the input; empty if the cost per token is unknown."""
+    """Sorted by day and then by size of the input; empty if the cost per token is unknown."""
     context_tokens: int | None = None
 
     def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:
-        """Return the rates on a day (UTC) of a request with `input_tokens` tokens of input in all; None if unknown."""
+        """Return the rates on a day (UTC) of a request with `input_tokens` of input in all; `None` if unknown."""
         fitting = [rates for rates in self.rates if not rates.above or rates.above < input_tokens]
         started = [rates.since for rates in fitting if rates.since is None or rates.since <= day]
         since = started[-1] if started else None
@@ -58,9 +52,7 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class PriceTable(Struct, frozen=True, kw_only=True):
     source: str
-    """Who collects the prices, which edition this is, and the licence."""
     newest: date
-    """The latest of the days from which the prices in the table are valid."""
     vendors: dict[str, tuple[PricedModel, ...]]
     """The models with prices, by `Vendor.prices`. If several match a name, the first one counts."""
 
@@ -87,7 +79,6 @@ def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
 
 
 def cost_at(rates: Rates, usage: Usage) -> float:
-    """Return what one request cost at these rates, in US dollars."""
     dollars = (
         usage.input_tokens * rates.input
         + usage.cache_read_tokens * _or(rates.cache_read, rates.input)
@@ -98,12 +89,8 @@ def cost_at(rates: Rates, usage: Usage) -> float:
 
 
 class _Names(Struct, frozen=True):
-    """The names of one vendor's models, as an index: a router has a thousand, so not every name is tried in turn."""
-
     plain: dict[str, int]
-    """For each name, the index of the first model that has it."""
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
-    """Patterns for all other names, each with the index of its model."""
 
 
 @cache
@@ -149,7 +136,7 @@ def priced(
     """Return the usage of one request with its cost, if that is known.
 
     A cost that the vendor reports takes precedence, then the `stated` price, then the table, which is valid only at the
-    vendor's own address. `address` is where the request went; `is_prepaid` says that a subscription covers it.
+    vendor's own address. `address` is where the request went; `is_prepaid`: a subscription covers it.
     """
     if usage.cost_usd is not None:
         return usage

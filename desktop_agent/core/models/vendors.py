@@ -1,11 +1,7 @@
 """Vendors of models as data: an address, the wire format spoken there, and how a request authenticates.
 
-Adding one that is compatible with a wire format means adding an entry to `VENDORS`, and nothing else.
-
-Sources of the addresses and formats: each vendor's own reference, read in November 2026. xAI and LM Studio recommend
-the Responses format; OpenRouter has it in beta, Ollama and llama.cpp without stored reasoning, so these are used with
-Chat Completions. Local servers are recognised by `/api/version` of Ollama's API, LM Studio's REST API, and `/props` of
-llama.cpp's server.
+To add a vendor with a known wire format, add an entry to `VENDORS`. Sources: each vendor's reference in November 2026.
+Local servers are recognised by `/api/version` (Ollama), LM Studio's REST API, and `/props` (llama.cpp).
 """
 
 from typing import Literal
@@ -16,7 +12,6 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import UsageError
 
 WireName = Literal["anthropic", "openai-responses", "openai-chat"]
-"""The format of requests and answers: Anthropic's Messages, OpenAI's Responses, or Chat Completions."""
 
 KeyHeader = Literal["bearer", "x-api-key"]
 """How a key is sent: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
@@ -26,23 +21,16 @@ SignInWay = Literal["chatgpt", "openrouter", "profile"]
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
-    """How to tell a local server from others that may listen at its address, and what the user needs to use it."""
-
     path: str
-    """The path of the identifying request, from the root of the server's address."""
     member: str
     """The member by which the answer is recognised, because only this server has it there."""
     start: str
-    """A sentence that tells users how to start the server."""
     add_model: str
-    """A sentence that tells users how to get a model that the server can use."""
     host_variable: str = ""
     """The server's own environment variable for host and port; empty if it has none."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
-    """One vendor: all that distinguishes it from other vendors with the same wire format."""
-
     id: str
     label: str
     wire: WireName
@@ -55,19 +43,17 @@ class Vendor(Struct, frozen=True, kw_only=True):
     headers_variable: str = ""
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
-    """Whether the vendor's own models know only the newer field of Chat Completions that limits an answer's length."""
+    """Whether the vendor's own models know only `max_completion_tokens`, the newer limit of an answer's length."""
     calls_one_by_one: bool = False
     """Whether the vendor's models make several calls in one answer only if a request allows it."""
     takes_cache_key: bool = False
-    """Whether the vendor's prompt cache uses a key that a request gives it."""
+    """Whether the vendor's prompt cache uses a key from the request."""
     cache_marks_for: tuple[str, ...] = ()
-    """The beginnings of those model names of a router whose models cache only what a request marks."""
+    """The beginnings of a router's model names that cache only what a request marks."""
     searches: bool = False
-    """Whether the vendor itself searches the web while one of its models answers."""
     names_sources: bool = False
-    """Whether such a search reports, when asked, which pages it found."""
     search_usd: float | None = None
-    """The cost of one search in US dollars. None if it is unknown, or included in the cost that the vendor reports."""
+    """The cost of one search in US dollars. `None` if unknown, or included in the cost that the vendor reports."""
     local: LocalSign | None = None
     models: tuple[str, ...] = ()
     """Models that are offered until the vendor's own list is known. The first one is the default."""
@@ -77,7 +63,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """The field of Chat Completions for the level of effort. OpenRouter's is an object that contains the level."""
     reports_cost: bool = False
     sign_in: SignInWay | None = None
-    """How a user can sign in instead of typing a key; None if that is impossible."""
+    """How a user can sign in instead of typing a key; `None` if that is impossible."""
     keys_page: str = ""
 
     @property
@@ -203,7 +189,6 @@ VENDORS: tuple[Vendor, ...] = (
 )
 
 DEMO = "demo"
-"""The provider without a vendor: a scripted model."""
 
 PROVIDER_IDS: tuple[str, ...] = (*(vendor.id for vendor in VENDORS), DEMO)
 
@@ -213,7 +198,7 @@ _BY_ID = {vendor.id: vendor for vendor in VENDORS}
 
 
 def vendor_of(provider: str) -> Vendor:
-    """Return the vendor with this id. Raises `UsageError`, which names the known vendors."""
+    """Raises `UsageError`, which names the known vendors."""
     if vendor := known_vendor(provider):
         return vendor
     raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
@@ -241,7 +226,7 @@ def usual_model(provider: str) -> str:
 
 
 ServerState = Literal["running", "starting", "not_running", "locked", "silent", "other"]
-"""What answers at an address: the server, ready or loading; nothing; a request for a key; silence; another program."""
+"""The answer at an address. `locked`: asks for a key. `silent`: no answer. `other`: another program."""
 
 
 class LocalServer(Struct, frozen=True, kw_only=True):
@@ -249,7 +234,6 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     address: str
     state: ServerState
     models: tuple[str, ...] = ()
-    """The server's models that can answer, under its own names and in its own order."""
     instead: str = ""
     """The id of the vendor whose server answers at the address instead, if it is known."""
 

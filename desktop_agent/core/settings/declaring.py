@@ -1,6 +1,4 @@
-"""Descriptions of settings, declared with their fields, for every place that shows them: dialog, commands, documents,
-errors.
-"""
+"""Descriptions of settings, declared with their fields, for the dialog, commands, documents and errors."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, ParamSpec, Protocol, TypeVar, cast
@@ -11,12 +9,11 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
-"""Determines which control edits the setting."""
 
 Effect = Literal["now", "next session", "next run", "next start"]
 """When a changed value takes effect.
 
-`now`: from the next request or call of every open session; `next start` of the window: only its language and size.
+`now`: from the next request or call of every open session. `next start` of the window: only its language and size.
 """
 
 Tightening = Literal["stricter", "more", "lower"]
@@ -24,11 +21,8 @@ Tightening = Literal["stricter", "more", "lower"]
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What a user needs to know to decide about one setting."""
-
     title: str
     text: str
-    """One or two sentences that say what the setting does and what it is for."""
     unit: str = ""
     """The unit in which people read and enter the value."""
     per_unit: int = 1
@@ -37,17 +31,14 @@ class About(Struct, frozen=True, kw_only=True):
     most: float | None = None
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     unset: str = ""
-    """What applies when the setting has no value."""
     holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
-    """What the texts of the setting are, if not plain text: paths relative to the settings file, a web address without
-    a password, a model with its provider, or keys.
-    """
+    """The kind of the setting's texts: `folders` and `file` are relative to the settings file."""
     plain_keys: tuple[str, ...] = ()
-    """Keys that are allowed here although users type text with them; `keyboard.ANY` allows all."""
+    """Keys that are allowed although users type text with them; `keyboard.ANY` allows all."""
     effect: Effect = "now"
     is_advanced: bool = False
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By provider, the environment variable that overrides the file for this provider."""
+    """Maps a provider to the environment variable that overrides the file."""
     tightening: Tightening | None = None
 
 
@@ -57,15 +48,11 @@ class AboutSection(Struct, frozen=True):
 
 
 class _Declared(Struct, frozen=True):
-    """Stands in for the default of a field until the class with the field is made."""
-
     default: object
     about: About | AboutSection
 
 
 class _SectionMeta(StructMeta):
-    """Takes the descriptions out of the declared fields, collects them in `about`, and leaves the defaults."""
-
     about: dict[str, About | AboutSection]
 
     def __new__(
@@ -83,10 +70,7 @@ class Section(Struct, metaclass=_SectionMeta, frozen=True, kw_only=True):
 
 
 class _Declaring(Protocol[P]):
-    """Takes a default and then the arguments of `About`, which a type checker knows from `P`, so none is listed here.
-
-    It is typed to return the default's type, so that a field of that type can be declared with it.
-    """
+    """Takes a default and the arguments of `About`; typed to return the type of the default."""
 
     def __call__(self, default: T, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
@@ -99,7 +83,6 @@ def _with_default(about: Callable[P, About]) -> _Declaring[P]:
 
 
 setting = _with_default(About)
-"""Declares a setting: its default, then the arguments of `About`."""
 
 
 def section(kind: Callable[[], T], title: str, text: str) -> T:

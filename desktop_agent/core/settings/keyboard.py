@@ -1,6 +1,6 @@
 """The keys of the window: how they are written, the sections `[keys]` of the settings, and which keys are in force.
 
-Keys are written as Qt's portable text (`Ctrl+Shift+F`, with modifiers in one order), known here without Qt.
+Keys are written as Qt's portable text (`Ctrl+Shift+F`), without importing Qt.
 """
 
 import re
@@ -40,17 +40,14 @@ _LAST_COMMA: Final = re.compile(r"(?<=[^+]),$")
 _BLANKS_INSIDE: Final = re.compile(r"(?<=\w)\s*\+\s*(?=\w)")
 
 ANY: Final = ("any",)
-"""Stands for all keys, in places where no text is typed."""
 
 _MOST_STROKES: Final = 4
-"""How many strokes one entry may have: no more than Qt can tell apart."""
 
 
 def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
     """Return keys in their stored form: `ctrl+shift+f` as `Ctrl+Shift+F`, `ctrl+k ctrl+s` as `Ctrl+K, Ctrl+S`.
 
-    The first key must not be one with which the user types text, unless it is in `plain`. Raises `ValueError`, which
-    says why the text is not a key, or why the key cannot be used.
+    The first key must not type text, unless it is in `plain`. Raises `ValueError` with a reason for the user.
     """
     # The comma behind one of several keys is no key.
     strokes = [_LAST_COMMA.sub("", stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
@@ -83,7 +80,7 @@ def _written_stroke(stroke: str, text: str) -> str:
 
 
 def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return a list of keys, or one key, in stored form and without duplicates. Raises `ValueError` as above."""
+    """Return one key or a list of keys in stored form, without duplicates. Raises `ValueError`."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of keys")
@@ -222,16 +219,15 @@ def group_of(action: str) -> str:
 
 
 def clash(one: str, other: str) -> bool:
-    """Whether only one of these two entries can have an effect: they are equal, or one begins with the other."""
+    """Whether only one of these entries can have an effect: they are equal, or one begins with the other."""
     first, second = (f"{keys}, ".replace("Return", "Enter") for keys in (one, other))
     return first.startswith(second) or second.startswith(first)
 
 
 def keys_in_force(wanted: Keys, defaults: Keys) -> dict[str, tuple[str, ...]]:
-    """Return the keys of each action. No key has two actions in one part of the window, or everywhere.
+    """Return the keys of each action. If two actions in one place share a key, only one of them keeps it.
 
-    The user's choice takes precedence over a default; otherwise the first action does. If two actions shared a key, it
-    would do nothing at all.
+    The user's choice takes precedence over a default; otherwise the first action does.
     """
     taken: dict[str, list[str]] = {}
     kept: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,4 @@
-"""The settings in force now. Code reads them here when it acts, so a change takes effect from the next step.
-
-`LiveSettings` follows the user's file and changes it. `workspace_settings` adds what a trusted project tightens.
-"""
+"""The settings in force now. Code reads them here when it acts, so a change takes effect from the next step."""
 
 import asyncio
 import threading
@@ -22,16 +19,13 @@ from desktop_agent.core.settings.values import absolute, replaced, require_setti
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 Stop = Callable[[], None]
-"""Ends a subscription."""
 
 
 class SettingChange(Struct, frozen=True):
     key: str
     before: object
     after: object
-    """The value now in force. It differs from the requested one if something overrides the file."""
     was_set: bool
-    """Whether the file had a value for the setting before. If not, the default applied."""
     is_set: bool
     overridden_by: SettingSource | None = None
 
@@ -46,7 +40,7 @@ class LiveSettings:
         path: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Does not access the disk. Without `path`, `settings` are in force, and changes to them are not saved."""
+        """Does not access the disk. Without `path`, changes to `settings` are not saved."""
         self.path = path
         self._environ = environ or {}
         self._loaded = LoadedSettings(settings or Settings(), ())
@@ -59,7 +53,7 @@ class LiveSettings:
 
     @classmethod
     def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":
-        """Return the settings of this file, as far as the file is usable. Blocks; never raises."""
+        """Return the usable settings of this file. Blocks; never raises."""
         live = cls(path=path, environ=environ)
         live._read()
         return live
@@ -82,12 +76,11 @@ class LiveSettings:
         return () if self._has_held else self._loaded.faults
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user may decide to do that."""
+        """Use the readable settings, and defaults for the rest. Only the user may decide that."""
         self._has_held = True
         self._tell()
 
     def subscribe(self, listener: Callable[[], None]) -> Stop:
-        """Call `listener` after every change of values or problems."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -101,8 +94,8 @@ class LiveSettings:
     async def change(self, key: str, value: object) -> SettingChange:
         """Validate `value`, write it to the file, keeping comments, and put it in force from the next step on.
 
-        None removes an optional setting from the file. Raises `UsageError`, which names the allowed values or says that
-        the file is broken, and `StorageError` when the file cannot be written. In both cases nothing has changed.
+        `None` removes an optional setting from the file. Raises `UsageError` for a wrong value or a broken file, and
+        `StorageError` when the file cannot be written. In both cases nothing has changed.
         """
         self._check(key, value)
         change = await asyncio.to_thread(self._write, key, value)
@@ -110,7 +103,6 @@ class LiveSettings:
         return change
 
     async def reset(self, key: str) -> SettingChange:
-        """Remove a setting from the file, so that its default applies. Raises like `change`."""
         return await self.change(key, _DEFAULT)
 
     def change_now(self, key: str, value: object) -> SettingChange:
@@ -165,7 +157,7 @@ class LiveSettings:
     # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read the file again if it changed. What is wrong is in `problems`, and no safety setting becomes looser."""
+        """Read the file again if it changed. Mistakes are in `problems`, and no safety setting becomes looser."""
         if self.path is not None and await asyncio.to_thread(self._read_if_changed):
             self._tell()
 

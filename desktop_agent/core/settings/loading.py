@@ -1,9 +1,7 @@
-"""Reading a settings file: what is usable, where each value stands, and what is unusable and why.
+"""Reading a settings file: the usable values, their sources, and the problems.
 
-A bad value is reported with file, line, key and what would be right. If safety does not depend on it, the previous
-value stays in force: at the start the default, later the last good value. If safety depends on it, the problem is a
-*fault*: at the start nothing runs until it is fixed or the user decides to go on, and later no safety setting becomes
-looser.
+A problem is a *fault* if safety depends on the value. At the start, a fault stops everything until the user decides;
+later, the last good value stays. Other bad values are replaced by the last good value or the default.
 """
 
 import os
@@ -43,8 +41,8 @@ class UnreadableError(OSError):
 def read_plain(path: Path, largest_bytes: int) -> bytes:
     """Return the content of a plain file. Blocks, but never on a pipe or a device.
 
-    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for a dangling link, for anything but a
-    plain file, and for a file that is larger than `largest_bytes` or cannot be read.
+    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for anything but a readable plain file of
+    at most `largest_bytes`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -65,20 +63,17 @@ def read_plain(path: Path, largest_bytes: int) -> bytes:
 
 
 def with_last_line_ended(content: bytes) -> bytes:
-    """Return the content of a text file, ready for appending: its last line ends like the others."""
+    """Return the content of a text file with its last line ended, ready for appending."""
     if not content or content.endswith(b"\n"):
         return content
     return content + (b"\r\n" if b"\r\n" in content else b"\n")
 
 
 _NAMING = "DESKTOP_AGENT_CONFIG"
-"""The environment variable that names a settings file other than the usual one."""
 
 LARGEST_BYTES = 2**20
-"""How many bytes a settings file may have. One that people write by hand is much smaller."""
 
 _MOST_PROBLEMS = 1_000
-"""A file with more problems than this is not a settings file, and to name each of them would take seconds."""
 
 
 class FileProblem(Struct, frozen=True):
@@ -86,7 +81,7 @@ class FileProblem(Struct, frozen=True):
     key: str
     message: str
     line: int | None = None
-    """The line of the key in the file, counted from 1; None if the key is not in the file."""
+    """The line of the key in the file, from 1; `None` if the key is not in the file."""
     is_fault: bool = False
     """Whether safety depends on the value, so that no default may replace it."""
 
@@ -96,34 +91,30 @@ class FileProblem(Struct, frozen=True):
 
     @property
     def is_about_the_file(self) -> bool:
-        """Whether the file as a whole is unusable."""
         return not self.key
 
 
 LISTS = frozenset({"mcp.definitions"})
-"""The dotted keys of the lists that a settings file can have beside its settings."""
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):
-    """One table of a list (`[[mcp.definitions]]`), or the value that stands in its place, passed on unchanged."""
+    """One table of a list (`[[mcp.definitions]]`), or another value in its place, passed on unchanged."""
 
     key: str
-    """The dotted key of the list that the table is in."""
     number: int
     value: object
     path: Path
     line: int | None
-    """The line where the table begins in the file; None if it shares that line with others."""
+    """The line where the table begins in the file; `None` if it shares that line with others."""
     is_project: bool = False
-    """Whether the table comes from a project and not from the user."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
-        """Return a problem with this table. The key of the problem is the table's number in the file: `rule 1`."""
+        """Return a problem with this table, whose key is the table's number in the file: `rule 1`."""
         return FileProblem(self.path, f"{self.key} {self.number}", message, self.line, is_fault=is_fault)
 
 
 def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
-    """Return the tables of the list `key`. Raises `ValueError` if the value is not a list."""
+    """Raises `ValueError` if the value is not a list."""
     if not isinstance(value, list):
         raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
     lines = _lines(text, key)
@@ -143,11 +134,8 @@ def _lines(text: str, key: str) -> tuple[int, ...]:
 
 
 class SettingSource(Struct, frozen=True):
-    """Where a value comes from that is not the default."""
-
     kind: Literal["file", "environment", "project"]
     place: str
-    """The path of the file, or the name of the environment variable."""
     line: int | None = None
 
     def __str__(self) -> str:
@@ -155,14 +143,13 @@ class SettingSource(Struct, frozen=True):
 
 
 class LoadedSettings(Struct, frozen=True):
-    """The settings in force, what was wrong with the file, and where each value comes from."""
+    """The settings in force, the problems of the file, and the source of each value."""
 
     settings: Settings
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
-    """Where values come from, by dotted key. A key that is missing here has its default."""
+    """The sources of values, by dotted key. A missing key has its default."""
     tables: tuple[FoundTable, ...] = ()
-    """The tables of all lists in the file; they are not settings."""
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
@@ -170,8 +157,6 @@ class LoadedSettings(Struct, frozen=True):
 
 
 class FileText(Struct, frozen=True):
-    """The content of a settings file: the text, and the parsed values or why it cannot be parsed."""
-
     path: Path
     text: str
     document: Mapping[str, object]
@@ -190,8 +175,8 @@ def load_settings(
 ) -> LoadedSettings:
     """Read the settings file, if there is one, and apply the environment. Blocks; never raises.
 
-    `before` are the settings in force until now, if any. Where the file is unusable, they stay in force, and after a
-    fault no setting that safety depends on becomes looser.
+    `before` are the settings in force until now. They replace unusable values, and after a fault no setting that
+    safety depends on becomes looser.
     """
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
     held = before or Settings()
@@ -241,7 +226,7 @@ def parse_file(path: Path, text: str) -> FileText:
 
 
 class FoundValues:
-    """The validated settings that a file sets, what is unusable, and the tables of its lists."""
+    """The validated settings of a file, its unusable ones, and the tables of its lists."""
 
     def __init__(self, file: FileText, before: Settings, *, is_held: bool = True) -> None:
         """Values in `before` replace unusable ones; those that safety depends on only if `is_held`."""
@@ -253,7 +238,6 @@ class FoundValues:
         self._gather("", before, file.document)
 
     def _gather(self, name: str, section: Section, found: object) -> None:
-        """Take the values of the section `name`, which is empty for the file as a whole."""
         if not isinstance(found, dict):
             self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
             return
@@ -317,7 +301,6 @@ def _with_environment(
     problems: list[FileProblem],
     sources: dict[str, SettingSource],
 ) -> Settings:
-    """Apply the environment variables that override settings in the file."""
     for key, setting in declared_settings().items():
         # The provider itself is declared first, and has none.
         variable = setting.about.variables.get(settings.model.provider, "")
@@ -336,7 +319,6 @@ def _with_environment(
 
 @lru_cache(maxsize=4)
 def _places(text: str) -> Mapping[str, int]:
-    """Return the first line of each section and key in the file."""
     section, places, depth = "", dict[str, int](), 0
     # Only line feeds end a line in TOML; a form feed in a comment does not.
     for number, line in enumerate(_TEXT.sub(_blanked, text).split("\n"), start=1):
@@ -352,11 +334,7 @@ def _places(text: str) -> Mapping[str, int]:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    """Return a replacement that keeps the line numbers: of a multi-line text or a comment, only the line ends; of
-    anything else, such as a quoted key, all of it.
-
-    The content of a text or a comment could look like a section or a key.
-    """
+    """Remove a text or a comment, whose content could look like a key, but keep its line ends."""
     found = match.group()
     return found if match["short"] else '""' + "\n" * found.count("\n")
 

@@ -15,13 +15,12 @@ from desktop_agent.core.system.network.connections import proxy_for
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):
-    """The parts of a model that the user names, on a command line or in a program. `None` leaves a part open."""
+    """The parts of a model that the user names. `None` leaves a part open."""
 
     provider: str | None = None
     model: str | None = None
     base_url: str | None = None
     account: str | None = None
-    """The account's label, as users see it: `usual` is the account without a name."""
     effort: str | None = None
 
     @property
@@ -32,11 +31,10 @@ class NamedModel(Struct, frozen=True, kw_only=True):
 def model_meant(
     meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
 ) -> ModelRef:
-    """Return the model that `meant` selects. Its name is empty if none is known.
+    """Complete `meant`. The name of the result is empty if no model is known.
 
-    Parts left open are taken from the model `now` if it has the same provider, and otherwise from the settings. The
-    settings apply to their own provider only, because their address or account would lead requests of another one
-    elsewhere.
+    Open parts are taken from the model `now` if it has the same provider, and otherwise from the settings. The settings
+    apply to their own provider only, so that no other provider's requests go to their address.
     """
     if now is not None and meant.provider in (None, now.provider):
         model = meant.model or now.model
@@ -65,15 +63,11 @@ def model_meant(
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """Where the requests of an account really go, and what determines that."""
-
     address: str
     named_by: str = ""
-    """What sets the address: an environment variable, `settings` or `account`; empty for the provider's own address."""
+    """The source of the address: an environment variable, `settings` or `account`; empty for the provider's own."""
     proxy: str = ""
-    """The proxy in use; empty if there is none."""
     proxy_named_by: str = ""
-    """The environment variable, or other place, that configures the proxy."""
 
     @property
     def words(self) -> str:
@@ -108,19 +102,18 @@ def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
 
 
 def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:
-    """Return the level of effort requested, or else the one in the settings, if they are for this provider."""
+    """Return the requested level of effort, or else that of the settings, if they are for this provider."""
     if meant.effort is not None:
         return meant.effort
     return settings.effort.lower() if provider == settings.provider else ""
 
 
 def name_in(settings: ModelSettings, *, is_written: bool) -> str:
-    """Return the model that the settings name; empty if it is only the default and the user did not write it."""
     return settings.name if is_written or settings.name != DEFAULT_MODEL else ""
 
 
 def left_behind(loaded: LoadedSettings, provider: str) -> tuple[str, ...]:
-    """Return settings that the user wrote for another provider, and that would send this one's key elsewhere."""
+    """Return settings for another provider that would send this provider's key elsewhere."""
     written = (key for key in ("model.account", "model.base_url", "model.name") if key in loaded.sources)
     is_other = provider not in (DEMO, loaded.settings.model.provider)
     return tuple(key for key in written if loaded.sources[key].kind == "file") if is_other else ()

@@ -1,10 +1,10 @@
-"""The user's own data about models, in `models.toml`. It overrides what a server lists and the table that ships.
+"""The user's own data about models, in `models.toml`. It overrides a server's list and the shipped table.
 
 ```toml
 [[model]]
 provider = "ollama"
 name = "qwen3:32b"             # as its provider calls it
-label = "Qwen 3"               # from here on optional: what is left out comes from the list, or is unknown
+label = "Qwen 3"               # this and all further fields are optional
 context_tokens = 40960
 output_tokens = 8192
 takes_images = false
@@ -16,8 +16,6 @@ output_price = 1.5
 cache_read_price = 0.05
 cache_write_price = 0.6
 ```
-
-A table that cannot be used is reported and skipped, because no safety depends on it.
 """
 
 from collections.abc import Collection, Hashable
@@ -55,15 +53,13 @@ class StatedModels(Struct, frozen=True):
 
 
 class ModelsFile:
-    """The file `models.toml`. Users edit it by hand; it is read again when it has changed."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = TableFile(path, "model", "models")
         self._read: tuple[FileStamp | None, StatedModels] | None = None
 
     def load(self) -> StatedModels:
-        """Return all usable tables, and for each other table what is wrong with it. Blocks; never raises."""
+        """Return all usable tables, and the problems of the others. Blocks; never raises."""
         stamp = stamp_of(self.path)
         if self._read is None or not is_unchanged(stamp, self._read[0]):
             self._read = stamp, self._stated()
@@ -75,7 +71,6 @@ class ModelsFile:
 
 
 def _model(entry: object, others: Collection[Hashable]) -> KnownModel:
-    """Return the model that a table describes. Raises `ValueError`, which says what is wrong with the table."""
     values = table_of(entry, _KEYS)
     name = text_in(values, "name", is_needed=True)
     if name != name.strip() or HIDING.search(name):

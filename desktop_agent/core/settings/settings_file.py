@@ -1,4 +1,4 @@
-"""Writes a setting back to its TOML file and keeps everything else in it: comments, order, unknown keys."""
+"""Writes a setting to its TOML file and keeps everything else: comments, order, unknown keys."""
 
 import codecs
 import tomllib
@@ -18,7 +18,6 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _Section = AbstractTable | OutOfOrderTableProxy
-"""A section. It is a proxy if its parts are in several places of the file, with other sections between them."""
 
 
 _FIRST_LINES = b"""\
@@ -39,8 +38,8 @@ def begin_settings_file(path: Path) -> None:
 def save_setting(path: Path, key: str, value: object) -> None:
     """Set the dotted `key` in the file, which is created if needed. Blocks; `value` must have been validated.
 
-    Raises `UsageError` when the file is not valid TOML or cannot hold the value as text, and `StorageError` when it
-    cannot be read or written. After a `UsageError` the file is as it was.
+    Raises `UsageError` when the file is not valid TOML or cannot hold the value, which leaves the file unchanged, and
+    `StorageError` when it cannot be read or written.
     """
     file = _Edited(path)
     written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
@@ -115,7 +114,7 @@ class _Edited:
         return table, name
 
     def write(self, key: str, value: object) -> None:
-        """Write the file, but only if its new text has `value` at `key` when parsed again. None means no value."""
+        """Write the file, but only if its new text has `value` at `key` when parsed again. `None` means no value."""
         try:
             content = tomlkit.dumps(self._document).encode()
             if (_value_in(content, key) or None) != (value or None):

@@ -1,7 +1,6 @@
 """A TOML file that is a list of tables, `[[rule]]`. Reading names every fault; editing keeps everything else.
 
-What a table contains is up to its reader. The functions `…_in` return validated values of one table. If anything is
-wrong with it, they raise `ValueError`, whose text says what.
+The functions `…_in` return validated values of one table, and raise `ValueError`.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -29,7 +28,6 @@ class TableList:
     """The list of tables while the file is edited. Everything else in and around the tables is kept."""
 
     def __init__(self, tables: Any) -> None:
-        """`tables` is an `AoT` of tomlkit, which is imported only where something is written."""
         self._tables = tables
 
     def plain(self) -> list[Mapping[str, object]]:
@@ -81,7 +79,6 @@ class TableFile:
     """A file of tables of one name. Several processes can change it: each change reads it again."""
 
     def __init__(self, path: Path, table: str, plural: str) -> None:
-        """`table` is the name of the tables; `plural` is the word for them in messages, such as `rules`."""
         self.path = path
         self._table = table
         self._plural = plural
@@ -92,10 +89,9 @@ class TableFile:
         key_of: Callable[[T], Hashable],
         problem_of: Callable[[FoundTable, str], FileProblem] = lambda entry, why: entry.problem(why, is_fault=True),
     ) -> tuple[tuple[T, ...], tuple[FileProblem, ...]]:
-        """Return what `read` makes of each usable table, and the problems of the others. Blocks; never raises.
+        """Return the results of `read` for usable tables, and the problems of the others. Blocks; never raises.
 
-        `read` gets a table and the keys of those before it. It raises `ValueError`, which says why the table is
-        unusable. A problem with the file as a whole is a fault.
+        `read` gets a table and the keys of the previous ones, and raises `ValueError` with the problem of the table.
         """
         file = read_file(self.path)
         if file.problem is not None:
@@ -161,7 +157,7 @@ class TableFile:
 
 
 def table_of(entry: object, known: Collection[str]) -> Mapping[str, object]:
-    """Return `entry`, if it is a table that has only `known` keys. Otherwise raises `ValueError`."""
+    """Raise `ValueError` unless `entry` is a table that has only `known` keys."""
     if not isinstance(entry, dict):
         raise ValueError("it is not a table")
     values = cast("dict[str, object]", entry)
@@ -199,7 +195,7 @@ def flag_in(values: Mapping[str, object], key: str) -> bool:
 
 
 def time_in(values: Mapping[str, object], key: str) -> datetime | None:
-    """Return a time from a table. One without a zone is in local time."""
+    """A time without a zone is in local time."""
     value = values.get(key)
     if value is None:
         return None
@@ -229,4 +225,4 @@ def amount_in(values: Mapping[str, object], key: str) -> float | None:
 
 
 _MOST = 2**53
-"""The largest whole number up to which every program is exact."""
+"""The largest whole number that every program represents exactly."""

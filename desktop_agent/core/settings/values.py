@@ -1,8 +1,4 @@
-"""Single settings: which ones exist, which values each accepts, and all of them with one changed.
-
-Also which of two values is stricter (`tightened`), and which settings the user's safety depends on. A mistake in one of
-these is not replaced with a default: nothing runs until it is fixed or the user decides to go on.
-"""
+"""Single settings: which ones exist, which values each accepts, and which ones the user's safety depends on."""
 
 import json
 import math
@@ -30,12 +26,10 @@ S = TypeVar("S", bound=Section)
 
 class Setting(Struct, frozen=True, kw_only=True):
     key: str
-    """The dotted name of the setting: `tools.limits.max_lines`."""
     kind: Kind
     default: object
     choices: tuple[str, ...]
     is_optional: bool
-    """Whether the setting can have no value, which is None."""
     about: About
 
     @property
@@ -67,7 +61,7 @@ class Setting(Struct, frozen=True, kw_only=True):
                 return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
 
     def checked(self, value: object) -> object:
-        """Return a value that a user wrote in its stored form. Raises `ValueError`, which says what is allowed."""
+        """Return a user's value in its stored form. Raises `ValueError` with the allowed values."""
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":
@@ -113,7 +107,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 _LARGEST = 2**53
-"""The largest whole number up to which all programs that read the file are exact."""
+"""The largest whole number that all programs represent exactly."""
 
 
 @cache
@@ -155,7 +149,7 @@ def with_setting(settings: Settings, key: str, value: object) -> Settings:
 
 
 def require_setting(key: str) -> Setting:
-    """Return the declaration of a setting. Raises `UsageError`, which names the settings that exist."""
+    """Raises `UsageError`, which names the settings that exist."""
     known = declared_settings()
     if key not in known:
         raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(known)}.")
@@ -163,13 +157,12 @@ def require_setting(key: str) -> Setting:
 
 
 def replaced(section: S, key: str, value: object) -> S:
-    """Return a section with the dotted `key` set to a value that is already validated."""
     first, _, rest = key.partition(".")
     return replace(section, **{first: replaced(getattr(section, first), rest, value) if rest else value})
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
-    """Return the paths as absolute ones, from `base` or `~`. Blocks. Raises `ValueError` if one is impossible."""
+    """Make paths absolute, from `base` or `~`. Blocks. Raises `ValueError` for an impossible path."""
     try:
         match setting.about.holds:
             case "folders":
@@ -245,7 +238,7 @@ def _require_model(text: str) -> None:
 
 
 def _storable(text: str) -> str:
-    """Return `text` unchanged. Raises `ValueError` if no settings file, path or request could hold it."""
+    """Raise `ValueError` if no settings file, path or request could hold `text`."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -272,7 +265,7 @@ _STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def tightened(setting: Setting, before: object, wanted: object) -> object | None:
-    """Return `before` made as strict as `wanted`; None if `wanted` is not stricter, or the setting has no order."""
+    """Return `before` made as strict as `wanted`; `None` if `wanted` is not stricter, or the setting has no order."""
     if wanted == before:
         return before
     match setting.about.tightening:
@@ -314,20 +307,19 @@ def touches_safety(key: str) -> bool:
 
 
 def is_safety_section(section: str) -> bool:
-    """Whether safety depends on every setting of a section, so that an unknown key may be a misspelt one of them."""
+    """Whether safety depends on every setting of a section, so that an unknown key may be a misspelt one."""
     inside = [key for key in declared_settings() if key.rpartition(".")[0] == section]
     return bool(inside) and safety_keys().issuperset(inside)
 
 
 def closest_key(key: str) -> str:
-    """Return the known key that was probably meant; one that safety depends on is preferred. Empty if there is none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}
     return _likeliest(name, beside) or _likeliest(name, _places())
 
 
 def hides_safety(document: object) -> bool:
-    """Whether an unknown section contains what seems to be a misspelt setting that safety depends on."""
+    """Whether an unknown section seems to contain a misspelt setting that safety depends on."""
     if not isinstance(document, dict):
         return False
     keys = safety_keys()

@@ -1,10 +1,7 @@
 """The settings in force in one folder: the user's, tightened by the project's file if the user trusts it.
 
-Whoever wrote a cloned repository is not the user. The project's file is compared with the user's settings, and each
-value in it that would loosen a setting, or decide anything else, is refused by name. Nothing in the file applies before
-the user trusts it, and the answer is for exactly the content that they saw. It is stored with that content in the
-user's own folder, where no sandboxed command can write, so that a later change of the file loosens nothing until the
-user has looked at it.
+Values that would loosen a setting are refused by name. The user's answer is for exactly the content that they saw, and
+is stored where no sandboxed command can write.
 """
 
 import asyncio
@@ -39,7 +36,6 @@ PROJECT_FOLDER = ".desktop-agent"
 PROJECT_FILE = "config.toml"
 
 _LARGEST_BYTES = 64 * 1024
-"""How many bytes a project's file may have: more than a user would read before trusting it."""
 
 _ONLY = (
     "a project may only make approvals, the sandbox, blocked commands, the limits of tools and of spending, and the "
@@ -55,8 +51,6 @@ class Tightened(Struct, frozen=True):
 
 
 class ProjectProposal(Struct, frozen=True):
-    """The effect of a project's file on the user's settings."""
-
     path: Path
     text: str
     changes: tuple[Tightened, ...]
@@ -65,7 +59,6 @@ class ProjectProposal(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Identifies the content of the file. A trusted content is not asked about again; any other is."""
         return digest_of_text(self.text)
 
     def applied_to(self, settings: Settings) -> Settings:
@@ -83,7 +76,7 @@ def digest_of_text(text: str) -> str:
 
 
 def read_project(root: Path) -> FileText | None:
-    """Return the project's file; None unless it is a plain file of reasonable size. Blocks; never raises."""
+    """Return the project's file; `None` unless it is a plain file of reasonable size. Blocks; never raises."""
     path = root / PROJECT_FOLDER / PROJECT_FILE
     try:
         if stat.S_ISLNK(path.parent.lstat().st_mode):
@@ -127,7 +120,7 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
 
 
 def _tightened(setting: Setting, before: object, wanted: object) -> object:
-    """Return the value that is then in force. Raises `ValueError`, which says why a project may not set this."""
+    """Return the value then in force. Raises `ValueError` if a project may not set it."""
     if setting.about.tightening is None:
         raise ValueError(f"refused: {_ONLY}")
     after = tightened(setting, before, wanted)
@@ -144,18 +137,15 @@ def _refused(path: Path, reason: str) -> FileText:
 Answer = Literal["trusted", "ignored"]
 
 _LARGEST_ANSWER_BYTES = 2**20
-"""How large a stored answer may be: a project's file has at most 64 KiB, and an escaped character at most six signs."""
+"""How many bytes a stored answer may have: up to six characters for each of the file's 64 KiB."""
 
 
 class Trust(Struct, frozen=True):
-    """The user's last answer about one project."""
-
     digest: str = ""
     answer: Answer | None = None
     text: str = ""
-    """The content of the file that was trusted last; empty when none was."""
+    """The content of the file that was trusted last; empty if none was."""
     is_broken: bool = False
-    """Whether there is an answer that cannot be read."""
 
     def answer_to(self, text: str) -> Answer | None:
         return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
@@ -169,7 +159,7 @@ class ProjectTrust:
         return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
 
     def read(self, root: Path) -> Trust:
-        """Return the answer about the project in `root`. Blocks. If it is unreadable, it `is_broken`."""
+        """Return the answer about the project in `root`. Blocks. An unreadable answer `is_broken`."""
         try:
             found: object = json.loads(read_plain(self.path_for(root), _LARGEST_ANSWER_BYTES))
         except FileNotFoundError:
@@ -183,7 +173,7 @@ class ProjectTrust:
         return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust(is_broken=True)
 
     def remember(self, root: Path, text: str, answer: Answer) -> None:
-        """Store the user's answer about this content. Blocks. Raises `StorageError` when that is not possible."""
+        """Store the user's answer about this content. Blocks. Raises `StorageError`."""
         record = {
             "folder": str(root),
             "digest": digest_of_text(text),
@@ -205,8 +195,6 @@ class _Project(Struct, frozen=True):
 
 
 class WorkspaceSettings:
-    """The settings in force in one folder: the user's, tightened by the project's file as far as it is trusted."""
-
     def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
         """Does not access the disk. Until the first `refresh`, the user's settings apply."""
         self.live = live
@@ -233,13 +221,11 @@ class WorkspaceSettings:
         return (*self.live.faults, *(() if self._has_accepted_faults else self._own_faults()))
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user may decide to do that."""
         self._has_accepted_faults = True
         self.live.go_on()
 
     @property
     def proposal(self) -> ProjectProposal | None:
-        """What the project's file would change, whether it is trusted or not; None when there is no such file."""
         file = self._project.file
         return proposal_of(file, self.live.current) if file is not None else None
 
@@ -249,7 +235,7 @@ class WorkspaceSettings:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the user has to decide about the project's file: it sets something, and there is no answer to it."""
+        """Whether the user has to decide about the project's file."""
         proposal = self.proposal
         return (
             proposal is not None
@@ -274,9 +260,9 @@ class WorkspaceSettings:
         self._project = _Project(read_project(self.root), trust, stamps)
 
     def remember(self, answer: Answer, text: str) -> None:
-        """Store the user's answer about the file, which has the content `text`. Blocks.
+        """Store the user's answer about the file with the content `text`. Blocks.
 
-        Raises `UsageError` if a file is trusted that has a mistake that safety depends on, and `StorageError`.
+        Raises `UsageError` if the trusted content has a mistake that safety depends on, and `StorageError`.
         """
         if answer == "trusted" and (file := self._project.file) is not None:
             found = proposal_of(parse_file(file.path, text), self.live.current)
@@ -300,7 +286,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
-        """Return the user's settings as the project tightens them. A changed file counts as it was when trusted."""
+        """Return the user's settings, tightened by the project's. A changed file counts as last trusted."""
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded
