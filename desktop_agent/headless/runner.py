@@ -19,6 +19,7 @@ from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.policy.offers import is_unconfined
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome
@@ -36,6 +37,8 @@ T = TypeVar("T")
 UNATTENDED = "no user can answer here."
 _POLICY = " With the approval policy on_request edits need no answer, and neither do commands that a sandbox confines."
 _PROGRAM = " A program can answer it: --approval-command."
+_CONVERSATION = " Only you can allow it: ask for it in a conversation."
+_ACCEPTED = " Accept the server's tools for it, too: `desktop-agent mcp test {} --accept`."
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -60,7 +63,27 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 def unattended(request: ApprovalRequest) -> Decision:
-    return Aborted(reason=UNATTENDED + (_POLICY if request.command is not None or request.changes else _PROGRAM))
+    """Refuse a call, and say how a run can make it nevertheless."""
+    return Aborted(reason=UNATTENDED + (_POLICY if _is_free_on_request(request) else _PROGRAM))
+
+
+def unattended_call(request: ApprovalRequest) -> Decision:
+    """Refuse a call, and say how it can be made where no program can answer."""
+    return Aborted(reason=UNATTENDED + (_POLICY if _is_free_on_request(request) else _rule_for(request)))
+
+
+def _is_free_on_request(request: ApprovalRequest) -> bool:
+    is_own = request.command is not None or bool(request.changes)
+    return is_own and "approval policy asks before" in request.reason
+
+
+def _rule_for(request: ApprovalRequest) -> str:
+    is_outside = request.command is not None and is_unconfined(request)
+    if request.rule_kind is None or is_outside or len(request.rule_patterns) != 1:
+        return _CONVERSATION
+    pattern = request.rule_patterns[0][0]
+    rule = f" A rule in rules.toml can allow it: kind {request.rule_kind!r}, pattern {pattern!r}."
+    return rule + (_ACCEPTED.format(request.server) if request.server else "")
 
 
 class _Run:
@@ -129,13 +152,14 @@ class HeadlessRun(_Run):
         logs: RunLogs | None = None,
         listener: Callable[[ev.Event], None] | None = None,
         approve: Approver | None = None,
+        refuse: Approver = unattended,
     ) -> None:
         """`listener` gets every event, including live ones, as it happens. If it raises `AgentError`, the run stops.
 
-        `approve` answers approval requests. The run ends if there is none, or if it aborts a request.
+        `approve` answers approval requests. The run ends if it aborts a request. Without one, `refuse` says why.
         """
         super().__init__(workbench, options, logs or RunLogs(), listener)
-        self._questions = OpenQuestions(approve or unattended, self._submit)
+        self._questions = OpenQuestions(approve or refuse, self._submit)
         self._is_attended = approve is not None
         self._served = ServedSession(workbench.blobs, lambda error: _set(self._ended, error))
         self._has_content = options.resume is not None

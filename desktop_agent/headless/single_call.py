@@ -23,7 +23,7 @@ from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, i
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
-from desktop_agent.headless.runner import HeadlessRun, RunOptions
+from desktop_agent.headless.runner import HeadlessRun, RunOptions, unattended_call
 
 _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
 """The model of the session. It has no vendor, because requests to a vendor's model would be booked as paid."""
@@ -93,6 +93,7 @@ class SingleCall:
                 ),
             ),
             listener=self._hear,
+            refuse=unattended_call,
         )
 
     def interrupt(self) -> None:

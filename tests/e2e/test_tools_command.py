@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.core.base.paths import AppPaths
 from tests.full_disk import FullDisk
 from tests.harness import BUILTIN_TOOLS
 
@@ -39,6 +40,39 @@ class Agent:
 @pytest.fixture
 def agent(capsys: pytest.CaptureFixture[str], workspace: Path) -> Agent:
     return Agent(capsys, workspace)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "rule"),
+    [
+        ("create_file", {"path": "new.txt", "content": "x\n"}, ""),
+        ("create_file", {"path": ".env", "content": "x\n"}, "kind = 'edit'\npattern = '.env'"),
+        ("read_file", {"path": "id_rsa"}, "kind = 'edit'\npattern = 'id_rsa'"),
+        ("run_terminal_cmd", {"command": "touch made", "explanation": "Make a file"}, ""),
+    ],
+)
+def test_what_a_refused_call_is_advised_makes_it_possible(
+    agent: Agent, workspace: Path, name: str, arguments: dict[str, str], rule: str
+) -> None:
+    (workspace / "id_rsa").write_text("none\n")
+    code, document = agent.call(name, arguments, "--approval", "on_write", "--sandbox", "none")
+    assert code == 3
+    assert "--approval-command" not in document["content"]
+    if rule:
+        assert (
+            f"A rule in rules.toml can allow it: {rule.replace(' = ', ' ').replace(chr(10), ', ')}."
+            in document["content"]
+        )
+        text = f"[[rule]]\nid = 'mine'\neffect = 'allow'\nscope = 'always'\n{rule}\n"
+        config = AppPaths.from_environment().config
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "rules.toml").write_text(text)
+        assert agent.call(name, arguments, "--approval", "on_write")[0] == 0
+    elif name == "create_file":
+        assert "With the approval policy on_request" in document["content"]
+        assert agent.call(name, arguments, "--approval", "on_request")[0] == 0
+    else:
+        assert "ask for it in a conversation" in document["content"]
 
 
 def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agent) -> None:

@@ -1,12 +1,15 @@
 """`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desktop_agent.core.store.session_folder import SessionLock
+from tests.command_line import Ran
+from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.run.agent import AFTER, BEFORE, Agent, script
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
@@ -156,6 +159,44 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert "With the approval policy on_request" in problem
     assert problem in ran.err
     assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request"])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("create_file", {"path": "b.py", "content": "x = 1\n"}),
+        ("create_file", {"path": ".env", "content": "KEY=1\n"}),
+        ("create_file", {"path": "AGENTS.md", "content": "Be short.\n"}),
+        ("read_file", {"path": "id_rsa"}),
+        ("run_terminal_cmd", {"command": "touch made", "explanation": "Make a file"}),
+        ("mine__echo", {"text": "hello"}),
+    ],
+)
+def test_what_a_problem_advises_makes_the_call_possible(
+    agent: Agent, workspace: Path, tmp_path: Path, tool: str, arguments: dict[str, str], policy: str
+) -> None:
+    (workspace / "id_rsa").write_text("none\n")
+    agent.done("mcp", "add", "mine", "--", sys.executable, "-S", PROGRAM)
+
+    def run(*more: str) -> Ran:
+        calls = reply(tool_use(tool, **arguments)), reply(text("Done."))
+        return agent.answered(workspace, calls, "--sandbox", "none", *more)
+
+    first = run("--approval", policy)
+    if first.code == 0:
+        return  # it needs nobody
+    (problem,) = first.json["problems"]
+    if "policy on_request" in problem:
+        assert policy != "on_request"
+        second = run("--approval", "on_request")
+    else:
+        assert "--approval-command" in problem
+        program = tmp_path / "allow.py"
+        program.write_text('print(\'{"decision": "allow"}\')')
+        command = f"'{sys.executable}' '{program}'"
+        second = run("--approval", policy, "--approval-command", command)
+    assert (second.code, [call["is_error"] for call in second.json["tools"]]) == (0, [False])
 
 
 @pytest.mark.parametrize(("command", "code"), [("/status", 0), ("/statsu", 2), ("/diff", 0)])
