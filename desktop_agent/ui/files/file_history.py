@@ -17,8 +17,6 @@ MOST_LISTED = 20
 
 
 class FileTurn(NamedTuple):
-    """The changes that one turn made to a file, and the call and path that show them."""
-
     turn: int
     call_id: str
     """The first call that changed it in that turn; empty for the user's own change."""

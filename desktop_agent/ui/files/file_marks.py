@@ -104,7 +104,6 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
 
 
 def describe_mark(mark: FileMark) -> list[str]:
-    """Return short phrases for the meaning of a mark; empty for an unchanged file."""
     states: dict[FileState, str] = {
         "modified": _tr("modified"),
         "added": _tr("added"),

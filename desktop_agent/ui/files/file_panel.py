@@ -21,8 +21,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vb
 
 
 class DoneBar(QFrame):
-    """Reports the last action on files, with a button to undo it. Hidden before the first action and once closed."""
-
     undo_requested = Signal(object)  # the ids of the changes
 
     def __init__(self) -> None:
@@ -76,10 +74,7 @@ class FilterField(QLineEdit):
 
 
 class FileTree(QWidget):
-    """The file panel. While visible, it reads, watches and marks the files of its workspace.
-
-    `file_actions` emits the user's requests.
-    """
+    """Reads, watches and marks files while visible. `file_actions` emits the user's requests."""
 
     repository_changed = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason
 

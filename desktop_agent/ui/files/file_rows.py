@@ -32,13 +32,8 @@ _DIAMOND = 8.0
 
 
 class FileDelegate(ModelDelegate[Model]):
-    """Draws the marks at the right edge, for both lists."""
-
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
-        """Draw letter and diamond at the right edge of `rect`. Return the rest of `rect`.
-
-        A folder shows the letter of the strongest change in it, less bold than a file's letter.
-        """
+        """Return the rest of `rect`. A folder shows the letter of the strongest change in it."""
         right = rect.right()
         change = (mark.below or mark.state) if is_folder else mark.state
         if change is not None and change in LETTERS:
@@ -57,8 +52,6 @@ class FileDelegate(ModelDelegate[Model]):
 
 
 class TreeDelegate(FileDelegate[FileTreeModel]):
-    """Draws a row of the tree: triangle, name, marks."""
-
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self.model.row_at(index.row())
         colour = draw_ground(painter, self.theme, option, self.ring)
@@ -98,8 +91,6 @@ def _diamond(centre: QPointF) -> QPolygonF:
 
 
 class MatchesModel(ChoiceModel[Match]):
-    """One row per matching file, best first."""
-
     marks = FileMarks()
 
     def mark_of(self, row: Match) -> FileMark:
@@ -117,8 +108,6 @@ class MatchesModel(ChoiceModel[Match]):
 
 
 class MatchDelegate(FileDelegate[MatchesModel]):
-    """Draws a match: the file's name, then its folder, with the typed text emphasised."""
-
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         match = self.model.rows[index.row()]
         colour = draw_ground(painter, self.theme, option, self.ring)
@@ -147,8 +136,6 @@ def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, 
 
 
 class FileRows(QTableView):
-    """Lists the tree or the filter's matches. Rows count from 0 and have equal heights, so that scrolling is fast."""
-
     chosen = Signal()
     copied = Signal()
     renamed = Signal()
@@ -199,7 +186,6 @@ class FileRows(QTableView):
         self.setCurrentIndex(self.model().index(row, 0))
 
     def toggle(self) -> None:
-        """Open or close the selected folder."""
         self._on_clicked(self.currentIndex())
 
     def show_matches(self, matches: Matches) -> None:

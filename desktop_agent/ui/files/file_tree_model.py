@@ -15,8 +15,6 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Folder:
-    """An open folder: its entries in order, and the open folders among them."""
-
     __slots__ = (
         "depth", "folder_count", "is_loaded", "links", "name", "names", "open_folders", "parent", "path", "position",
         "problem", "span",
@@ -42,13 +40,13 @@ class Folder:
         return next((folder for folder in self.open_folders if folder.position == position), None)
 
     def row(self, position: int) -> int:
-        """Return the row of an entry. `position` may be one past the last entry."""
+        """`position` may be one past the last entry."""
         before = sum(child.span for child in self.open_folders if child.position < position)
         start = 0 if self.parent is None else self.parent.row(self.position) + 1
         return start + position + before
 
     def apply(self, edit: "ListingEdit") -> None:
-        """Replace entries. Folders among the replaced entries must be closed."""
+        """Folders among the replaced entries must be closed."""
         growth = len(edit.names) - (edit.end - edit.start)
         self.names[edit.start : edit.end] = edit.names
         if edit.are_folders:
@@ -66,8 +64,6 @@ class Folder:
 
 
 class TreePlace(NamedTuple):
-    """The entry that a row shows: the entry at `position` of `folder`."""
-
     folder: Folder
     position: int
 
@@ -94,10 +90,7 @@ class ListingEdit(NamedTuple):
 
 
 def edits_between(folder: Folder, listing: FolderListing) -> list[ListingEdit]:
-    """Return the edits that make `folder` show `listing`, the last edit first, so that positions stay valid.
-
-    Entries in both stay in place. This function only reads the folder, so it can run in a thread.
-    """
+    """Return the edits that make `folder` show `listing`, the last edit first. Can run in a thread."""
     count = folder.folder_count
     edits = _edits(folder.names[:count], listing.folders, 0, are_folders=True)
     edits += _edits(folder.names[count:], listing.files, count, are_folders=False)
@@ -136,10 +129,7 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """Rows of the open folders of a workspace. Emits which folders to read, and gets the results by `put`.
-
-    Paths are passed as Python objects, because Qt strings lose parts of a name that are not UTF-8.
-    """
+    """Emits which folders to read. Paths are Python objects: Qt strings lose parts that are not UTF-8."""
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
     folders_changed = Signal()  # folders were opened or closed
@@ -166,7 +156,7 @@ class FileTreeModel(QAbstractListModel):
         self.wanted.emit("")
 
     def put(self, folder: Folder, listing: FolderListing, edits: Iterable[ListingEdit]) -> None:
-        """Show the listing that was read for an open folder. `edits` must be `edits_between(folder, listing)`."""
+        """`edits` must be `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
         folder.is_loaded = True
@@ -202,7 +192,6 @@ class FileTreeModel(QAbstractListModel):
         return -1 if folder.parent is None else folder.parent.row(folder.position)
 
     def folders(self) -> Iterator[Folder]:
-        """Yield the open folders, each before the folders in it."""
         waiting = [self.root]
         for folder in waiting:
             yield folder

@@ -18,8 +18,6 @@ from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_up_dialog
 
 
 class RenameDialog(QDialog):
-    """Asks for the new path of a file or folder. Show it with `open()`."""
-
     chosen = Signal(object, object)  # the old path and the new one, both relative to the workspace
 
     def __init__(self, path: str, parent: QWidget, *, is_folder: bool = False) -> None:

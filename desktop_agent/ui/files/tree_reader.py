@@ -111,7 +111,7 @@ class FolderWatch(PathWatch):
         self.changed.connect(self._on_changed)
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
-        """Watch only these folders. The most important folders come first, because their number is limited."""
+        """The most important folders come first, because the number of watches is limited."""
         self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
         self.watch([*self._folders, *self._repository_files])
 
@@ -128,7 +128,6 @@ class FolderWatch(PathWatch):
         super().nudge()
 
     def poll_often(self) -> None:
-        """Poll at the shortest interval again, because something changed or the user is back."""
         if self.is_active:
             self._poll.start(self._poll_ms)
 

@@ -96,10 +96,7 @@ class InboxSession(Struct, frozen=True):
 def items_of(
     opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
 ) -> list[InboxItem]:
-    """Return the items that wait for the user: questions, oldest first, then ended turns, latest first.
-
-    `seen` maps a session to the last turn whose end the user has seen. Sessions without an entry have nothing unseen.
-    """
+    """Return questions, oldest first, then ended turns. `seen` maps a session to the last turn seen to end."""
     sessions = [session for session in opened if session.transcript.session.session_id]
     known = {session.transcript.session.session_id for session in sessions}
     questions = [item for session in sessions for item in _questions(session)]

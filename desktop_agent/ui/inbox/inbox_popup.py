@@ -190,8 +190,6 @@ _MOST_ROWS = 50
 
 
 class InboxPopup(Popup):
-    """Covers `over`, below the inbox button. Emits the user's requests; the sessions carry them out."""
-
     wished = Signal(str, object)  # a `Wish`, and the `InboxItem`
     all_seen = Signal()
 
@@ -237,7 +235,6 @@ class InboxPopup(Popup):
         vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
-        """Show these items in order, a few in each turn of the loop. An unchanged row keeps the focus."""
         self._note_focus()
         wanted = items[:_MOST_ROWS]
         for row in [row for row in self._rows if row.item not in wanted]:
@@ -314,7 +311,7 @@ class InboxPopup(Popup):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """Restore the focus to its widget or the row of the same item. With `is_last`, fall back to the first row."""
+        """With `is_last`, fall back to the first row."""
         if self._focus is None or not self.hasFocus():
             return
         before, key = self._focus

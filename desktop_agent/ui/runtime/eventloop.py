@@ -1,10 +1,7 @@
-"""Runs asyncio on Qt's event loop, and keeps references to background work. The only importer of qasync.
+"""Runs asyncio on Qt's event loop. The only importer of qasync. Import this after the window was painted: 45 ms.
 
-Import this module after the window was painted: asyncio and qasync take 45 ms together.
-
-qasync's own `run` and `asyncClose` are not used. They leave tasks and asynchronous generators unfinished, step tasks
-without a running loop on Python 3.14, and spin `processEvents`. A dialog must never be `exec`'d from a coroutine: the
-nested Qt loop loses every task that becomes ready meanwhile. Use `open()` and a future.
+qasync's own `run` and `asyncClose` leave work unfinished. A dialog must never be `exec`'d from a coroutine: the nested
+Qt loop loses every task that becomes ready meanwhile. Use `open()` and a future.
 """
 
 import asyncio
@@ -31,11 +28,7 @@ GRACE_S: Final = 10.0
 """How many seconds cancelled tasks may take to clean up. Enough to kill a process group and close a journal."""
 
 SWITCH_INTERVAL_S: Final = 0.0001
-"""How many seconds another thread can hold the interpreter while the window wants it.
-
-Python's default of 5 ms is a third of a frame, and one paint may have to wait that long several times. A shorter value
-than this would keep two threads from making progress.
-"""
+"""Python's 5 ms is a third of a frame. A shorter time than this keeps two threads from making progress."""
 
 _WORKER_THREADS: Final = 8
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
@@ -49,11 +42,9 @@ def run(
     *,
     on_signal: Callable[[], None] | None = None,
 ) -> int:
-    """Run `main()` on Qt's loop, cancel and await all remaining tasks, and return the result of `main`.
+    """The first SIGINT or SIGTERM calls `on_signal`, which should make `main` return; the second cancels `main`.
 
-    The first SIGINT or SIGTERM calls `on_signal`, which should make `main` return. Without `on_signal`, and at the
-    second signal, `main` is cancelled. A `main` cancelled by a signal, or by `QApplication.quit`, returns 0. Closing
-    the last window does not end the loop. Raises what `main` raises. Garbage is collected on this thread only.
+    A cancelled `main` returns 0. Closing the last window does not end the loop. Raises what `main` raises.
     """
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
@@ -180,11 +171,7 @@ def _ending_by_signals(
 
 
 class TaskSpawner:
-    """Starts coroutines as tasks, and keeps the tasks referenced until they end.
-
-    Work that is spawned before `start` begins at `start`, so widgets can be built before there is a loop. Exceptions go
-    to `on_error`; a cancelled task is no error.
-    """
+    """Keeps tasks referenced. Work that is spawned before `start` begins then. Exceptions go to `on_error`."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
@@ -197,7 +184,7 @@ class TaskSpawner:
         return len(self._waiting) + len(self._tasks)
 
     def start(self) -> None:
-        """Start the work that was spawned before. Call this while the loop is running."""
+        """Call this while the loop is running."""
         self._is_started = True
         waiting, self._waiting = self._waiting, []
         for work, show_error in waiting:

@@ -1,9 +1,7 @@
 """Collects Python's cyclic garbage only on the window's thread, where destroying widgets is safe.
 
-Automatic collection runs in whichever thread allocates, and is therefore off while the loop runs. A timer collects once
-there is enough garbage, so an idle window never wakes up. Large numbers of objects are visited in slices, or while the
-window is idle. Only this module uses `gc`, except for the entry point, which turns automatic collection off during
-imports.
+Automatic collection runs in whichever thread allocates, and is therefore off while the loop runs. Only this module
+uses `gc`, except for the entry point, which turns automatic collection off during imports.
 """
 
 import asyncio
@@ -70,11 +68,7 @@ class _Load:
 
 
 class WindowThreadCollector(QObject):
-    """Replaces automatic collection from `start` to `stop`, with the same counts and thresholds.
-
-    The youngest garbage is collected at once. Older garbage waits until the window is less busy, or idle if there is
-    much.
-    """
+    """Replaces automatic collection from `start` to `stop`. Older garbage waits until the window is less busy."""
 
     def __init__(
         self,
@@ -121,7 +115,6 @@ class WindowThreadCollector(QObject):
             self._timer.start()
 
     def collect_due(self) -> None:
-        """Collect the generations that are over their thresholds and due."""
         now = self._clock()
         self._pass_over_modules()
         generation = self._due(now, self._load.share())

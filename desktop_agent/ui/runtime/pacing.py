@@ -12,11 +12,7 @@ FRAME_MS = 33
 
 
 class Throttle(QObject):
-    """Runs `action` at once if it has not run within the interval, otherwise once when the interval is over.
-
-    The throttle is a child of the widget it serves. Call `pause` when the widget is hidden: requests then wait for
-    `resume`.
-    """
+    """Runs `action` at once, or when the interval since the last run is over. During a pause, requests wait."""
 
     def __init__(self, action: Callable[[], None], parent: QObject, interval_ms: int = FRAME_MS) -> None:
         super().__init__(parent)
@@ -48,7 +44,7 @@ class Throttle(QObject):
 
 
 def one_shot(owner: QObject, interval_ms: int, do: Callable[[], object]) -> QTimer:
-    """Return a timer that calls `do` once after each start, unless `owner` has been deleted."""
+    """`do` is not called once `owner` has been deleted."""
     timer = QTimer(owner, interval=interval_ms, singleShot=True)
     timer.timeout.connect(do)
     return timer
@@ -63,10 +59,7 @@ def run_while(timer: QTimer, *, is_wanted: bool) -> None:
 
 
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
-    """Call `do` in the next turn of the loop, unless `owner` has been deleted.
-
-    `QTimer.singleShot(0)` fires in the current turn.
-    """
+    """`do` is not called once `owner` has been deleted. `QTimer.singleShot(0)` fires in the current turn."""
     timer = one_shot(owner, 0, do)
     timer.timeout.connect(timer.deleteLater)
     timer.start()
@@ -88,13 +81,9 @@ _SLICE_S: Final = 0.004
 
 
 class GradualWork(QObject):
-    """Runs the steps of an iterator, for a few milliseconds in each turn of the loop.
-
-    The object is a child of the widget it works for. No timer runs when no step is left.
-    """
+    """Runs the steps of an iterator, for a few milliseconds in each turn of the loop."""
 
     def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
-        """`slice_s` is the length of a slice, and `pause_ms` the pause between two slices."""
         super().__init__(parent)
         self._slice_s = slice_s
         self._steps: Iterator[object] = iter(())
@@ -102,7 +91,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """Replace the current steps by `steps`. The first slice runs before this method returns."""
+        """The first slice runs before this method returns."""
         self._steps = steps
         self._go_on()
 

@@ -10,10 +10,7 @@ from desktop_agent.ui.theme import Theme
 
 
 def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
-    """Show `window` and return once `part` of it has been painted.
-
-    This runs Qt's own loop, because importing asyncio and qasync takes 70 ms, for which the user should not wait.
-    """
+    """Return once `part` has been painted. Runs Qt's own loop: importing asyncio and qasync takes 70 ms."""
     watch = _FirstPaint(app)
     part.installEventFilter(watch)
     window.show()
@@ -34,12 +31,7 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Replace the viewport of `area` by one made in Python, and return the new viewport.
-
-    For a viewport made by Qt, PySide creates the Python classes of all widgets, which takes 9 to 15 ms (`bench_start.py
-    -k usable`). Call this before the area holds anything, and not for a text field, which keeps using its first
-    viewport.
-    """
+    """Qt's own viewport costs 9 to 15 ms, for PySide's classes. Call this on an empty area, not on a text field."""
     viewport = QWidget()
     if not isinstance(area, QScrollArea):
         viewport.setBackgroundRole(QPalette.ColorRole.Base)
@@ -58,8 +50,6 @@ _EFFECTS: Final = Qt.UIEffect.UI_General
 
 
 class Movement(QObject):
-    """Stops animations and blinking while the theme asks for no motion."""
-
     def __init__(self, app: QApplication, window: QMainWindow, theme: Theme) -> None:
         super().__init__(app)
         self._app = app
@@ -72,7 +62,6 @@ class Movement(QObject):
         self._update()
 
     def stop(self) -> None:
-        """Restore the settings of the application."""
         self._theme.motion_changed.disconnect(self._update)
         self._allow(moves=True)
 

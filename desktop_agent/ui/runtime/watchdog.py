@@ -30,10 +30,9 @@ _given: Final[list[object]] = []
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
-    """Call `works` and `rests` when this thread's loop begins to work and to wait. The returned function stops this.
+    """Return a function that ends this. Call this on the main thread. The callbacks run often and must not raise.
 
-    Call this on the main thread. Both callbacks run some hundred times a second while the window works, and must not
-    raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.
+    Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.
     """
     dispatcher = QAbstractEventDispatcher.instance()
     if "Glib" in str(dispatcher.metaObject().className()) and (glib := _load_glib()) is not None:
@@ -90,17 +89,12 @@ _log = logging.getLogger(__name__)
 
 
 class Stalls(NamedTuple):
-    """The number of stalls longer than the limit, and the longest."""
-
     number: int = 0
     worst_ms: float = 0.0
 
 
 class Watchdog(QObject):
-    """Watches the thread it is started on, which needs a Qt event loop.
-
-    `stalls` counts every stall; the log gets at most one warning per stall, and few in all.
-    """
+    """Watches the thread it is started on. `stalls` counts every stall; the log gets few warnings."""
 
     def __init__(
         self,
@@ -118,11 +112,7 @@ class Watchdog(QObject):
         self._watched = 0
         self._over = threading.Event()
         self._is_asleep = False
-        """Whether the watching thread waits for work.
-
-        The watching thread sets it before it checks `_busy_since` for the last time, and the window's thread reads it
-        after setting `_busy_since`. So one of the two always sees what the other did.
-        """
+        """Set before `_busy_since` is last checked, and read after it is set, so one thread sees what the other did."""
         self._stir = threading.Event()
         self._thread: threading.Thread | None = None
         self._unfollow: Callable[[], None] = lambda: None
@@ -148,7 +138,7 @@ class Watchdog(QObject):
             self._busy_since = None
 
     def _on_work(self) -> None:
-        """Note the start of work in the loop. Called some hundred times a second while the window works."""
+        """Called some hundred times a second while the window works."""
         self._busy_since = self._end_of_work()
         if self._is_asleep:
             self._is_asleep = False

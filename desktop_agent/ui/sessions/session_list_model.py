@@ -25,8 +25,6 @@ Grouping = Literal["nearby", "folder", "day", "state"]
 
 
 class Arrangement(Struct, frozen=True):
-    """The user's choices for the layout of the list."""
-
     grouping: Grouping = "nearby"
     is_detailed: bool = False
     folded: frozenset[str] = frozenset()
@@ -45,10 +43,7 @@ class SessionGroup(NamedTuple):
 def grouped(
     sessions: Iterable[SessionSummary], workspace: str | None, grouping: Grouping, now: datetime
 ) -> list[SessionGroup]:
-    """Return the groups in order: pinned sessions first, archived ones last.
-
-    `workspace` is the open folder. The day groups depend on the time zone of `now`.
-    """
+    """Return pinned sessions first, archived ones last. The days depend on the time zone of `now`."""
     ordered = sorted(sessions, key=attrgetter("active_at"), reverse=True)
     pinned = [session for session in ordered if session.is_pinned and not session.is_archived]
     archived = [session for session in ordered if session.is_archived]
@@ -133,8 +128,6 @@ def _span_words(span: str) -> str:
 
 
 class SessionRow(NamedTuple):
-    """A session, or the heading of a group."""
-
     session: SessionSummary | None
     folder: str = ""
     """The name of the session's folder if it is not the open folder."""
@@ -151,8 +144,6 @@ _words_tr = partial(QCoreApplication.translate, "SessionWords")
 
 
 class SessionListModel(QAbstractListModel):
-    """A row for each session and each group heading. Renaming is delegated to `rename`."""
-
     def __init__(
         self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
     ) -> None:
@@ -173,7 +164,7 @@ class SessionListModel(QAbstractListModel):
         *,
         with_archived: bool = False,
     ) -> None:
-        """Show these sessions. Rows that remain keep their selection and any open editor."""
+        """Rows that remain keep their selection and any open editor."""
         arrangement = arrangement or Arrangement()
         groups = grouped(sessions, workspace, arrangement.grouping, self._now())
         wanted = [
@@ -270,7 +261,7 @@ class SessionListModel(QAbstractListModel):
     # -- Qt's side --
 
     def _bring(self, row: SessionRow, at: int) -> None:
-        """Move or insert `row` at the index `at`. All rows before that index must already be in place."""
+        """All rows before the index `at` must already be in place."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
             self.beginInsertRows(NO_PARENT, at, at)

@@ -125,8 +125,6 @@ class ArrangeButton(MenuButton):
 
 
 class SessionPanel(QWidget):
-    """Shows the given sessions, and emits the user's requests."""
-
     session_chosen = Signal(str)  # its id
     new_requested = Signal()
     rename_requested = Signal(str, str)  # id, title
@@ -153,7 +151,6 @@ class SessionPanel(QWidget):
         self._update()
 
     def set_workspace(self, workspace: str | None) -> None:
-        """Group sessions by whether they belong to this folder (an absolute path)."""
         self._is_change_expected |= self._workspace is None  # the window has just opened, wherever the pointer is
         self._workspace = workspace
         self._update()

@@ -13,8 +13,6 @@ _MAX_TITLE = 80
 
 
 class DeleteQuestion(QMessageBox):
-    """Asks whether to delete sessions: names them and their size, and says what is lost and what stays."""
-
     confirmed = Signal()
 
     def __init__(self, sessions: Sequence[SessionSummary], size_bytes: int, parent: QWidget) -> None:
@@ -48,8 +46,6 @@ class DeleteQuestion(QMessageBox):
 
 
 class ImportedAlreadyQuestion(QMessageBox):
-    """Says that a conversation was imported before, and asks what to do."""
-
     opening = Signal()
     importing = Signal()
 

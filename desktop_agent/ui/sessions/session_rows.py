@@ -27,8 +27,6 @@ _HEADING = 32
 
 
 class SessionDelegate(ModelDelegate[SessionListModel]):
-    """Draws a session on one line, or on two if its folder, or its turns and cost, are shown."""
-
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         row = self.model.row_at(index.row())
         if row.session is None:
@@ -103,11 +101,7 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """The list view. Arrow keys only move the current row; the highlighted session is the session that is shown.
-
-    Ctrl, Shift and the arrow keys select several sessions. The model holds the selection, and drops sessions that are
-    no longer listed.
-    """
+    """Arrow keys only move the current row; the highlighted session is the shown one. The model holds the selection."""
 
     chosen = Signal()  # by a click or Enter
     deleting = Signal()
@@ -157,7 +151,6 @@ class SessionRows(QListView):
         self.select(())
 
     def toggle(self) -> None:
-        """Select or deselect the session of the current row. On a heading, do this for all sessions of the group."""
         found = self._current()
         if not found:
             return
@@ -216,7 +209,7 @@ class SessionRows(QListView):
             super().keyPressEvent(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
-        """Handle a key that only this list uses. Return `False` for keys that all lists handle."""
+        """Return False for keys that all lists handle."""
         key, keys = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         match key, keys:
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter, _):

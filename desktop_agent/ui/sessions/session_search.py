@@ -49,8 +49,6 @@ class FoundRow(NamedTuple):
 
 
 class FoundModel(ChoiceModel[FoundRow]):
-    """Sessions in the order of their newest result, each followed by its results, newest first."""
-
     def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._now = now
@@ -153,8 +151,6 @@ class FoundDelegate(ModelDelegate[FoundModel]):
 
 
 class FoundList(QListView):
-    """Results below the titles of their sessions. The current row is always a result, never a title."""
-
     chosen = Signal(object)  # a `SearchHit`
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
@@ -178,7 +174,6 @@ class FoundList(QListView):
         self.setCurrentIndex(self._found.index(at) if (at := next(same, -1)) >= 0 else self._found.step_from(-1, 1))
 
     def step(self, by: int) -> None:
-        """Go to the next result (1) or the previous result (-1), not past the ends."""
         index = self._found.step_from(self.currentIndex().row(), by)
         if (index.row() - self.currentIndex().row()) * by > 0:
             self.setCurrentIndex(index)
@@ -270,15 +265,12 @@ class SearchParts:
 
 
 _PAUSE_MS = 120
-"""How long typing must pause before the search starts."""
 _WIDTH = 760
 _HEIGHT = 560
 _MARGIN = 24
 
 
 class SearchPanel(Popup):
-    """Requests searches and shows the results. Covers `over` while it is open."""
-
     query_changed = Signal(object)  # a `SearchQuery`, to be answered by `show_hits`
     hit_chosen = Signal(object)  # a `SearchHit`
 
@@ -298,7 +290,6 @@ class SearchPanel(Popup):
         self._parts.filters.set_tools(names)
 
     def open_popup(self) -> None:
-        """Show the panel and focus the field. The last query is selected, so that typing replaces it."""
         field = self._parts.field
         super().open_popup()
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -321,7 +312,6 @@ class SearchPanel(Popup):
         self._parts.count.setText(words if hits else "")
 
     def set_reading(self, *, is_reading: bool) -> None:
-        """Show whether new content is still being indexed. Searches again when indexing ends."""
         was_reading, self._is_reading = self._is_reading, is_reading
         self._parts.reading.setVisible(is_reading)
         if was_reading and not is_reading and self.isVisible():

@@ -28,11 +28,7 @@ _sign_in_tr = partial(QCoreApplication.translate, "SignInPanel")
 
 
 class KeyStatus(Struct, frozen=True, kw_only=True):
-    """The source of an account's key; never the key itself.
-
-    `place` is the name of the environment variable or of the keyring. `problem` says why the keyring cannot be used;
-    the key is then stored only for this run.
-    """
+    """The source of a key, never the key itself. `place` names the variable or the keyring."""
 
     source: Literal["environment", "keyring", "run"] | None = None
     place: str = ""
@@ -158,8 +154,6 @@ class KeyEditor(QWidget):
 
 
 class SignInPanel(QWidget):
-    """The sign-in of a provider; hidden for providers without a sign-in."""
-
     grown = Signal()
 
     def __init__(self, actions: SettingsActions) -> None:
@@ -349,7 +343,7 @@ class AccountChooser(QWidget):
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
-        """Show the accounts of a provider and mark the account in use. Emits no signal."""
+        """Emits no signal."""
         self._settings = settings
         if provider != self._provider:
             self.form.hide()

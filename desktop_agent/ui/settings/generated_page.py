@@ -19,8 +19,6 @@ def settings_of(table: str, without: Collection[str] = ()) -> list[Setting]:
 
 
 class GeneratedPage(Page):
-    """All settings of one or more tables of the settings file."""
-
     def __init__(self, title: str, theme: Theme, actions: SettingsActions, tables: Iterable[str]) -> None:
         super().__init__(title, theme, actions)
         self._tables = tuple(tables)
@@ -40,8 +38,6 @@ _MOST_FOUND = 8
 
 
 class SearchPage(Page):
-    """Settings found by a search in all sections, best first. Rows are made when first needed."""
-
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__("", theme, actions)
         self.title = self.tr("Found settings")
@@ -77,7 +73,6 @@ class SearchPage(Page):
 
 
 def _found(text: str) -> list[Setting]:
-    """Return the settings that contain all these words. Settings with the words in their names come first."""
     wanted = text.casefold().split()
 
     def has_all(*texts: str) -> bool:

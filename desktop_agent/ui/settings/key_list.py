@@ -148,8 +148,6 @@ _STATE_WIDTH = 76
 
 
 class KeyList(QTreeWidget):
-    """The actions in groups, each with its name, its keys, and whether the user changed them."""
-
     opened = Signal()
 
     def __init__(self) -> None:

@@ -199,7 +199,6 @@ class KeysPage(Page):
         return row
 
     def _build_question(self) -> QWidget:
-        """Build the question that replaces the buttons until it is answered. Esc means no."""
         question = QWidget()
         self._question_words = Note(object_name="resetKeysQuestion")
         self._keep = make_button(_question_tr("Keep them"), "keepKeysButton", clicked=self._end)

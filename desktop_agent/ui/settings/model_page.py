@@ -29,8 +29,6 @@ from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox
 
 
 class AddressEditor(QWidget):
-    """Edits the address in the settings. The address of a named account is read-only."""
-
     def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
         super().__init__(parent)
         self._actions = actions
@@ -80,8 +78,6 @@ class AddressEditor(QWidget):
 
 
 class ServerNote(QWidget):
-    """Says whether the server of a local account runs. Hidden until the answer is known."""
-
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__()
         self._actions = actions
@@ -118,8 +114,6 @@ _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 
 
 class ModelPage(Page):
-    """Provider, account, model, address, key, and the model's limits for input and output."""
-
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
@@ -137,7 +131,6 @@ class ModelPage(Page):
         self._show_provider(view)
 
     def connect_provider(self, provider: str) -> None:
-        """Show the key of a provider without selecting the provider."""
         self._connecting = provider
         self._show_again()
 

@@ -21,8 +21,6 @@ _rows_tr = partial(QCoreApplication.translate, "SettingRows")
 
 
 class SettingRow(QWidget):
-    """A setting: name, description, control, source of its value, and a button to reset it."""
-
     def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
         """`section` is shown before the title. Pass it where rows of several sections are mixed."""
         super().__init__()
@@ -82,11 +80,7 @@ def shown(setting: Setting, value: object) -> str:
 
 
 class Page(QScrollArea):
-    """A section: a title and the added parts. It scrolls in a small dialog.
-
-    It is built when first shown, a part in each turn of the loop. It becomes visible when complete, because a visible
-    page would be laid out and painted with each part.
-    """
+    """Is built when first shown, a part in each turn of the loop, and becomes visible when complete."""
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
@@ -126,7 +120,7 @@ class Page(QScrollArea):
             self._shows[what] = show
 
     def show_view(self, view: SettingsView) -> None:
-        """Show the values in force of this page's settings. Emits no signal."""
+        """Emits no signal."""
         self.view = view
         for row in self.rows:
             row.show_view(view)
@@ -166,7 +160,6 @@ class Page(QScrollArea):
             do()
 
     def _build(self) -> Iterator[None]:
-        """Add the content, a little in each step."""
         yield from ()
 
     def _show(self, view: SettingsView) -> None:
@@ -184,7 +177,6 @@ def form() -> QFormLayout:
 
 
 def name_of(text: str) -> QLabel:
-    """Return a label for the left of a field. All have the same width, so that forms line up."""
     name = QLabel(text)
     name.setMinimumWidth(92)
     return name
@@ -208,10 +200,7 @@ class AddingForm(QWidget):
 
 
 class Removal(QObject):
-    """A button that removes something, and two buttons to confirm or cancel the removal.
-
-    The owner lays out the three buttons, then calls `ask`.
-    """
+    """Removes something after a confirmation. The owner lays out the three buttons, then calls `ask`."""
 
     def __init__(
         self,
@@ -226,10 +215,7 @@ class Removal(QObject):
         is_compact: bool = False,
         home: QWidget | None = None,
     ) -> None:
-        """`texts` are the labels of the remove and the confirm button. `changed` updates widgets that depend on
-        `is_asking`. `home` gets the focus before the confirmation is hidden, because the page would scroll to the
-        next focused widget.
-        """
+        """`changed` updates what depends on `is_asking`. `home` gets the focus, so that the page does not scroll."""
         super().__init__()
         self.is_asking = False
         text, confirm = texts

@@ -26,8 +26,6 @@ _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):
-    """Shows exactly what a project's file would change, and lets the user answer."""
-
     def _build(self) -> Iterator[None]:
         self._path = Note("")
         self._answer = make_label(role="strong")

@@ -104,7 +104,6 @@ class RulesPage(Page):
         return [row for row in self._rules if not row.isHidden()]
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
-        """Show these rules. Keep the focus in place if possible."""
         self.show_later("rules", partial(self._show_rules, rules))
 
     def _show_rules(self, rules: Sequence[Rule]) -> None:

@@ -121,8 +121,6 @@ class UnfoldedRows(QWidget):
 
 
 class CallList(UnfoldedRows):
-    """The newest calls, the last one first."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
@@ -213,8 +211,6 @@ class ToolRow(QWidget):
 
 
 class ServerToolList(UnfoldedRows):
-    """The tools of a server in rows of the same height, so that the layout does not change while rows are made."""
-
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
         super().__init__()
         self._work = GradualWork(self, _SLICE_S)
@@ -226,7 +222,6 @@ class ServerToolList(UnfoldedRows):
         self._rows: dict[str, ToolRow] = {}
 
     def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
-        """Show these tools if the list is unfolded. Rows of remaining tools keep the focus."""
         self._tools, self._disabled, self._can_switch = tools, disabled, can_switch
         if self.is_unfolded:
             self._work.begin(self._show_rows())
@@ -267,8 +262,6 @@ class ServerToolList(UnfoldedRows):
 
 
 class ServerCard(QFrame):
-    """Shows a server and its actions. Asks before the server is removed."""
-
     def __init__(
         self, theme: Theme, server: ServerView, actions: ServerActions, edit: Callable[[ServerDefinition], None]
     ) -> None:
@@ -305,7 +298,7 @@ class ServerCard(QFrame):
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
-        """Show the server's current state. Emits no signal; unfolded parts stay unfolded."""
+        """Emits no signal. Unfolded parts stay unfolded."""
         if server == self._server and self._is_shown:
             return
         is_news = server.is_unsure and not (self._is_shown and self._server.is_unsure)

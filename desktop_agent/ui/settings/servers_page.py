@@ -32,8 +32,6 @@ _MOST_HEADERS = 8
 
 
 class ServerFields(QWidget):
-    """The base class of groups of fields in the form."""
-
     edited = Signal()
     submitted = Signal()
 
@@ -45,8 +43,6 @@ class ServerFields(QWidget):
 
 
 class AddressFields(ServerFields):
-    """The headers and the client of a server at an address. Values and secrets are masked."""
-
     def __init__(self) -> None:
         super().__init__()
         self._headers: list[tuple[QLineEdit, QLineEdit]] = []
@@ -73,7 +69,7 @@ class AddressFields(ServerFields):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers to send with every request. Raises `ValueError` for a header without a name."""
+        """Raises `ValueError` for a header without a name."""
         typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
         if any(value and not name for name, value in typed):
             raise ValueError(self.tr("a header needs a name"))
@@ -88,7 +84,7 @@ class AddressFields(ServerFields):
         return self._secret.text().strip() if self.client_id else ""
 
     def show_address(self, address: Address) -> None:
-        """Show the address of a defined server. Values in the keyring are not shown; they stay unless replaced."""
+        """Values in the keyring are not shown. They stay unless replaced."""
         self.clear()
         self._client_id.setText(address.client_id)
         headers = [*address.headers.items(), *((name, "") for name in address.secret_headers)]
@@ -138,8 +134,6 @@ class AddressFields(ServerFields):
 
 
 class SandboxFields(ServerFields):
-    """The files and hosts that a local server can access."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._switch = Switch(theme)
@@ -176,7 +170,7 @@ class SandboxFields(ServerFields):
 
     @property
     def sandbox(self) -> ServerSandbox | None:
-        """The entered sandbox. Raises `ValueError` that describes the invalid entry."""
+        """Raises `ValueError` that describes the invalid entry."""
         if not self._switch.isChecked():
             return None
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
@@ -347,7 +341,6 @@ class ServersPage(Page):
         self.column.addStretch()
 
     def show_servers(self, view: ServersView) -> None:
-        """Show the servers. Cards of remaining servers stay, with their unfolded parts."""
         self._view = view
         self.show_later("servers", self._show_servers)
 

@@ -18,8 +18,6 @@ _WIDTH, _HEIGHT, _RING = 34, 18, 3
 
 
 class Switch(QAbstractButton):
-    """A switch that is on when checked. Colour and position of its knob show the state."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
@@ -60,11 +58,11 @@ class SettingControl(QWidget):
     changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:
-        """Show the value in force. Emits no signal."""
+        """Emits no signal."""
         raise NotImplementedError
 
     def _hold(self, widget: QWidget, setting: Setting) -> QHBoxLayout:
-        """Show this widget and name it after the setting. Return the layout, for widgets beside it."""
+        """Return the layout, for widgets beside this one."""
         widget.setAccessibleName(words(setting.about.title))
         widget.setAccessibleDescription(words(setting.about.text))
         self.setFocusProxy(widget)
@@ -72,8 +70,6 @@ class SettingControl(QWidget):
 
 
 class TextsControl(SettingControl):
-    """Shows the entries of a list. Enter or a button adds an entry; Delete or a button removes one."""
-
     def __init__(self, title: str, text: str, *, has_folders: bool) -> None:
         super().__init__()
         self._title = title
@@ -202,8 +198,6 @@ class SwitchControl(SettingControl):
 
 
 class TextControl(SettingControl):
-    """A line of text, emitted when the user finishes it."""
-
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self._setting = setting

@@ -11,8 +11,6 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):
-    """Names each error in the settings with its file and line. It cannot be dismissed."""
-
     file_requested = Signal()
     go_on_requested = Signal()
 
@@ -32,8 +30,6 @@ class HoldBanner(BannerFrame):
 
 
 class ProjectBanner(BannerFrame):
-    """Says what the project would change, and lets the user answer."""
-
     answered = Signal(str)  # trusted or ignored
     details_requested = Signal()
 

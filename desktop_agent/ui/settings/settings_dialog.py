@@ -42,12 +42,9 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "command line": ("runner",),
     "telemetry": ("telemetry",),
 }
-"""The sections of the settings file on each generated page."""
 
 
 class Pages(QStackedWidget):
-    """Shows one page at a time. A page builds itself when first shown."""
-
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
     ) -> None:
@@ -114,8 +111,6 @@ class _Delegate(RowDelegate):
 
 
 class SettingsFoot(QWidget):
-    """Shows the last change with a button to undo it; opens the settings file, and closes the dialog."""
-
     def __init__(self, actions: SettingsActions, close: Callable[[], None]) -> None:
         super().__init__()
         self._actions = actions
@@ -176,8 +171,6 @@ _NAVIGATION_WIDTH = 184
 
 
 class SettingsDialog(QDialog):
-    """All settings, accounts, rules, servers, and the project's changes. Show it with `open()`."""
-
     def __init__(
         self,
         theme: Theme,

@@ -48,7 +48,6 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "telemetry": QT_TRANSLATE_NOOP("SettingsSections", "Telemetry"),
     "project": QT_TRANSLATE_NOOP("SettingsSections", "Project"),
 }
-"""The sections in the order of the dialog."""
 
 
 def section_title(section: Section) -> str:
@@ -85,8 +84,6 @@ class ServerView(Struct, frozen=True, kw_only=True):
 
 
 class ServersView(Struct, frozen=True, kw_only=True):
-    """All servers, and the errors in invalid definitions."""
-
     servers: tuple[ServerView, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -149,8 +146,6 @@ class AccountsView(Struct, frozen=True, kw_only=True):
 
 
 class SettingsView(Struct, frozen=True):
-    """The user's settings, the errors in their file, and the project's restrictions."""
-
     settings: Settings
     values: Mapping[str, object]
     problems: tuple[FileProblem, ...]

@@ -33,7 +33,6 @@ class PastedKeys(QValidator):
         app.focusChanged.connect(self._on_focus_changed)
 
     def refuses(self, data: QMimeData) -> bool:
-        """Return whether pasted data is nothing but a key; if so, emit `found`."""
         text = data.text() if data.hasText() else ""
         is_refused = is_provider_key(text)
         if is_refused:
@@ -59,8 +58,6 @@ class PastedKeys(QValidator):
 
 
 class ApiKeyField(QWidget):
-    """A line for an API key, hidden until a button reveals it."""
-
     changed = Signal()
     confirmed = Signal()  # by Enter
 
@@ -112,8 +109,6 @@ NO_KEY = ""
 
 
 class AccountFields(QObject):
-    """The fields of an account form, and the account that they describe. The owner lays the fields out."""
-
     changed = Signal()
     confirmed = Signal()  # by Enter
 
@@ -155,7 +150,6 @@ class AccountFields(QObject):
         )
 
     def problem_with(self, account: Account, others: Sequence[Account] = ()) -> str:
-        """Return why the account cannot be added to the others; empty if it can."""
         if not account.name:
             return self.tr("Give the account a name.")
         if any(is_same_name(account.name, other.name) for other in others):

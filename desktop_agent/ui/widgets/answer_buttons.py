@@ -14,10 +14,7 @@ ARMING_DELAY_MS = 300
 
 
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
-    """Return a shortcut that calls `answer`, wherever the focus is in the window of `owner`.
-
-    A key that is held down calls `answer` only once, because its repeats would also answer the next question.
-    """
+    """A key that is held down calls `answer` only once: its repeats would also answer the next question."""
     shortcut = QShortcut(QKeySequence(keys), owner)
     shortcut.setAutoRepeat(False)
     shortcut.activated.connect(answer)
@@ -54,7 +51,7 @@ _KEY_SIZE = 10.5
 
 
 class ShortcutButton(QPushButton):
-    """Shows its shortcut beside its label, dimmed. The button's owner handles the keys."""
+    """Shows its shortcut beside its label. The button's owner handles the keys."""
 
     def __init__(self, theme: Theme, label: str, keys: str, *, colour_role: str, parent: QWidget | None = None) -> None:
         super().__init__(label, parent)

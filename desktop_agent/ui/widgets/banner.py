@@ -61,8 +61,6 @@ def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
 
 
 class Banner(BannerFrame):
-    """Shows one problem until it is dismissed or replaced."""
-
     folder_requested = Signal()  # let the user choose another folder
 
     def __init__(self) -> None:

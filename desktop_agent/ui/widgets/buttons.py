@@ -22,11 +22,7 @@ from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
 class MenuButton(QToolButton):
-    """Opens its menu, if it has one, when pressed by the mouse, by a key or by a screen reader.
-
-    Qt's `InstantPopup` gives assistive programs only the action `ShowMenu`, which has no effect
-    (`QAccessibleToolButton::doAction`).
-    """
+    """Opens its menu, if any. Qt's `InstantPopup` gives assistive programs only an action without effect."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,7 +65,7 @@ def make_button(
     is_checkable: bool = False,
     parent: QWidget | None = None,
 ) -> QPushButton:
-    """Return a button connected to `clicked`. In a dialog, Enter does not press it."""
+    """In a dialog, Enter does not press the button."""
     button = QPushButton(text, parent, autoDefault=False)
     button.setCheckable(is_checkable)
     button.setObjectName(object_name)
@@ -102,8 +98,6 @@ def make_line(
 
 
 class DrawnButton(QAbstractButton):
-    """A button that draws itself. Enter presses it, not only Space."""
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
@@ -160,10 +154,7 @@ _MOST_MEASURED = 100
 
 
 class Picker(QComboBox):
-    """Picks one of a few choices. Its width fits its text, within limits.
-
-    The list opens below the picker and shows whole rows only. The mouse wheel scrolls the surrounding form.
-    """
+    """The list opens below the picker and shows whole rows only. The mouse wheel scrolls the surrounding form."""
 
     def __init__(
         self,
@@ -194,14 +185,13 @@ class Picker(QComboBox):
         return edit
 
     def pick(self, value: object) -> None:
-        """Show `value`, adding it to the choices if it is missing. Emits no signal."""
+        """`value` is added to the choices if it is missing. Emits no signal."""
         with QSignalBlocker(self):
             if self.findData(value) < 0:
                 self.addItem(str(value), value)
             self.setCurrentIndex(self.findData(value))
 
     def fit(self, *, most_chars: int = 100) -> None:
-        """Fit the width to the widest choice, up to `most_chars` characters."""
         needed = -(-self._widest() // self.fontMetrics().horizontalAdvance("X"))  # Qt's width of a character
         self.setMinimumContentsLength(min(max(self.minimumContentsLength(), needed), most_chars))
 

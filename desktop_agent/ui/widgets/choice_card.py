@@ -13,8 +13,6 @@ _LEADING = 1.5
 
 
 class ChoiceCard(QAbstractButton):
-    """One of several choices that exclude each other. Arrow keys move between the cards of one parent."""
-
     confirmed = Signal()  # by a double click
 
     def __init__(self, theme: Theme, title: str, explanation: str, parent: QWidget | None = None) -> None:

@@ -78,10 +78,7 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """The text of a document in which placeholders show text that would be invisible or too long.
-
-    A placeholder is deleted and restored as a whole. Call `mend` after each change.
-    """
+    """Placeholders show text that would be invisible or too long. Call `mend` after each change."""
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -120,7 +117,7 @@ class ExactText(QObject):
         cursor.endEditBlock()
 
     def between(self, start: int, end: int) -> str:
-        """Return the text between two positions. A placeholder that is partly inside counts as a whole."""
+        """A placeholder that is partly inside counts as a whole."""
         taken: list[str] = []
         for block in self._blocks():
             for part in self._parts_of(block):
@@ -218,8 +215,6 @@ _GROWN_LINES = 24
 
 
 class Unseen(NamedTuple):
-    """How much of a text the user has not seen yet."""
-
     lines: int = 0
     characters: int = 0
     """If only the beginning of a line was seen, how many of its characters were not."""
@@ -317,7 +312,7 @@ class ExactField(QPlainTextEdit):
         return Unseen(document.blockCount() - block.blockNumber() - is_begun, characters)
 
     def show_more(self) -> bool:
-        """Bring unseen text into view; return whether the field must grow to do so."""
+        """Bring unseen text into view. Return whether the field must grow to do so."""
         if self.most_lines < _GROWN_LINES:
             self.most_lines = _GROWN_LINES
             return True
@@ -400,7 +395,6 @@ class FoldBar(QWidget):
 
     @cached_property
     def _parts(self) -> tuple[QLabel, QPushButton]:
-        """The label and the button that shows more. They are made when first needed, which is rare."""
         words = make_label(role="warning", parent=self)
         # Its text is cut in a narrow window, and never widens it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

@@ -14,8 +14,6 @@ from desktop_agent.ui.widgets.labels import make_label
 
 
 class FindTarget(Protocol):
-    """A view that a `FindBar` can search."""
-
     @property
     def has_unread(self) -> bool: ...
 
@@ -62,8 +60,6 @@ class InputBar(QFrame):
 
 
 class FindBar(InputBar):
-    """Searches with `finder` while the user types. Enter goes to the next match, Shift+Enter to the previous one."""
-
     def __init__(
         self,
         finder: FindTarget,

@@ -35,10 +35,7 @@ class _Place(NamedTuple):
 
 
 class FocusKeeper(QObject):
-    """Returns the focus to the widget that had it before, in every window of the application.
-
-    Focus that is lost in the conversation goes to `home`, the message field.
-    """
+    """Returns the focus to the widget that had it before. Focus lost in the conversation goes to `home`."""
 
     def __init__(self, conversation: QWidget, home: QWidget, parent: QObject) -> None:
         super().__init__(parent)

@@ -67,7 +67,7 @@ class Icons(QObject):
         return icon
 
     def paint(self, painter: QPainter, name: IconName, centre: QPointF, role: str) -> None:
-        """Draw an icon around a point, in the theme's colour for `role`. Draws nothing before `load`."""
+        """Draws nothing before `load`."""
         density = math.ceil(painter.device().devicePixelRatio())
         key = (name, role, density)
         if (pixmap := self._painted.get(key)) is None:
@@ -101,8 +101,6 @@ class Icons(QObject):
 
 
 class _Attachment(QObject):
-    """Updates the icon of one button while the button exists."""
-
     def __init__(self, icons: Icons, button: QAbstractButton, name: IconName) -> None:
         super().__init__(button)
         self._icons = icons

@@ -42,7 +42,6 @@ def show_text(label: QLabel, text: str) -> None:
 
 
 def restyle(widget: QWidget, name: str, value: str) -> None:
-    """Set a property that the style sheet uses, and apply the style again."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)
@@ -93,10 +92,7 @@ class ElidedLabel(QLabel):
 
 
 class CodeLabel(QLabel):
-    """Plain text that is never cut off, because words wider than the label are broken.
-
-    `QLabel` breaks lines only at blanks, so a command could hide its end.
-    """
+    """Breaks words wider than the label. `QLabel` breaks lines only at blanks, so a command could hide its end."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, wordWrap=True)

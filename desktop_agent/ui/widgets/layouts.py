@@ -54,7 +54,7 @@ def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
 
 
 def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
-    """Return a layout that shows one of these pages at a time. Add it to the layout of `on`."""
+    """Show one of these pages at a time. Add the layout to that of `on`."""
     layout = QStackedLayout()
     for page in pages:
         page.setParent(on)  # the layout shows its first page at once; without a parent, this would open a window
@@ -63,7 +63,6 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
 
 
 def scroll_down(area: QScrollArea, content: QWidget) -> None:
-    """Show this content in an area that scrolls only vertically. Make both backgrounds transparent."""
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -102,7 +101,6 @@ def add_parts(layout: QBoxLayout, *parts: Part) -> None:
 
 
 def discard(widget: QWidget) -> None:
-    """Hide a widget at once, and delete it in the next turn of the loop."""
     widget.hide()
     widget.deleteLater()
 

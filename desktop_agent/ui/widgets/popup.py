@@ -19,11 +19,7 @@ _INSIDE: Final = 4
 
 
 class Popup(QFrame):
-    """A bordered surface over the window. Escape or a press outside closes it; the press also reaches its target.
-
-    Closing returns the focus to the widget that had it. The style sheet does not draw the frame: Qt would treat round
-    corners as translucent and repaint everything below at each typed key. Here the corners are masked.
-    """
+    """Escape or a press outside closes it. Corners are masked: Qt would repaint all below translucent ones."""
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         """`button` opens and closes the popup, so a press on it does not count as outside."""
@@ -34,11 +30,7 @@ class Popup(QFrame):
         self._frame_theme = theme
         self._before: QWidget | None = None
         self._window: QWindow | None = None
-        """The window whose events are watched while the popup is open.
-
-        The whole application is not watched: a filter there would be called for every event, and at the first object
-        that Qt's binding does not know, it makes classes for all of Qt's types, which takes a frame and 6 MB.
-        """
+        """The application is not watched: a filter there is called for every event, and makes classes for all of Qt."""
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setContentsMargins(_EDGE, _EDGE, _EDGE, _EDGE)
         theme.changed.connect(self.update)
@@ -129,8 +121,6 @@ Row = TypeVar("Row")
 
 
 class ChoiceModel(QAbstractListModel, Generic[Row]):
-    """The rows of a list: choices, headings and notes."""
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.rows: tuple[Row, ...] = ()
@@ -154,7 +144,6 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
         return plain_tooltip("\n".join(self.words(row)))
 
     def step_from(self, row: int, by: int) -> QModelIndex:
-        """Return the selectable row `by` steps on, wrapping around at the ends."""
         at = stepped([place for place, found in enumerate(self.rows) if self.is_choice(found)], row, by)
         return self.index(at) if at is not None else QModelIndex()
 
@@ -182,10 +171,7 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
 
 
 class FilterPopup(Popup, Generic[Row]):
-    """A text field, and below it the rows that match its text. The focus stays in the field.
-
-    Subclasses lay out `_field` and `_list`, and give the list its delegate.
-    """
+    """The focus stays in the field. Subclasses lay out `_field` and `_list`, and give the list its delegate."""
 
     def __init__(
         self,
@@ -253,5 +239,4 @@ class FilterPopup(Popup, Generic[Row]):
         return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside the popup."""
         return True

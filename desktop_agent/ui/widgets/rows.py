@@ -57,8 +57,6 @@ class FocusRing(QObject):
 
 
 class RowDelegate(QStyledItemDelegate):
-    """The base class of delegates that draw rows. Rows have the same height in all lists."""
-
     def __init__(self, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY) -> None:
         super().__init__(parent)
         self.theme = theme
@@ -79,7 +77,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        """Draw a row. The caller restores the painter's state."""
+        """The caller restores the painter's state."""
         raise NotImplementedError
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
@@ -98,7 +96,7 @@ class ModelDelegate(RowDelegate, Generic[Model]):
 
 
 def set_up_list(view: QAbstractItemView) -> FocusRing:
-    """Set up a view as a list without a frame or horizontal scrolling. Return the focus ring for its rows."""
+    """Return the focus ring for the rows of the list."""
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
     give_viewport(view).setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -107,10 +105,7 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
 
 
 def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
-    """Return the choice `by` steps on from `row`, wrapping around at the ends; `None` without choices.
-
-    `choices` are the selectable rows in order.
-    """
+    """Return the choice `by` steps on, wrapping around. `choices` are the selectable rows; `None` if there are none."""
     if not choices:
         return None
     if row not in choices:
@@ -122,7 +117,7 @@ def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
-    """Draw the background of a row; return the colour for its text."""
+    """Return the colour for the row's text."""
     rect, state = QRectF(option.rect), option.state
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -140,7 +135,7 @@ def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: flo
 
 
 def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius: float, width: float = 1) -> None:
-    """Draw a rounded box. Its edge lies inside `rect`."""
+    """The edge lies inside `rect`."""
     painter.setPen(QPen(edge, width))
     painter.setBrush(fill)
     inset = width / 2
@@ -148,7 +143,6 @@ def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
-    """Draw the background of a selected or hovered row. High contrast adds a border to a selected row."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
     if is_selected and theme.colours.is_high_contrast:
@@ -180,7 +174,7 @@ def spans_within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...
 def draw_emphasised(
     painter: QPainter, theme: Theme, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
 ) -> float:
-    """Draw `text` with `spans` emphasised, clipped to `rect`; return its width."""
+    """Return the width of the text."""
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     emphasis = theme.colour("accent_text")

@@ -57,7 +57,6 @@ def is_diff(language: str) -> bool:
 
 
 def diff_lines(code: str) -> Colouring:
-    """Return the colours of a unified diff: added and removed lines, file names, and positions."""
     lines = code.split("\n")
     found: list[tuple[int, int, str]] = []
     at = 0
@@ -104,8 +103,6 @@ def role_of(kind: tuple[str, ...], *, is_fence: bool = False) -> str:
 
 
 class Lexers:
-    """Finds lexers in the background, by the language name of a fenced block."""
-
     def __init__(self) -> None:
         self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
 
@@ -114,7 +111,7 @@ class Lexers:
         return not all(search.is_done for search in self._searches.values())
 
     def is_known(self, language: str) -> bool:
-        """Whether the search for a language's lexer has ended. The first call starts the search."""
+        """The first call starts the search for the lexer."""
         search = self._searches.get(language)
         if search is None:
             search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)
@@ -122,7 +119,7 @@ class Lexers:
         return search.is_done
 
     def get(self, language: str) -> Lexer | None:
-        """Return the lexer of a language for which `is_known` is true, or `None` if there is no lexer."""
+        """Call this once `is_known` is true. Return `None` if there is no lexer."""
         return self._searches[language].result
 
 
@@ -137,10 +134,7 @@ def lexer_for_language(language: str) -> Lexer | None:
 
 
 def lexer_for_path(path: str) -> Lexer | None:
-    """Return the lexer for a file name, or `None` for plain text and unknown kinds.
-
-    Takes tens of milliseconds the first time: do not call this on the window's thread.
-    """
+    """Return `None` for plain text and unknown kinds. Slow: do not call this on the window's thread."""
     from pygments.lexers import (
         get_all_lexers,
         get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] - its options have no types

@@ -14,8 +14,6 @@ def _tr(text: str) -> str:
 
 
 class Actions:
-    """All actions of the window. They work wherever the focus is in the window."""
-
     def __init__(self, window: QWidget) -> None:
         self.all: list[QAction] = []
         self.parts = KeysOfParts(window)
@@ -72,7 +70,7 @@ class Actions:
         return action
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Set the keys of actions, by action name. A name like `part.action` sets the keys of a part of the window."""
+        """A name like `part.action` sets the keys of a part of the window."""
         self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]

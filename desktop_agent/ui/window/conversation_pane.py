@@ -13,12 +13,6 @@ from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 
 class NewsBar(BannerFrame):
-    """Says that the application was updated, until the user clicks one of its buttons.
-
-    Signals:
-        wanted: the user wants to read what is new.
-    """
-
     wanted = Signal()
 
     def __init__(self) -> None:
@@ -40,8 +34,6 @@ _LEAST_NEWS_SIZE = QSize(360, 240)
 
 
 class NewsWindow(QWidget):
-    """Shows a part of the changelog, and deletes itself when closed. Clicked links open in a browser."""
-
     def __init__(self, markdown: str, parent: QWidget) -> None:
         """`markdown` must be short, because all of it is laid out at once."""
         super().__init__(parent, Qt.WindowType.Window)
@@ -66,12 +58,6 @@ class NewsWindow(QWidget):
 
 
 class ViewingBar(BannerFrame):
-    """Shown while the session is read-only. Its text changes once no other window has the session open.
-
-    Signals:
-        take_over_requested: the user wants to continue the session in this window.
-    """
-
     take_over_requested = Signal()
 
     def __init__(self) -> None:

@@ -15,13 +15,7 @@ _MARGIN = 56
 
 
 class Drawer(QFrame):
-    """Covers one side of `over` while open. Escape or a click beside the drawer closes it.
-
-    Signals:
-        closed: the drawer was closed; the owner may take the panel back.
-    """
-
-    closed = Signal()
+    closed = Signal()  # the owner may take the panel back
 
     def __init__(self, over: QWidget, side: Side, width: int) -> None:
         super().__init__(over)
@@ -74,13 +68,9 @@ _AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetAr
 
 
 class EdgePanel(QObject):
-    """Shows and hides one panel. A narrow window remembers whether the panel was open while the window was wide.
+    """A narrow window remembers whether the panel was open while the window was wide."""
 
-    Signals:
-        drawer_opening: the drawer is about to cover a part of the conversation.
-    """
-
-    drawer_opening = Signal()
+    drawer_opening = Signal()  # it is about to cover a part of the conversation
 
     def __init__(
         self, window: QMainWindow, over: QWidget, side: Side, name: str, title: str, drawer_width: int
@@ -102,7 +92,6 @@ class EdgePanel(QObject):
         self.drawer.closed.connect(self._take_back)
 
     def set_panel(self, panel: QWidget) -> None:
-        """Show this panel instead of the one before, which is deleted unless the new one contains it."""
         if not panel.isAncestorOf(self._panel):
             self._panel.deleteLater()
         self._panel = panel
@@ -140,7 +129,7 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Move the panel back to its dock. A panel that is visible in the drawer stays visible."""
+        """A panel that is visible in the drawer stays visible."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
         self.dock.show()

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class ShortcutPriority(QObject):
-    """Gives the keys of some actions priority over text fields. GNOME and KDE use Ctrl+K to delete in every field.
-
-    It filters only the events of the focused widget, because each filtered event takes time. A widget with the property
-    `keepsKeys` decides itself which keys it takes.
-    """
+    """GNOME and KDE use Ctrl+K to delete in every field. A widget with the property `keepsKeys` decides itself."""
 
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
         super().__init__(window)
@@ -52,11 +48,7 @@ class ShortcutPriority(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """Lays out its contents only after the panels at the edges have been shown or hidden.
-
-    Otherwise Qt lays out the window before the panels follow its new size. A long conversation would be wrapped for
-    every width in between (`bench_heartbeat.py`, *narrow, and wide again*).
-    """
+    """Waits for the panels at the edges. Otherwise a long conversation is wrapped for every width in between."""
 
     def __init__(self, column: QWidget) -> None:
         super().__init__(column)
@@ -67,11 +59,9 @@ class SettledColumn(QVBoxLayout):
         self._room: QRect | None = None
 
     def unsettle(self) -> None:
-        """Postpone layout until `settle` is called."""
         self._window_size = QSize()
 
     def settle(self, window_size: QSize) -> None:
-        """Lay out now, because the panels fit a window of this size."""
         self._window_size = window_size
         if self._room is not None:
             room, self._room = self._room, None
@@ -87,7 +77,6 @@ class SettledColumn(QVBoxLayout):
 
 
 LAYOUT_NAME = "window.ini"
-"""The file of the `WindowMemory`, in the folder of the settings."""
 
 T = TypeVar("T")
 
@@ -103,7 +92,7 @@ LayoutPart = Literal["geometry", "state", "side_sizes"]
 
 
 class WindowMemory:
-    """The window's state that the next start reads, in one file. Damaged values count as missing."""
+    """The window's state that the next start reads. Damaged values count as missing."""
 
     def __init__(self, store: QSettings) -> None:
         self._store = store
@@ -137,7 +126,6 @@ class WindowMemory:
         self._store.setValue("diff_mode", mode)
 
     def remember_look(self, theme: str, interface_px: int) -> None:
-        """Store the theme and the text size for the first frame of the next start."""
         self._store.setValue("theme", theme)
         self._store.setValue("interface_px", interface_px)
 
@@ -187,13 +175,9 @@ _LAYOUT_VERSION = 1
 
 
 class MainWindow(QMainWindow):
-    """Docks and drawers around the conversation. `set_panels` fills the empty frame after its first paint.
+    """`set_panels` fills the empty frame after its first paint."""
 
-    Signals:
-        close_requested: the user wants to close the window; the window stays until `let_close` is called.
-    """
-
-    close_requested = Signal()
+    close_requested = Signal()  # the window stays until `let_close` is called
 
     def __init__(self, theme: Theme, layout_store: QSettings) -> None:
         super().__init__()
@@ -244,7 +228,6 @@ class MainWindow(QMainWindow):
         self.review.set_panel(review)
 
     def set_file_pane(self, pane: "FilePane") -> None:
-        """Show this pane, which contains the review, in place of it."""
         self._file_pane = pane
         self.review.set_panel(pane)
         pane.wanted.connect(self._show_files)

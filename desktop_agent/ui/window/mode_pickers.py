@@ -19,15 +19,9 @@ _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 
 
 class ModePickers(QObject):
-    """Three buttons that show the session's mode. Two open menus; the model is chosen elsewhere.
+    """Two buttons open menus; the model is chosen elsewhere."""
 
-    Signals:
-        model_shown: another model (a `ModelRef`) answers now.
-        approval_chosen: an approval policy.
-        sandbox_chosen: a sandbox mode.
-    """
-
-    model_shown = Signal(object)
+    model_shown = Signal(object)  # a `ModelRef`
     approval_chosen = Signal(str)
     sandbox_chosen = Signal(str)
 
@@ -88,7 +82,6 @@ class ModePickers(QObject):
         self.model_button.show()
 
     def show_sandbox_availability(self, is_available: bool, reason: str) -> None:
-        """Show whether this machine can sandbox commands. `reason` says why not, and what would help."""
         self._sandbox_obstacle = None if is_available else reason
         self._show_sandbox()
 

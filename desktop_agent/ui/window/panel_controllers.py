@@ -47,8 +47,6 @@ class SessionPanels(Struct, frozen=True):
 
 
 class PanelController(QObject):
-    """The base class of controllers that let panels act on the shown session."""
-
     def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
         super().__init__(session)
         self._session = session
@@ -57,15 +55,8 @@ class PanelController(QObject):
 
 
 class PromptController(PanelController):
-    """Sends the user's text to the session, and returns rejected text to the composer.
-
-    Signals:
-        retry_requested: the last prompt is about to be sent again.
-        folder_requested: the user sent this text, but no session is open.
-    """
-
-    retry_requested = Signal()
-    folder_requested = Signal(str)
+    retry_requested = Signal()  # the last prompt is about to be sent again
+    folder_requested = Signal(str)  # the text that the user sent while no session was open
 
     def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
         super().__init__(session, panels)
@@ -94,15 +85,11 @@ class PromptController(PanelController):
         session.submit_on(waiting.move_requested, ops.MoveQueued, "prompt_id", "before")
 
     def give_back(self, texts: Sequence[str]) -> None:
-        """Put rejected prompts back into the composer, before the text written since."""
         draft = self._composer.text().strip()
         self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     def give_back_queued(self) -> None:
-        """Put queued prompts back into the composer, because they will not start on their own.
-
-        Prompts that an earlier process queued stay queued, because the user did not just write them.
-        """
+        """Prompts that an earlier process queued stay queued, because the user did not just write them."""
         handle = self._session.handle
         if handle is None:
             return
@@ -118,7 +105,6 @@ class PromptController(PanelController):
             self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, op: ops.Op) -> None:
-        """Put a sent text back into the composer and ask for a folder, because no session is open."""
         if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
             text = typed_prompt(op.text) if isinstance(op, ops.SubmitPrompt) else op.text
             self.give_back([text])
@@ -153,8 +139,6 @@ class PromptController(PanelController):
 
 
 class ReviewController(PanelController):
-    """Opens the review from calls, files and keys, leads back to the conversation, and undoes and redoes."""
-
     def __init__(self, session: ShownSession, panels: SessionPanels, diffs: FileDiffs, spawn: Spawn) -> None:
         super().__init__(session, panels)
         view, files = panels.transcript, panels.files
@@ -202,9 +186,7 @@ class ReviewController(PanelController):
         self._show_call(turn.call_id, turn.path, turn.turn)
 
     def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """Call `work` with the content of the review when `action` is triggered. With `is_shown`, show the review
-        first, and do nothing if there is nothing to review.
-        """
+        """With `is_shown`, show the review first, and do nothing if there is nothing to review."""
 
         def do() -> None:
             if (content := self._review.content) is None or (is_shown and not self._review.has_review):
@@ -261,7 +243,6 @@ class ContextController(PanelController):
             self._inspector.close()
 
     def follow(self, event: ev.Event) -> None:
-        """Show the session's reports, and request a new report after events that change it."""
         if self._inspector is None:
             return
         match event:
@@ -318,8 +299,6 @@ _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
 
 
 class ApprovalController(PanelController):
-    """Opens approval dialogs one at a time, and submits the answers."""
-
     def __init__(
         self,
         session: ShownSession,
@@ -346,14 +325,13 @@ class ApprovalController(PanelController):
         entries.approval_opened.connect(self.open)
 
     def close(self) -> None:
-        """Close the dialog. Its question stays open."""
+        """The question stays open."""
         self._opening.stop()
         self._call_id = ""
         if self._dialog is not None:
             self._dialog.close()
 
     def close_if(self, call_id: str) -> None:
-        """Close the dialog if it is about this call."""
         if self._call_id == call_id:
             self._opening.stop()
             self._call_id = ""
@@ -361,12 +339,11 @@ class ApprovalController(PanelController):
             self._dialog.close_if(call_id)
 
     def open_next(self) -> None:
-        """Open the dialog for the oldest open question, unless the session is read-only."""
         if (pending := self._session.transcript.pending_approvals) and not self._session.read_only:
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
-        """Open the dialog for this call in the next turns of the loop, unless it is open already."""
+        """Open the dialog in the next turns of the loop."""
         pending = self._session.transcript.pending_approvals
         request = next((request for request in pending if request.call_id == call_id), None)
         if request is None or self._call_id == call_id:

@@ -30,14 +30,12 @@ from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 
 class ReadingPlaces:
-    """Remembers the user's scroll position in each session, even after the session is closed."""
-
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
         self._places: dict[SessionId, KeptPlace] = {}
 
     def leave(self, handle: SessionHandle) -> None:
-        """Remember the scroll position. Call this while the session is still shown."""
+        """Call this while the session is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
             return  # the earlier position is still needed once the rest is loaded
@@ -47,20 +45,14 @@ class ReadingPlaces:
             self._places.pop(session_id, None)
 
     def enter(self, handle: SessionHandle) -> None:
-        """Restore the scroll position. Call this once the session is shown, and again once all of it is loaded."""
+        """Call this once the session is shown, and again once all of it is loaded."""
         place = self._places.get(handle.transcript.session.session_id)
         if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)
 
 
 class SessionController(ShownSession):
-    """Shows one session at a time, and owns the controllers of the panels.
-
-    Signals:
-        rules_changed: the rules of the shown session changed; carries the new rules.
-    """
-
-    rules_changed = Signal(object)
+    rules_changed = Signal(object)  # the new rules of the shown session
 
     def __init__(
         self,
@@ -70,7 +62,6 @@ class SessionController(ShownSession):
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` returns the evaluator of a session's rules. It is called when a question is shown."""
         super().__init__(panels.window)
         self._window = panels.window
         self._panels = panels
@@ -83,7 +74,6 @@ class SessionController(ShownSession):
         self._approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
         self._review = ReviewController(self, panels, diffs, spawn)
         self._last: dict[str, object] = {}
-        """The last values shown, by part of the panels."""
         self.opens_questions = False
         """Whether a question opens its dialog automatically. Its card in the conversation is shown in any case."""
         view.entry_actions.link_activated.connect(_open_link)
@@ -92,7 +82,7 @@ class SessionController(ShownSession):
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
     def show(self, handle: SessionHandle) -> None:
-        """Show this session; the previous one keeps running in the background."""
+        """The previous session keeps running in the background."""
         if (before := self.handle) is not None:
             self._places.leave(before)
             for signal, slot in self._connections(before):
@@ -140,7 +130,6 @@ class SessionController(ShownSession):
         self._panels.review.say_unreadable()
 
     def _show_rest(self) -> None:
-        """Show everything of a session except its conversation, and refresh the review."""
         self._panels.composer.set_blocked(self.read_only)
         edit = self._panels.composer.edit
         edit.history = edit.history.exchanged(_written(self.transcript))
@@ -214,7 +203,6 @@ class SessionController(ShownSession):
         actions.undo_file.setEnabled(is_resting)
 
     def _is_news(self, part: str, *values: object) -> bool:
-        """Store the values that a part shows, and return whether they changed. Most events change at most one part."""
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news

@@ -18,25 +18,15 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SessionHandle(QObject):
-    """Panels draw `transcript`; only events change it.
+    """Panels draw `transcript`; only events change it. Signals carry `object`: Qt's conversions lose some values."""
 
-    Signals (`object`, because Qt's own conversions lose or overflow some values):
-        patched: a list of `Patch`, after the transcript changed.
-        happened: an `Event`, after it was applied. (Every QObject has a method `event`, so that name is taken.)
-        replaced: `transcript` is another object now, with the same end and more before it.
-        pages_wanted: the numbers of the visible pages, the most urgent first. Missing pages arrive as patches.
-        pages_sought: the user searches for this text; `pages_found` is the answer.
-        pages_found: the searched text, and the numbers of the pages that may have it.
-        failed: the session could not be opened (an `AgentError`); its shown part stays.
-    """
-
-    patched = Signal(object)
-    happened = Signal(object)
-    replaced = Signal()
-    pages_wanted = Signal(object)
-    pages_sought = Signal(str)
-    pages_found = Signal(str, object)
-    failed = Signal(object)
+    patched = Signal(object)  # a list of `Patch`, after the transcript changed
+    happened = Signal(object)  # an `Event`, after it was applied; `event` is a method of every QObject
+    replaced = Signal()  # `transcript` is another object now, with the same end and more before it
+    pages_wanted = Signal(object)  # the numbers of the visible pages, the most urgent first
+    pages_sought = Signal(str)  # the text that the user searches for
+    pages_found = Signal(str, object)  # the searched text, and the numbers of the pages that may have it
+    failed = Signal(object)  # the `AgentError` that kept the session from opening; its shown part stays
 
     def __init__(
         self,
@@ -57,7 +47,7 @@ class SessionHandle(QObject):
         self._send = send
 
     def submit(self, op: ops.Op) -> None:
-        """Submit an op to the session. Returns at once; results arrive as events."""
+        """Returns at once; results arrive as events."""
         self._send(op)
 
     def clear(self) -> None:
@@ -66,7 +56,6 @@ class SessionHandle(QObject):
         self._send = _ignore
 
     def replace(self, transcript: Transcript) -> None:
-        """Replace the transcript of the session's end by that of the whole session."""
         self.transcript = transcript
         self.is_whole = True
         self.replaced.emit()
@@ -80,7 +69,7 @@ class SessionHandle(QObject):
             self.patched.emit(patches)
 
     def deliver(self, event: ev.Event) -> None:
-        """Apply an event to the transcript and tell the panels. Call this on the window's thread."""
+        """Call this on the window's thread."""
         if patches := self.transcript.apply(event):
             self.patched.emit(patches)
         self.happened.emit(event)
@@ -98,10 +87,7 @@ def _texts(submitted: Sequence[ops.Op]) -> list[str]:
 
 
 class OwnSession(SessionHandle):
-    """A session on disk. Prompts are saved as drafts until they are in the journal, so that none is lost.
-
-    Before `open_with` is called, ops wait, prompts are shown as waiting, and only the end of the session may be loaded.
-    """
+    """Prompts are saved as drafts until they are in the journal. Before `open_with` is called, ops wait."""
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
         super().__init__(end or Transcript(), self._accept, is_whole=end is None)
@@ -244,13 +230,9 @@ class DraftSession(OwnSession):
 
 
 class ShownSession(QObject):
-    """The session that the window shows. Before the first session is shown, `transcript` is empty.
+    """Before the first session is shown, `transcript` is empty."""
 
-    Signals:
-        unanswered: an op that was submitted before there was a session, and is ignored.
-    """
-
-    unanswered = Signal(object)
+    unanswered = Signal(object)  # an op that was submitted before there was a session, and is ignored
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -273,7 +255,7 @@ class ShownSession(QObject):
             self.unanswered.emit(op)
 
     def submit_on(self, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str) -> None:
-        """Submit an `op` whenever `signal` is emitted. The signal's first arguments become these fields of the op."""
+        """The signal's first arguments become these fields of the op."""
 
         def submit(*arguments: object) -> None:
             self.submit(op(**dict(zip(fields, arguments, strict=False))))

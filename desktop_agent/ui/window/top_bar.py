@@ -34,8 +34,6 @@ _MOST = 99
 
 
 class InboxButton(QToolButton):
-    """Opens the inbox. Amber while something waits for an answer. Shows a character until icons are loaded."""
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("inboxButton")
@@ -74,13 +72,7 @@ class InboxButton(QToolButton):
 
 
 class FolderMenu(QMenu):
-    """A menu of folders in which to begin a conversation.
-
-    Signals:
-        folder_chosen: begin in this folder (its absolute path).
-    """
-
-    folder_chosen = Signal(str)
+    folder_chosen = Signal(str)  # an absolute path
 
     def __init__(self, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -245,7 +237,6 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window, show the side panel's button and hide the palette's, which is also in a menu."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
@@ -254,7 +245,6 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
-        """Set the fonts. Called again once the settings are read."""
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 

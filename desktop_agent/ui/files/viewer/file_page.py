@@ -38,8 +38,6 @@ _tr = partial(QCoreApplication.translate, "PageSaving")
 
 
 class FileStore(Protocol):
-    """Reads and writes files off the window's thread."""
-
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
         """Write a file below `root` if its digest is `expected` (`None`: no file). Return why not; empty on success."""
         ...
@@ -48,8 +46,6 @@ class FileStore(Protocol):
 
 
 class DifferenceDialog(QDialog):
-    """Shows the difference between the file on disk and the user's text. Show it with `open()`."""
-
     def __init__(self, theme: Theme, diff: FileDiff, parent: QWidget) -> None:
         super().__init__(parent)
         set_up_dialog(self, "viewerDifferenceDialog", self.tr("From the file on disk to yours"))
@@ -81,8 +77,6 @@ SaveStage = Literal["", "stale", "gone", "closing", "failed"]
 
 
 class SaveBar(BannerFrame):
-    """The bar with a question or problem about a file. Hidden without a question or problem."""
-
     def __init__(self) -> None:
         super().__init__("viewerSaveBar")
         self.stage: SaveStage = ""
@@ -196,14 +190,13 @@ class FilePage(QWidget):
         self.changed.emit()
 
     def follow(self, path: str) -> None:
-        """Use the file's new path after a rename. The shown content stays."""
         if self.content is not None and self.content.path == self.path:
             self.content = replace(self.content, path=path)
         self.path = path
         self.changed.emit()
 
     def go_to(self, line: int) -> None:
-        """Go to this line, from 1. With 0, the user's position stays."""
+        """Lines count from 1. With 0, the user's position stays."""
         self.wanted_line = line
         if line and self.text is not None:
             self.text.go_to(line)
@@ -239,7 +232,6 @@ class FilePage(QWidget):
             self._receive(content)
 
     def _receive(self, content: FileContent) -> None:
-        """Show the content that was read. Ask first if the user's changes would be lost."""
         if not self.is_dirty or self.content is None:
             self._found = None
             self._show_content(content)

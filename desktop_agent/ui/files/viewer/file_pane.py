@@ -27,8 +27,6 @@ _MAX_CLOSED = 20
 
 
 class ClosedTab(NamedTuple):
-    """A file that was open, and the user's line in it."""
-
     root: Path
     path: str
     line: int
@@ -74,13 +72,11 @@ class FileTabs(QWidget):
 
     @property
     def pages(self) -> list[FilePage]:
-        """The open files of all folders."""
         widgets = (self._stack.widget(index) for index in range(self._stack.count()))
         return [widget for widget in widgets if isinstance(widget, FilePage)]
 
     @property
     def shown_pages(self) -> list[FilePage]:
-        """The files that have a tab now."""
         return [page for page in self.pages if page.root == self._root]
 
     @property
@@ -112,14 +108,13 @@ class FileTabs(QWidget):
         return page
 
     def show_root(self, root: Path) -> None:
-        """Show the tabs of this folder's files. Those of the folder before come back, with their edits, with it."""
+        """The tabs of an earlier folder come back with their edits."""
         if root != self._root:
             self._root = root
             self._name_tabs()
             self._show_last()
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
-        """Move open files and closed tabs below `root` to their new paths after renames."""
         moved = [page for page in self.pages if page.root == root and page.path in new_paths]
         places = {new_paths[page.path] for page in moved}
         for other in self.pages:  # they may show a deleted file, or that a file is missing
@@ -133,7 +128,6 @@ class FileTabs(QWidget):
         self.opened_changed.emit()
 
     def show_page(self, page: FilePage | None) -> None:
-        """Show this file, or the review."""
         index = self._stack.indexOf(page or self.review)
         if index == self.bar.currentIndex():
             self._on_current_changed(index)
@@ -164,7 +158,6 @@ class FileTabs(QWidget):
         self.opened_changed.emit()
 
     def _show_last(self) -> None:
-        """Show what the user looked at last of what has a tab now."""
         shown = [self.review, *self.shown_pages]
         last = next(widget for widget in reversed(self._looked_at) if widget in shown)
         with QSignalBlocker(self.bar):
@@ -231,7 +224,7 @@ class FileTabs(QWidget):
 
 
 class ViewerHead(QWidget):
-    """Controls for the file that `tabs` shows. Call `refresh` after the file changes."""
+    """Call `refresh` after the file changes."""
 
     application_requested = Signal(object)  # an absolute path
 
@@ -290,17 +283,11 @@ SETTLE_MS = 150
 
 
 class FilePane(QWidget):
-    """Shows files of workspaces in place of the `review`, which has the first tab.
+    """Shows files in place of the `review`, which has the first tab."""
 
-    Signals:
-        wanted: a file was opened, or has a question; the pane must be seen.
-        left: the user goes on elsewhere.
-        emptied: no file has a tab any more.
-    """
-
-    wanted = Signal()
-    left = Signal()
-    emptied = Signal()
+    wanted = Signal()  # a file was opened, or has a question: the pane must be seen
+    left = Signal()  # the user goes on elsewhere
+    emptied = Signal()  # no file has a tab any more
 
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, review: QWidget) -> None:
         super().__init__()
@@ -329,7 +316,7 @@ class FilePane(QWidget):
         self.tabs.show_page(None)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:
-        """Show the file at `path` below `root`, at `line` (from 1). With 0, the user's position stays."""
+        """Lines count from 1. With 0, the user's position stays."""
         page = self.tabs.open(root, path)
         page.go_to(line)
         page.read()
@@ -337,7 +324,6 @@ class FilePane(QWidget):
         page.setFocus()
 
     def show_root(self, root: Path) -> None:
-        """Show the tabs of the files of this folder."""
         had_files = bool(self.tabs.shown_pages)
         self.tabs.show_root(root)
         if had_files:
@@ -388,7 +374,6 @@ class FilePane(QWidget):
     # -- Qt --
 
     def _slot_of(self, action: str) -> Callable[[], object] | None:
-        """Return what to do for an action of the keys; `None` if there is nothing, or no file is in front."""
         slot = self._tab_actions.get(action)
         return slot or (self._file_actions.get(action) if self.tabs.current is not None else None)
 

@@ -48,7 +48,7 @@ class TextPlace(NamedTuple):
 
 
 def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
-    """Return the matches of `wanted` (one line) in `text`, ignoring case; at most `MAX_PLACES`."""
+    """`wanted` is one line. Ignores case. Return at most `MAX_PLACES`."""
     if not wanted:
         return ()
     pattern = re.compile(re.escape(wanted), re.IGNORECASE)
@@ -209,8 +209,6 @@ _MIN_DIGITS = 3
 
 
 class LineNumbers(QWidget):
-    """Line numbers at the left of `editor`. A click goes to the line."""
-
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__()
         self._theme = theme
@@ -298,10 +296,7 @@ class TextPage(QWidget):
         return self.editor.is_ready and self.editor.document().isModified()
 
     def encode(self, written: str) -> bytes:
-        """Return the file's bytes with this text; untouched parts keep their bytes. Call this in a thread.
-
-        Raises `UnicodeEncodeError` if the file's encoding lacks a character.
-        """
+        """Untouched parts keep their bytes. Call this in a thread. Raises `UnicodeEncodeError`."""
         assert isinstance(self._content.text, EditedText)
         return self._content.text.encoded(written)
 

@@ -45,7 +45,7 @@ class FileContent(Struct, frozen=True):
 
 
 def read_content(root: Path, path: str) -> FileContent:
-    """Return the displayable content of the file at `path` below `root`. Blocks, but releases the GIL often."""
+    """Blocks, but releases the GIL often."""
     base = root.resolve()
     file = (base / path).resolve()
     if not file.is_relative_to(base) or path.startswith(("//", "\\\\")):
@@ -126,7 +126,6 @@ def _encoding_words(text: Text) -> str:
 
 
 def obstacle_words(content: FileContent) -> str:
-    """Return why this file is not shown, and what the user can do; empty if the file is shown."""
     if content.picture is not None:
         return problem_words(content.picture.problem)
     words: dict[Obstacle, str] = {
