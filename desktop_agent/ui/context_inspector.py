@@ -85,8 +85,6 @@ _TARGET_TICK = 2
 
 
 class ContextBar(QWidget):
-    """Draws the context's parts from the left, the free space on the right, and a mark where summarising begins."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("contextBar")
@@ -132,8 +130,6 @@ _LONGEST_LINE = 8_000
 
 
 class LongText(QPlainTextEdit):
-    """Shows a text piece by piece, and keeps its scroll position when the text only grows."""
-
     def __init__(self) -> None:
         super().__init__()
         self.setReadOnly(True)
@@ -148,7 +144,7 @@ class LongText(QPlainTextEdit):
         return self._done == len(self._text)
 
     def show_text(self, text: str, *, is_editable: bool = False) -> None:
-        """Show `text`. Editable text is inserted at once and unchanged."""
+        """Editable text is inserted at once and unchanged."""
         is_changed = self.document().isModified()
         if text == self._text and is_editable != self.isReadOnly() and not is_changed:
             return
@@ -296,8 +292,6 @@ class SectionList(QListWidget):
 
 
 class _Row(RowDelegate):
-    """Draws a part with its tokens: `● System prompt              938`."""
-
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         section: ContextSection = index.data(_DATA)
         colour = self.theme.colour
@@ -320,8 +314,6 @@ class _Row(RowDelegate):
 
 
 class ContextInspector(QDialog):
-    """Shows a context report, and emits ops. Open it with `open()`."""
-
     op_requested = Signal(object)  # an Op
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -363,7 +355,7 @@ class ContextInspector(QDialog):
         resize_within_screen(self, QSize(860, 620))
 
     def show_report(self, report: ContextReport, pins: Sequence[Pin], *, is_working: bool) -> None:
-        """Show the parts of this report, and these pins. While the agent works, the summary cannot be changed."""
+        """While the agent works, the summary cannot be changed."""
         self._report = report
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
         words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
@@ -389,12 +381,11 @@ class ContextInspector(QDialog):
         show_text(self._missed, cache_miss_words(missed) if missed is not None else "")
 
     def show_mended(self, flaws: Sequence[Flaw]) -> None:
-        """Show which flaws in the model's answers the application corrected."""
         listed = ", ".join(map(flaw_words, flaws))
         show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
 
     def show_part(self, kind: str) -> None:
-        """Show the part of this kind. `pins` focuses the field that adds a pin."""
+        """`pins` focuses the field that adds a pin."""
         self._wanted = kind
         if self._report is not None:
             self._list.choose(kind)

@@ -63,8 +63,6 @@ _ARM = 3.5
 
 
 class JobRow(QWidget):
-    """Shows one job. Call `show_job` when the job has changed, and `show_age` as time passes."""
-
     def __init__(
         self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
     ) -> None:
@@ -157,12 +155,9 @@ class _Mark(QWidget):
 
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
-"""The panel's greatest width, which is that of the composer with its margins."""
 
 
 class JobsPanel(QWidget):
-    """Lists running jobs first, newest first. Updates ages only while it is visible."""
-
     stop_requested = Signal(str)  # a job's id
     output_requested = Signal(object)  # a Job
     closed = Signal()

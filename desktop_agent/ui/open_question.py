@@ -13,8 +13,6 @@ from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 class OpenQuestion(QObject):
-    """Holds the edited command, the session's judgement of the command, and the obstacle to allowing the call."""
-
     def __init__(self, request: ApprovalRequest, parent: QObject) -> None:
         super().__init__(parent)
         self.request = request
@@ -30,7 +28,7 @@ class OpenQuestion(QObject):
         self._judged: CommandJudged | None = None
 
     def take_command(self, field: ExactField) -> None:
-        """Read the command from this field. Every edit invalidates the last judgement."""
+        """Every edit in this field invalidates the last judgement."""
         self._command = field
         field.textChanged.connect(self._on_text_changed)
 
@@ -76,13 +74,13 @@ class OpenQuestion(QObject):
         return True
 
     def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
-        """Return the approval of the shown call. The judgement's digest binds the approval to an edited command."""
+        """The judgement's digest binds the approval to an edited command."""
         judged = self._judged.digest if self._judged is not None else None
         return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
 
 
 def risk_words(request: ApprovalRequest, command: str) -> list[str]:
-    """Return the risks in words. `command` is the text as edited so far."""
+    """`command` is the text as edited so far."""
     return [*map(core_words, request.risks), *hidden_text_risks(command)]
 
 

@@ -22,7 +22,6 @@ class PlaceKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The action's name in the settings, `place.action`; empty for keys that cannot be changed."""
         return f"{self.place}.{self.action}" if self.action else ""
 
 
@@ -94,7 +93,6 @@ def can_send(action: str, keys: str) -> bool:
 
 @cache
 def default_keys_of_parts() -> Mapping[str, tuple[str, ...]]:
-    """Return the default keys of each action of a part, by `part.action`."""
     return {each.name: each.keys for each in PLACE_KEYS if each.action}
 
 
@@ -143,13 +141,7 @@ _FUNCTION_KEY = re.compile(r"(Shift\+)?F[0-9]+\b")
 
 
 class PartKeys(QObject):
-    """The keys of one part of the window: the defaults until the part gets the focus and `use` is called.
-
-    Sequences of several keys are supported. Return and Enter are the same key.
-
-    Signals:
-        changed: the keys of an action changed.
-    """
+    """The keys of one part of the window: the defaults until `use` is called. Return and Enter are the same key."""
 
     changed = Signal()
 
@@ -161,7 +153,7 @@ class PartKeys(QObject):
         self._bound: list[tuple[str, QShortcut]] = []
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Use these keys, given by names like `part.action`. Entries of other parts are ignored."""
+        """Names are like `part.action`; those of other parts are ignored."""
         self._begun = ""
         mine = {
             action: tuple(each.replace("Return", "Enter") for each in keys.get(f"{self._part}.{action}", now))
@@ -194,7 +186,6 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in self._keys[action]]
 
     def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> None:
-        """Call `slot` when the keys of an action are pressed while the focus is in `on`."""
         shortcut = QShortcut(on)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.setKeys(self._bindable(action))
@@ -234,8 +225,6 @@ def _is_no_writing(keys: str) -> bool:
 
 
 class KeysOfParts(QObject):
-    """Gives each part its keys when the part gets the focus, and updates parts when the keys change."""
-
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.in_force: Mapping[str, tuple[str, ...]] = default_keys_of_parts()
@@ -244,7 +233,6 @@ class KeysOfParts(QObject):
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Use these keys in all parts. Entries of other actions are ignored."""
         wanted = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
         self.in_force = {
             action: tuple(each for each in mine if can_send(action, each)) for action, mine in wanted.items()

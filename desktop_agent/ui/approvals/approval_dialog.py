@@ -38,8 +38,6 @@ _COMPACT_HEIGHT = 190
 
 
 class ChangePreview(QWidget):
-    """Loads the changes that a call would make, and shows them file by file."""
-
     loaded = Signal()
 
     def __init__(
@@ -170,7 +168,7 @@ class ScopeChoice(QWidget):
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
-        """Return the meaning of a yes in words. `patterns` are the patterns of the rules, shortened to fit."""
+        """`patterns` are the patterns of the rules, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: an existing rule applies again
@@ -344,7 +342,6 @@ class ApprovalDialog(QDialog):
         self._quiet.setText(obstacle if is_refusal else quiet)
 
     def _show_yes(self, patterns: Sequence[str]) -> None:
-        """Show the meaning of a yes. Only the patterns are shortened to fit."""
         whole = shown = self._scope.words(patterns)
         metrics = self._allow.fontMetrics()
         for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
@@ -364,7 +361,6 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show the session's judgement of the edited command, unless the command has changed since."""
         if not self._question.take_judgement(judged):
             return
         if judged.request is not None:

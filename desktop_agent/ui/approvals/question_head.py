@@ -29,8 +29,6 @@ _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    """Shows a command and lets the user edit it. Says so while the text differs from the agent's command."""
-
     changed = Signal()
 
     def __init__(self, theme: Theme, question: OpenQuestion) -> None:
@@ -71,8 +69,6 @@ class CommandEdit(QWidget):
 
 
 class _CommandField(ExactField):
-    """A field as high as its text, up to a limit. Tab leaves it. Its text always runs from left to right."""
-
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
         self.most_lines = 10
@@ -190,8 +186,6 @@ class IconLine(NamedTuple):
 
 
 class IconNote(QFrame):
-    """Shows lines below each other; hidden without lines."""
-
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
         set_names(self, object_name, accessible_name)
@@ -271,8 +265,6 @@ _DETAILS_FRAME = 12
 
 
 class QuestionHead(QWidget):
-    """Shows everything about a request except its changes. Its command can be edited in place."""
-
     def __init__(self, theme: Theme, question: OpenQuestion, maths: RuleMaths, parent: QWidget) -> None:
         super().__init__(parent)
         request = question.request

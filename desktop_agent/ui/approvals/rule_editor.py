@@ -128,8 +128,6 @@ _MAX_CHARS = 300
 
 
 class RulePreview(QWidget):
-    """Shows the effects that rules would have had, in two lists. Judges calls in slices, newest first."""
-
     finished = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -214,7 +212,7 @@ TYPING_MS = 120
 
 
 class RuleEditor(QWidget):
-    """A field for each part of the request that needs a rule. Only for requests with `rule_patterns`."""
+    """Only for requests with `rule_patterns`."""
 
     def __init__(
         self, theme: Theme, request: ApprovalRequest, context: RuleContext, on_changed: Callable[[], None]
@@ -350,7 +348,6 @@ class RuleEditor(QWidget):
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
-        """Show how many questions these rules would have answered, including the current question."""
         verdicts = self.preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
             self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))

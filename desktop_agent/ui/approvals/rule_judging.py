@@ -19,7 +19,6 @@ class PastCalls(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     """The distinct subjects, newest first."""
     questions: tuple[tuple[str, ...], ...] = ()
-    """The subjects of each question."""
 
 
 def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
@@ -36,7 +35,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return the subjects of earlier questions of this request's kind. Calls without a question do not count."""
+    """Calls without a question do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
@@ -73,9 +72,7 @@ class RuleMaths(Protocol):
         ...
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
-        """Whether a yes lets the call run without a sandbox. If so, only a rule that permits this can answer the
-        request.
-        """
+        """Whether a yes runs the call without a sandbox. Then only a rule that permits this can answer it."""
         ...
 
 

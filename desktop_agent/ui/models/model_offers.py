@@ -93,7 +93,6 @@ class Choices(Struct, frozen=True, kw_only=True):
         return any(offer.known.efforts for account in self._connected() for offer in account.models)
 
     def effort_of(self, offer: ModelOffer) -> str:
-        """Return the effort to show: the chosen effort for the current model, empty (the default) for others."""
         return self.effort if offer.key == self.current else ""
 
     def all_rows(self) -> tuple[ChoiceRow, ...]:

@@ -30,8 +30,6 @@ class ModelMemory(Protocol):
 
 
 class ModelPicker(QObject):
-    """Opens the list of models above a button. On closing, the focus returns to the message field."""
-
     opened = Signal()  # the list is about to be shown: update the accounts
     chosen = Signal(object, object)  # a `ModelKey`, and the effort level; None keeps the default
     connect_requested = Signal(object)  # the `AccountOffers` without a credential

@@ -87,16 +87,11 @@ def age_words(account: AccountOffers, now: datetime) -> str:
 
 
 class ModelRows(ChoiceModel[ChoiceRow]):
-    """The rows of the list. Headings and notes cannot be chosen."""
-
     current: ModelKey | None = None
     favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
-        """Return the row of this model, else of the same model in another account of its provider.
-
-        If neither is listed, return the first selectable row, or an invalid index if there is none.
-        """
+        """Return the row of this model, else of this model in another account, else the first choice."""
         places = [place for place, row in enumerate(self.rows) if row.is_choice]
         keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
         same = (place for place, found in keys.items() if found == key)
@@ -203,7 +198,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
                 draw_line(painter, room, label, self.small_font, muted)
 
     def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
-        """Draw a sign for each ability of the model beyond text. Return where the signs begin."""
+        """Return where the signs begin."""
         assert row.offer is not None
         left = before.left()
         signs: tuple[tuple[IconName, bool | None], ...] = (
@@ -242,8 +237,6 @@ class ModelList(QListView):
 
 
 class EffortChoice(QWidget):
-    """Shows a model's effort levels side by side, with the current level marked, or a text if there are none."""
-
     chosen = Signal(str)  # the level; empty is the model's default
 
     def __init__(self) -> None:
@@ -258,7 +251,7 @@ class EffortChoice(QWidget):
         self.setFixedHeight(Height.SMALL_BUTTON)
 
     def show_levels(self, levels: Sequence[str], level: str, why_none: str = "") -> None:
-        """Show these levels, lowest first, and mark `level` (empty: the default). Without levels, show `why_none`."""
+        """`levels` come lowest first; an empty `level` is the default. Without levels, show `why_none`."""
         if tuple(levels) != self._levels:
             self._levels = tuple(levels)
             self._build()
@@ -320,8 +313,6 @@ _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
 class ModelPopup(FilterPopup[ChoiceRow]):
-    """Covers `over`, above the button that opens it. Emits the chosen model."""
-
     chosen = Signal(object, object)  # a `ModelKey`, and the effort level; None keeps the default
     connect_requested = Signal(object)  # the `AccountOffers` without a credential
     refresh_requested = Signal()
@@ -357,7 +348,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
 
     def show_choices(self, choices: Choices) -> None:
-        """Show these models. The typed text and the chosen row stay."""
         self._choices = choices
         self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()

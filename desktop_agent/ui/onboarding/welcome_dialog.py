@@ -38,8 +38,6 @@ _FOLDER_WIDTH = 220
 
 
 class OnboardingDialog(QDialog):
-    """Offers the demo and every way to connect to a model. Show it with `open()`."""
-
     def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         set_names(self, "onboardingDialog", self.tr("Welcome"))
@@ -159,7 +157,6 @@ class OnboardingDialog(QDialog):
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Escape go back a step, and close the dialog on the first step."""
         if event.key() == Qt.Key.Key_Escape and (self._is_busy or len(self._way) > 1):
             self._on_back()
         else:

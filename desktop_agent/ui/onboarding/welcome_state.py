@@ -9,8 +9,6 @@ from desktop_agent.core.models.vendors import SignInWay
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """Credentials found on this machine before the user enters anything."""
-
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that hold a key, by provider."""
@@ -22,8 +20,6 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Connected(Struct, frozen=True, kw_only=True):
-    """An account and its models, after a successful test."""
-
     account: Account
     models: tuple[str, ...]
     usual_model: str

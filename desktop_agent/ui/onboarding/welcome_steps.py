@@ -39,7 +39,6 @@ class Step(QWidget):
 
     @property
     def primary(self) -> QPushButton | None:
-        """The button to the next step; `None` if there is no next step."""
         return self.buttons[0] if self.buttons else None
 
     def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
@@ -58,7 +57,6 @@ class Step(QWidget):
 
 
 def form() -> QFormLayout:
-    """Return a form with labels on the left, or above the fields if space is short."""
     fields = QFormLayout()
     fields.setHorizontalSpacing(Space.L)
     fields.setVerticalSpacing(Space.M)
@@ -91,7 +89,7 @@ class CardsStep(Step):
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these titles, explanations and values. The chosen and the focused card stay if offered again."""
+        """`choices` are titles, explanations and values. Cards that are offered again keep choice and focus."""
         before = self.value
         kept = {(card.text(), card.accessibleDescription()): card for card, _ in self._cards}
         self._cards = []
@@ -133,8 +131,6 @@ DEMO_WAY = "demo"
 
 
 class ChooseStep(CardsStep):
-    """Offers every way to connect to a model, the demo first."""
-
     def __init__(self, theme: Theme) -> None:
         title, explanation = self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings.")
         super().__init__(theme, title, explanation)
@@ -236,8 +232,6 @@ def _keyed() -> list[Vendor]:
 
 
 class AddressStep(Step):
-    """Asks for an account with a custom address."""
-
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an address"),
@@ -296,8 +290,6 @@ class AddressStep(Step):
 
 
 class LocalStep(CardsStep):
-    """Offers the running local model servers, and explains how to start others."""
-
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("Servers are looked for on this machine only. They need no key.")
         super().__init__(theme, self.tr("Use a model on this machine"), explanation)
@@ -349,8 +341,6 @@ def _what(server: LocalServer) -> str:
 
 
 class OtherStep(CardsStep):
-    """Offers to sign in with OpenRouter or to enter an address."""
-
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         title = self.tr("OpenRouter or another address")
         super().__init__(theme, title, self.tr("One account for the models of many vendors."))
@@ -367,8 +357,6 @@ class OtherStep(CardsStep):
 
 
 class SubscriptionStep(CardsStep):
-    """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools."""
-
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("In the ways in which providers allow other programs to use it.")
         super().__init__(theme, self.tr("Use a subscription"), explanation)
@@ -405,8 +393,6 @@ class SubscriptionStep(CardsStep):
 
 
 class WaitingStep(Step):
-    """Waits for the browser. The user can only go back."""
-
     def __init__(self) -> None:
         super().__init__(
             self.tr("Sign in"), self.tr("The sign-in continues in your browser, on the service's own page.")
@@ -416,8 +402,6 @@ class WaitingStep(Step):
 
 
 class DoneStep(Step):
-    """Says that a connection works, and asks for the first model."""
-
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__()
         self._actions = actions

@@ -23,8 +23,6 @@ PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "com
 
 
 class PaletteEntry(Struct, frozen=True, kw_only=True):
-    """An entry that the user can choose, or a read-only key."""
-
     kind: EntryKind
     key: str
     """What identifies it for the application: the name of an action, command or setting, a session's id, or a path."""
@@ -44,8 +42,6 @@ class PaletteQuery(Struct, frozen=True):
 
 
 class PaletteRow(Struct, frozen=True, kw_only=True):
-    """A line of the list: an entry with its emphasised parts, or a heading or note with only `text`."""
-
     text: str = ""
     is_note: bool = False
     entry: PaletteEntry | None = None
@@ -77,16 +73,14 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     settings: tuple[PaletteEntry, ...] = ()
     commands: tuple[PaletteEntry, ...] = ()
     sessions: tuple[PaletteEntry, ...] = ()
-    """The sessions, the last used first."""
     keys: tuple[PaletteEntry, ...] = ()
     files: FolderPaths | None = None
     """The files of the open folder; `None` while they are not known."""
     has_folder: bool = True
     recent: tuple[Recent, ...] = ()
-    """The earlier choices, latest first."""
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
-        """Return the entries of a kind. Empty for files, because too many exist to make an entry for each."""
+        """Empty for files, because too many exist to make an entry for each."""
         return {
             "action": self.actions,
             "setting": self.settings,
@@ -132,7 +126,6 @@ def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
 
 
 def _offered(kind: EntryKind, recent: Iterable[Recent], sources: PaletteSources) -> list[PaletteRow]:
-    """Return the rows shown before anything is typed: recent choices, then the remaining entries of a kind."""
     known = (_entry_of(used, key, sources) for used, key in recent)
     used = list(islice((entry for entry in known if entry is not None), _MOST_RECENT))
     rest = [PaletteRow(entry=entry) for entry in _listed(kind, sources) if entry not in used]

@@ -16,8 +16,6 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_e
 
 
 class PaletteRows(ChoiceModel[PaletteRow]):
-    """The rows of the palette. Headings, notes and read-only keys cannot be chosen."""
-
     def is_choice(self, row: PaletteRow) -> bool:
         return row.is_choice
 
@@ -75,8 +73,6 @@ _MARGIN = 24
 
 
 class CommandPalette(FilterPopup[PaletteRow]):
-    """Requests matches and emits the chosen entry; the application answers and acts."""
-
     wanted = Signal(object)  # a `PaletteQuery`, to be answered by `show_rows`
     chosen = Signal(object)  # a `PaletteEntry`; the focus has returned to its widget by then
 
@@ -97,7 +93,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         vbox(self._field, (self._list, 1), hairline(), self._hint, on=self, margins=margins, spacing=Space.S)
 
     def made_ready(self) -> Iterator[None]:
-        """Do most of the work of the first opening ahead of time, a little in each step."""
         for widget in (self, *self.findChildren(QWidget)):
             widget.ensurePolished()
             yield
@@ -108,7 +103,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         return query_of(self._field.text(), self._base)
 
     def open_palette(self, base: Scope, typed: str = "") -> None:
-        """Open the palette with this scope and text. If it already shows them, close it."""
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_popup()
             return
@@ -128,7 +122,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         super().close_popup()
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
-        """Show the rows for `query`, unless the query is outdated. New rows for the same query keep the chosen row."""
+        """Outdated queries are ignored. New rows for the same query keep the chosen row."""
         if not self.is_open or query != self.query or (query == self._shown and self._model.rows == rows):
             return
         current = self._current_row

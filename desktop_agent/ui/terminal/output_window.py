@@ -26,8 +26,6 @@ MAX_CHARS = 20_000_000
 
 
 class PrintedDocument(NamedTuple):
-    """An output, parsed into displayed rows."""
-
     text: str
     runs: Mapping[int, tuple[Run, ...]]
     """The formats of the parts of rows, in Qt positions. Only rows with colours have an entry."""
@@ -39,7 +37,7 @@ class PrintedDocument(NamedTuple):
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
-        """Parse an output of any length. Call this in a thread: the time grows with the length."""
+        """Call this in a thread: the time grows with the length."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
         texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line
@@ -52,10 +50,7 @@ class PrintedDocument(NamedTuple):
         return cls("\n".join(texts), runs, continued, starts, lowered(whole))
 
     def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
-        """Return the next match of `text` after a position, as row and offset of both ends. It may span several rows.
-
-        Ignores case and wraps around at the end. Only for documents whose lines are split into rows.
-        """
+        """Return row and offset of both ends. Ignores case and wraps around. Only for documents with divided lines."""
         sought = lowered(text)
         start = self.starts[row] + offset
         at = self.searched.find(sought, start)
@@ -150,7 +145,6 @@ class PrintedView(QPlainTextEdit):
         return data
 
     def find_next(self, text: str) -> bool:
-        """Select the next match of `text`, ignoring case. Wraps around at the end."""
         if self._printed.continued:
             return self._find_over_rows(text)
         if self.find(text, QTextDocument.FindFlag(0)):
@@ -192,8 +186,6 @@ class PrintedView(QPlainTextEdit):
 
 
 class OutputWindow(QDialog):
-    """A non-modal window with read-only text and a search field. Deletes itself when closed."""
-
     def __init__(
         self, theme: Theme, title: str, printed: PrintedDocument, parent: QWidget | None = None, *, is_cut: bool = False
     ) -> None:

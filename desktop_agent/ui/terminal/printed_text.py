@@ -30,8 +30,6 @@ _DIM = 0.35
 
 
 class LookFormats:
-    """Cached text formats for printed styles, on one background and in one state of the theme."""
-
     def __init__(self, palette: Palette, ground: str) -> None:
         self._palette = palette
         self._ground = ground
@@ -170,7 +168,6 @@ def _line_of(parts: Sequence[PrintedRow], cut_chars: int) -> PrintedLine:
 
 
 def in_positions(text: str, runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Convert runs of character offsets to runs of Qt positions in `text`."""
     if text.isascii() or max(text) <= "\uffff":
         return tuple(runs)
     return tuple(

@@ -61,11 +61,7 @@ _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def belongs_to_the_shell(event: QKeyEvent) -> bool:
-    """Whether a key goes to the program in the terminal even if the window has a shortcut for the key.
-
-    The window keeps keys with Ctrl+Alt, keys with Ctrl+Shift except cursor and function keys, and Ctrl with digits and
-    most signs.
-    """
+    """The window keeps Ctrl+Alt, Ctrl+Shift without cursor and function keys, and Ctrl with digits and most signs."""
     modifiers = event.modifiers() & ~(_Modifier.KeypadModifier | _Modifier.ShiftModifier)
     if modifiers != _Modifier.ControlModifier:
         return modifiers in (_Modifier.NoModifier, _Modifier.AltModifier)
@@ -102,8 +98,6 @@ def _control(key: int) -> str:
 
 
 class PasteRisk(NamedTuple):
-    """The effects of a paste beyond inserting text."""
-
     lines: int
     has_hidden: bool
 
@@ -115,7 +109,6 @@ def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
 
 
 def paste_shown(text: str) -> str:
-    """Return pasted text for display, with signs for line ends and hidden characters."""
     *lines, last = _ENTER.split(text)
     return "\n".join([*(f"{named(line)}⏎" for line in lines), named(last)]).removesuffix("\n")
 

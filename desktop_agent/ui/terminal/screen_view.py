@@ -145,8 +145,6 @@ _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
 
 class PointerSelection(QObject):
-    """Selects text with the pointer, and copies it to the selection clipboard if the desktop has one."""
-
     changed = Signal()
     pasted = Signal()  # by the middle button, on such a desktop
     followed = Signal(object)  # a `TerminalLink`, clicked with Ctrl
@@ -290,10 +288,7 @@ _STEP = 120
 
 
 class TerminalView(QAbstractScrollArea):
-    """Shows one terminal at a time. Paints only changes, at most thirty times a second.
-
-    The scroll bar scrolls the history. At its end, the view follows the output.
-    """
+    """Paints only changes, at most thirty times a second. At the end of the history, it follows the output."""
 
     typed = Signal(bytes)
     pasted = Signal(str)
@@ -444,7 +439,6 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the shell's keys from the window's shortcuts, and Tab from moving the focus. Pause while hidden."""
         if claims_key(event, lambda key: belongs_to_the_shell(key) or self.keys.peek(key) is not None):
             return True
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _TABS:

@@ -84,8 +84,6 @@ _MOST_PREVIEW_ROWS = 5
 
 
 class TerminalPanel(QWidget):
-    """Shows the terminal of one folder, or the reason why there is none."""
-
     typed = Signal(bytes)
     attach_requested = Signal(str)  # text to be sent with the next message
     start_requested = Signal()  # start a shell, after the last shell has ended
@@ -185,7 +183,6 @@ class TerminalPanel(QWidget):
         menu.popup(self.view.viewport().mapToGlobal(place))
 
     def _on_pasted(self, text: str) -> None:
-        """Paste text. Ask first if a program would run a line at once, or if characters are hidden."""
         if self._emulator is None:
             return
         risk = self._risk_of(text)
@@ -263,8 +260,6 @@ class TerminalPanel(QWidget):
 
 
 class TerminalDock(QDockWidget):
-    """Holds the panel below the conversation, between the docks at the window's sides."""
-
     def __init__(self, window: QMainWindow, panel: TerminalPanel) -> None:
         super().__init__(self.tr("Terminal"), window)
         self.setObjectName("terminalDock")

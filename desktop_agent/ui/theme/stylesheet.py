@@ -159,7 +159,6 @@ QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 
 
 
 def style_sheet(colours: Palette, growth: float = 1) -> str:
-    """Return the style sheet for these colours, with text scaled by `growth`."""
     values: dict[str, object] = {
         **colours._asdict(),
         "head": round(TypeSize.HEAD * growth),

@@ -85,11 +85,10 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for text and controls. If `grows` is false, `size_px` is not scaled with the interface."""
+        """If `grows` is false, `size_px` is not scaled with the interface."""
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for titles and names in running text, as large as `text_font`."""
         font = self.text_font(size_px, grows=grows)
         font.setWeight(QFont.Weight.DemiBold)
         return font

@@ -27,7 +27,6 @@ def mixed(one: str, other: str, share: float) -> str:
 
 @lru_cache(maxsize=4096)
 def legible(colour: str, ground: str, ratio: float) -> str:
-    """Return `colour`, lightened or darkened just enough to be readable on `ground`."""
     if contrast(colour, ground) >= ratio:
         return colour
     far = max(("#000000", "#FFFFFF"), key=lambda end: contrast(end, ground))
@@ -157,13 +156,12 @@ HIGH_CONTRAST_DARK = _palette(is_dark=True, is_high_contrast=True)
 
 
 def colour_blind_safe(palette: Palette) -> Palette:
-    """Return `palette` with blue for added and orange for removed instead of green and red."""
     place = palette.is_dark + 2 * palette.is_high_contrast
     return palette._replace(**{role: colours[place] for role, colours in _COLOUR_BLIND_SAFE.items()})
 
 
 class Space:
-    """The 4-pixel grid, in device-independent pixels."""
+    """The 4-pixel grid, in device-independent pixels, like all sizes here."""
 
     XS = 4
     S = 8
@@ -172,20 +170,15 @@ class Space:
     XL = 20
     XXL = 28
     ENTRY = 14
-    """The space between two entries of the transcript."""
 
 
 class Radius:
-    """Corner radii, in device-independent pixels."""
-
     CONTROL = 6
     CARD = 8
     DIALOG = 10
 
 
 class TypeSize:
-    """Font sizes, in device-independent pixels."""
-
     HEAD = 11
     SECONDARY = 12
     BODY = 13
@@ -207,7 +200,6 @@ Density = Literal["comfortable", "compact"]
 
 
 MotionChoice = Literal["system", "full", "reduced"]
-"""Whether the interface may animate; `system` follows the system's setting."""
 
 
 class Wishes(NamedTuple):
@@ -218,8 +210,6 @@ class Wishes(NamedTuple):
 
 
 class Height:
-    """Heights of controls and rows, in device-independent pixels."""
-
     BUTTON = 28
     SMALL_BUTTON = 22
     LIST_ROW = 28

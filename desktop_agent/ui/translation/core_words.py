@@ -13,11 +13,7 @@ _GROUP = "\N{NARROW NO-BREAK SPACE}"
 
 
 def plural(context: str, count: int, one: str, many: str) -> str:
-    """Return `many` in the user's language, in the plural form for `count`, which replaces `%n`.
-
-    `many` is the text that is translated. `one` is its English singular, passed here so that English needs no
-    translation file.
-    """
+    """Translate `many` in the plural form for `count`, which replaces `%n`. `one` is its English singular."""
     said = QCoreApplication.translate(context, many, None, count)
     if count == 1 and said == many.replace("%n", "1"):
         said = one.replace("%n", "1")
@@ -52,15 +48,11 @@ class _Pattern(NamedTuple):
 
 
 def core_words(text: str) -> str:
-    """Translate a text of the core into the user's language. Unknown texts are returned unchanged.
-
-    Values in the text stay unchanged, unless they are themselves texts of the core.
-    """
+    """Unknown texts stay unchanged, and so do values in a text, unless they are texts of the core."""
     return _said(text) if text and _is_translated() else text
 
 
 def error_words(error: AgentError) -> str:
-    """Return the error's title and hint in the user's language."""
     return " ".join(filter(None, (core_words(error.title), core_words(error.hint))))
 
 

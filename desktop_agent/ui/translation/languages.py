@@ -20,10 +20,7 @@ _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 
 
 def chosen_language(settings_file: Path) -> str:
-    """Return `ui.language` from the file. Parsing all settings here would cost as much as painting the window.
-
-    An unreadable file or an unavailable language counts as no choice; the settings report the problem.
-    """
+    """Parsing all settings here would take as long as painting the window. An unreadable file counts as no choice."""
     try:
         content = settings_file.read_bytes()
     except OSError:
@@ -39,10 +36,7 @@ def chosen_language(settings_file: Path) -> str:
 
 
 def first_spoken(wanted: Sequence[str]) -> str:
-    """Return the first available language of names such as `de-AT` and `zh-Hans-CN`, otherwise English.
-
-    Readers of traditional Chinese get English, not simplified Chinese.
-    """
+    """Return the first available language of names like `zh-Hans-CN`. Readers of traditional Chinese get English."""
     for name in wanted:
         language, *parts = name.replace("_", "-").lower().split("-")
         if language == "zh":
@@ -55,11 +49,7 @@ def first_spoken(wanted: Sequence[str]) -> str:
 
 
 def install_language(app: QCoreApplication, settings_file: Path) -> str:
-    """Install the translators for the language of the user or the system, and return its name.
-
-    Dates and numbers follow the language if the user chose one. If a translation is missing or damaged, the language is
-    English.
-    """
+    """Return the language's name, which is English if a translation is missing or damaged."""
     chosen = chosen_language(settings_file)
     language = first_spoken(QLocale.system().uiLanguages()) if chosen == SYSTEM else chosen
     if chosen != SYSTEM and QLocale(chosen).language() != QLocale.system().language():

@@ -111,7 +111,6 @@ class Scale(NamedTuple):
 
 
 def scale_to(greatest: float, *, least_step: float = 0.0) -> Scale:
-    """Return an axis from 0 to a round value just above `greatest`."""
     if greatest <= 0:
         return Scale((0.0, least_step or 1.0))
     power = 10.0 ** math.floor(math.log10(greatest))
@@ -137,8 +136,6 @@ class Series(Struct, frozen=True, kw_only=True):
 
 
 class PlotColumn(Struct, frozen=True, kw_only=True):
-    """One column of a plot over time, with the value of each series."""
-
     tick: str
     name: str
     parts: tuple[float, ...]
@@ -153,7 +150,6 @@ class ColumnData(Struct, frozen=True, kw_only=True):
     columns: tuple[PlotColumn, ...]
     scale: Scale
     tick_text: Callable[[float], str]
-    """Returns the text of a value on the axis."""
     total: str
     unknown: str = ""
 
@@ -163,15 +159,12 @@ class PlotBar(Struct, frozen=True, kw_only=True):
 
     name: str
     value: float | None
-    """The value; None where it is not known."""
     end: float | None = None
     text: str
     detail: str
 
 
 class BarData(Struct, frozen=True, kw_only=True):
-    """A plot with a row for each item, the largest first."""
-
     bars: tuple[PlotBar, ...]
     scale: Scale
     tick_text: Callable[[float], str]

@@ -145,8 +145,6 @@ _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
 
 class ColumnPlot(Plot[ColumnData]):
-    """Draws `ColumnData`. The left and right keys move between columns."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Left, following=Qt.Key.Key_Right)
 
@@ -239,8 +237,6 @@ _LEFT = Qt.AlignmentFlag.AlignLeft
 
 
 class BarPlot(Plot[BarData]):
-    """Draws `BarData`. The up and down keys move between bars."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Up, following=Qt.Key.Key_Down)
 
@@ -322,7 +318,7 @@ class BarPlot(Plot[BarData]):
     def _draw_range(
         self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
     ) -> float:
-        """Draw a range as a full dot, a line and an empty dot. Return the x coordinate of its end."""
+        """Return the x coordinate of its end."""
         colour = self.colour(data.colour)
         first, last = (area.left() + data.scale.place(one) * area.width() for one in (value, end))
         painter.setPen(QPen(colour, 2))
@@ -341,8 +337,6 @@ _SIGN = 10.0
 
 
 class Legend(QWidget):
-    """Shows a row for each series. Screen readers get the same from the plot's description."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
@@ -351,7 +345,6 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_values(self, data: ColumnData, current: int) -> None:
-        """Show the values of the column `current`, or the totals if it is -1."""
         column = data.columns[current] if 0 <= current < len(data.columns) else None
         values = column.texts if column is not None else [series.total for series in data.series]
         rows = [(series.colour, series.name, value) for series, value in zip(data.series, values, strict=True)]
@@ -383,8 +376,6 @@ class Legend(QWidget):
 
 
 class PlotCard(QWidget):
-    """A title, a line of text and a plot. A plot over time also has a legend with the values of the current column."""
-
     def __init__(self, title: str, plot: Plot[Any], object_name: str) -> None:
         super().__init__()
         self._plot = plot

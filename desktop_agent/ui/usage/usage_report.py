@@ -64,7 +64,6 @@ _LONGEST_DAYS = 20 * 366
 
 
 def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
-    """Return the plots of cost and of tokens, with the usage of each model in each span."""
     first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
     last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
     columns = spans(max(first, last - timedelta(days=_LONGEST_DAYS)), last)
@@ -164,7 +163,7 @@ Name = Callable[[Key], str]
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
 ) -> BarData:
-    """Return a plot of each row's durations from P50 to P95. Rows with the most total time come first."""
+    """Show each row's durations from P50 to P95, those with the most total time first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
@@ -230,7 +229,7 @@ def _bars(
     note: str = "",
     colour: str = "accent",
 ) -> BarData:
-    """Return a plot of these bars. `count` is the number of rows in the table, some without a bar."""
+    """`count` is the number of rows in the table, some without a bar."""
     more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
     said = " · ".join(filter(None, (note, more)))
     return BarData(bars=tuple(bars), scale=scale, tick_text=tick_text, colour=colour, note=said, nothing=nothing)
@@ -267,8 +266,6 @@ def _time_tick(seconds: float) -> str:
 
 
 class Table(NamedTuple):
-    """A table of figures. The first column names the row."""
-
     headings: tuple[str, ...]
     rows: tuple[tuple[tuple[str, float | str], ...], ...]
     """The text of each cell, and the value by which its column is sorted."""
@@ -363,7 +360,6 @@ def _cost_order(figures: Figures) -> float:
 class Shown(Struct, frozen=True, kw_only=True):
     report: UsageReport
     totals: tuple[tuple[str, str], ...]
-    """The values at the top, each with its name."""
     warning: str
     """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
@@ -376,7 +372,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown_of(report: UsageReport) -> Shown:
-    """Convert a report for display. Slow: call this in a thread."""
+    """Slow: call this in a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
     return Shown(

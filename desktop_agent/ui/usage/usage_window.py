@@ -51,8 +51,6 @@ _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT
 
 
 class CellDelegate(RowDelegate):
-    """Draws a line of text over a hairline. The current cell has a focus ring."""
-
     def __init__(self, theme: Theme, ring: FocusRing) -> None:
         super().__init__(theme, ring, ring, TypeSize.SECONDARY)
         self.text_columns: tuple[int, ...] = (0,)
@@ -147,8 +145,6 @@ class FigureModel(QAbstractTableModel):
 
 
 class FigureTable(QTableView):
-    """Shows a table, sorted by a click on a heading. The table is complete without the plots."""
-
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
         set_names(self, object_name, accessible_name)
@@ -226,7 +222,6 @@ class UsagePage(QScrollArea):
         scroll_down(self, self._content)
 
     def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
-        """Show the figures of this grouping in steps; yield after each part."""
         for card, data in zip(self._cards, shown.plots[by], strict=True):
             card.show_data(data)
             if self._plots.indexOf(card) < 0:
@@ -246,8 +241,6 @@ class UsagePage(QScrollArea):
 
 
 class UsagePages(QStackedWidget):
-    """One page for each grouping. A page is filled when it is first shown."""
-
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
@@ -262,7 +255,6 @@ class UsagePages(QStackedWidget):
         self.show_page(by)
 
     def show_page(self, by: Grouping) -> None:
-        """Show another grouping, filled in steps so that no turn of the event loop takes long."""
         if by not in self._pages:
             self._pages[by] = page = self._build(by)
             self.addWidget(page)
@@ -301,8 +293,6 @@ _BAR_WIDTH = 280
 
 
 class UsageProgress(QWidget):
-    """Shows the progress of reading, why there is nothing to show, or an error."""
-
     cancelled = Signal()
 
     def __init__(self) -> None:
@@ -320,7 +310,7 @@ class UsageProgress(QWidget):
         vbox(STRETCH, *parts, STRETCH, on=self, spacing=Space.M)
 
     def show_reading(self, done: int, total: int) -> None:
-        """Show that `done` of `total` sessions were read. `total` is 0 until it is known."""
+        """`total` is 0 until it is known."""
         text = self.tr("Reading sessions: {0} of {1}") if total else self.tr("Reading sessions…")
         self._text.setText(text.format(counted(done), counted(total)))
         self._bar.setRange(0, total)
@@ -361,8 +351,6 @@ _USUAL = 1
 
 
 class UsageWindow(QDialog):
-    """A window beside the conversation that shows figures and deletes itself when closed."""
-
     period_chosen = Signal(object)  # the number of days until today; None for all
     cancelled = Signal()
 
@@ -417,7 +405,7 @@ class UsageWindow(QDialog):
         self._show_parts()
 
     def show_figures(self, shown: Shown, note: str = "") -> None:
-        """Replace the figures. `note` says which figures are missing."""
+        """`note` says which figures are missing."""
         self._shown = shown
         self._note.setText(note)
         self._totals.show_totals(shown.totals)

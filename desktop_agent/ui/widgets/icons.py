@@ -1,8 +1,7 @@
 """The icons of buttons and rows, from Phosphor, in the colours of the theme.
 
-The glyphs come from QtAwesome's font, which takes 12 ms to read; icons are empty until then. QtAwesome itself is not
-imported: it takes 170 ms, registers twelve fonts, and patches PySide's classes. Icons are pixmaps, because Qt deletes
-the clones of a `QIconEngine` written in Python too early.
+QtAwesome itself is not imported, only its font is read: the import takes 170 ms and patches PySide's classes. Icons are
+pixmaps, because Qt deletes the clones of a `QIconEngine` written in Python too early.
 """
 
 import json

@@ -114,11 +114,7 @@ def local_now() -> datetime:
 
 
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
-    """Return the time of a moment today, the weekday of a moment this week, otherwise the date.
-
-    Examples: `14:05`, `Tue`, `12 Nov`, `Nov 2025`. Both moments have time zones; the zone of `now` decides which day is
-    today.
-    """
+    """Return, for example, `14:05`, `Tue`, `12 Nov` or `Nov 2025`. The zone of `now` decides which day is today."""
     moment = moment.astimezone(now.tzinfo)
     days = (now.date() - moment.date()).days
     if days == 0:

@@ -22,8 +22,6 @@ _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})
 
 
 class TextPiece(NamedTuple):
-    """A part of a text, and the text shown for it: the part itself or a replacement."""
-
     shown: str
     original: str
     is_cut: bool = False
@@ -69,12 +67,7 @@ _PLAIN = bytes(range(0x20, 0x7F))
 
 
 class VisibleLine(NamedTuple):
-    """A line as it is drawn, without its line ending.
-
-    Positions are Qt's and count UTF-16 code units of `text`. Offsets are Python's and count characters of the line.
-    Between two breaks, positions and offsets grow alike. Breaks surround each character that is drawn as something
-    else.
-    """
+    """Positions count UTF-16 units of `text`, offsets characters of the line. Between two breaks, both grow alike."""
 
     text: str
     cut_chars: int = 0
@@ -95,7 +88,7 @@ class VisibleLine(NamedTuple):
 
 
 def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
-    """Return how to draw `line` (without its ending). A byte order mark is shown unless it begins the first line."""
+    """`line` has no ending. A byte order mark is shown unless it begins the first line."""
     cut_chars = max(0, len(line) - MAX_DRAWN_CHARS)
     drawn = line[:MAX_DRAWN_CHARS]
     if _is_plain(drawn) or not _NEEDS_MAP.search(drawn):
@@ -155,10 +148,7 @@ _BLANKS = re.compile(r" {9,}")
 
 
 def visible(text: str) -> str:
-    """Return `text` with names instead of characters that are invisible or reorder others.
-
-    Tabs become blanks. The end of a very long line is replaced by a note of its length.
-    """
+    """Name characters that are invisible or reorder others. A note replaces the end of a very long line."""
     return "\n".join(map(_visible_line, text.split("\n")))
 
 
@@ -176,7 +166,6 @@ def explained(explanation: str) -> str:
 
 
 def hidden_text_risks(command: str) -> list[str]:
-    """Describe characters of a command that are invisible or reorder the text around them."""
     hidden = [_cut(_visible_line(line)) for line in command.split("\n") if has_hidden(line)]
     text = QCoreApplication.translate(
         "ApprovalRequest", "The command has characters that cannot be seen. It really is: {0}"
