@@ -8339,6 +8339,25 @@
     </message>
 </context>
 <context>
+    <name>SentComments</name>
+    <message>
+        <source>{0} · line {1}</source>
+        <translation>{0} · Zeile {1}</translation>
+    </message>
+    <message>
+        <source>{0} · lines {1}–{2}</source>
+        <translation>{0} · Zeilen {1}–{2}</translation>
+    </message>
+    <message>
+        <source>{0} · whole file</source>
+        <translation>{0} · ganze Datei</translation>
+    </message>
+    <message>
+        <source>{0}, before the change</source>
+        <translation>{0}, vor der Änderung</translation>
+    </message>
+</context>
+<context>
     <name>ServerCard</name>
     <message>
         <source>Calls</source>

@@ -8303,6 +8303,25 @@
     </message>
 </context>
 <context>
+    <name>SentComments</name>
+    <message>
+        <source>{0} · line {1}</source>
+        <translation>{0} · 第 {1} 行</translation>
+    </message>
+    <message>
+        <source>{0} · lines {1}–{2}</source>
+        <translation>{0} · 第 {1}–{2} 行</translation>
+    </message>
+    <message>
+        <source>{0} · whole file</source>
+        <translation>{0} · 整个文件</translation>
+    </message>
+    <message>
+        <source>{0}, before the change</source>
+        <translation>{0}，更改前</translation>
+    </message>
+</context>
+<context>
     <name>ServerCard</name>
     <message>
         <source>Calls</source>

@@ -33,7 +33,6 @@ from desktop_agent.core.protocol.model import (
     ContextSection,
     GuidanceFile,
     ImageBlock,
-    LineComment,
     Message,
     ModelRef,
     ModelRequest,
@@ -222,26 +221,3 @@ def sections(
         section("pins", text_tokens(request.pinned), request.pinned),
     )
     return tuple(one for one in found if one.tokens)
-
-
-_QUOTED_LINES = 20
-
-
-def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:
-    opening = text.strip() or "Please address these review comments."
-    ordered = sorted(comments, key=lambda comment: (comment.path, comment.start))
-    remarks: list[str] = []
-    for comment in ordered:
-        first, last = comment.start + 1, comment.end
-        lines = f"line {first}" if last <= first else f"lines {first} to {last}"
-        place = f"{comment.path}, {lines}{' before your change' if comment.side == 'old' else ''}"
-        remarks.append(f"{place}:\n{_quoted(comment.quote)}\n{comment.text.strip()}")
-    return "\n\n".join((opening, *remarks))
-
-
-def _quoted(quote: str) -> str:
-    lines = quote.splitlines()
-    shown = [f"> {line}" for line in lines[:_QUOTED_LINES]]
-    if len(lines) > _QUOTED_LINES:
-        shown.append(f"> … {len(lines) - _QUOTED_LINES} more lines")
-    return "\n".join(shown)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, PromptId, new_prompt_id
-from desktop_agent.core.context.packing import prompt_of_comments
+from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.context_window.context_manager import TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef

@@ -60,12 +60,13 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
     return CardPicture(shown, size, FORMATS[found], size_bytes=len(content))
 
 
-THUMBNAIL = QSize(160, 160)
-"""The size to which thumbnails are decoded, large enough for a screen with four device pixels per point."""
+THUMBNAIL = QSize(256, 256)
+"""The size to which thumbnails are decoded, large enough for two device pixels per point."""
 
 _SIDE = 40
 _HEIGHT = _SIDE + 2 * Space.XS
 _WIDTH = 224
+_BARE = 96
 
 
 class ContentChip(DrawnButton):
@@ -79,6 +80,8 @@ class ContentChip(DrawnButton):
         self._colour = colour
         self.thumbnail = QImage()
         self._is_picture = is_picture
+        self.is_bare = False
+        """Whether it shows a picture and no words."""
         self.reserved = 0
         """The width in pixels at its right end that something else covers."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -98,11 +101,15 @@ class ContentChip(DrawnButton):
         return problem
 
     def sizeHint(self) -> QSize:
-        return QSize(_WIDTH, _HEIGHT)
+        return QSize(_BARE, _BARE) if self.is_bare else QSize(_WIDTH, _HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+            if self.is_bare:
+                self._paint_square(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+                self.draw_ring(painter, self._colour("accent"))
+                return
             edge = self._colour("control_border" if self.underMouse() else "border")
             draw_box(painter, QRectF(self.rect()), edge, self._colour("surface"), Radius.CONTROL)
             self._paint_square(painter, QRectF(Space.XS, Space.XS, _SIDE, _SIDE))

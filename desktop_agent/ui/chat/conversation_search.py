@@ -14,8 +14,8 @@ from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, parse_more
+from desktop_agent.ui.chat.entries.prompt_text import read_prompt
 from desktop_agent.ui.chat.markdown.block_parser import References
-from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
@@ -169,7 +169,7 @@ def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
     references: References = {}
     match row.entry:
         case PromptSubmitted() | Steered() as entry:
-            blocks = plain_blocks(entry.text)
+            blocks = read_prompt(entry).blocks
         case TextEntry() | CommandRun():
             assert row.stream is not None
             blocks, references = row.stream.blocks, row.stream.references

@@ -1,5 +1,6 @@
 """A prompt: text in a bubble, its attachments below, and an editor."""
 
+from collections import Counter
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, Qt, Signal
@@ -15,10 +16,10 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, pictur
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
+from desktop_agent.ui.chat.entries.prompt_text import MOST_SHOWN, is_pasted_picture, read_prompt
 from desktop_agent.ui.chat.entry_words import byte_count
-from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, set_names
@@ -46,7 +47,6 @@ class QuietButton(QPushButton):
 
 
 _MOST_CHARS = 40
-_MOST_SHOWN = 20
 
 
 class _Picture(ContentChip):
@@ -54,6 +54,7 @@ class _Picture(ContentChip):
         name, size = _name(attachment), byte_count(attachment.size)
         super().__init__(name, size, place.styles.colour, parent, is_picture=True)
         self._attachment = attachment
+        self.is_bare = is_pasted_picture(attachment)
         self.setObjectName("attachmentButton")
         self.clicked.connect(partial(place.actions.attachment_requested.emit, attachment))
         _describe(self, attachment, name, size)
@@ -203,6 +204,8 @@ _SHARE = 0.8
 _RADIUS = 10
 _CORNER = 2
 _MEASURED_CHARS = 400
+_CARD_EDGE = 8
+"""The distance from the text of a comment to the edge of its card."""
 
 EDIT = "edit"
 """The key of the edited prompt among the row's drafts."""
@@ -210,10 +213,14 @@ EDIT = "edit"
 
 class PromptWidget(EntryWidget):
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
-        super().__init__(place, Column(place.styles, ground="sunken"))
+        entry = place.row.entry
+        assert isinstance(entry, PromptSubmitted | Steered)
+        self._text = read_prompt(entry)
+        # What is painted below a card shows through it.
+        super().__init__(place, Column(place.styles, ground="" if self._text.cards else "sunken"))
         self._editor: PromptEditor | None = None
         self._attachments = [
-            self._make_attachment(attachment, place, loader) for attachment in self._prompt.attachments[:_MOST_SHOWN]
+            self._make_attachment(attachment, place, loader) for attachment in self._prompt.attachments[:MOST_SHOWN]
         ]
         self._attachments_height = 0
         self._text_area_width = 0
@@ -254,7 +261,10 @@ class PromptWidget(EntryWidget):
 
     def refresh(self) -> None:
         text = self._prompt.text
-        self.column.set_blocks(plain_blocks(text), {}, 0)
+        self.column.set_blocks(self._text.blocks, {}, 0)
+        edges = Counter(index for card in self._text.cards for index in (card[0] - 1, card[-1]))
+        for index, count in edges.items():
+            self.column.set_room(index, count * _CARD_EDGE)
         name = self.tr("You: {text}") if self._is_editable else self.tr("You, while the agent worked: {text}")
         self.setAccessibleName(name.format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
@@ -279,20 +289,21 @@ class PromptWidget(EntryWidget):
 
     def arrange(self) -> None:
         if self._attachments:
-            below = PADDING_Y + self.column.height + Space.S
+            below = PADDING_Y + self.column.height + (Space.S if self._text.blocks else 0)
             area = QRect(self.column_origin.x(), below, self._text_area_width, 0)
-            self._attachments_height = flow(self._attachments, area) + Space.S
+            self._attachments_height = flow(self._attachments, area) + (Space.S if self._text.blocks else 0)
 
     @property
     def _editor_width(self) -> int:
         return int(self._width * _SHARE)
 
     def _text_width(self, limit: int) -> int:
-        text = self._prompt.text
-        if len(text) > _MEASURED_CHARS:
+        blocks = self._text.blocks
+        if self._text.cards or sum(len(block.content) for block in blocks) > _MEASURED_CHARS:
             return limit
         metrics = QFontMetricsF(self.styles.body)
-        widest = max(metrics.horizontalAdvance(line) for line in text.split("\n"))
+        lines = (line for block in blocks for line in block.content.split("\n"))
+        widest = max(map(metrics.horizontalAdvance, lines), default=0)
         return max(min(limit, int(widest) + 2), Space.XL)
 
     def entry_height(self) -> int:
@@ -321,7 +332,19 @@ class PromptWidget(EntryWidget):
         painter.setPen(QPen(self.styles.colour("accent" if is_edited else "border"), 1))
         painter.setBrush(self.styles.colour("surface" if is_edited else "sunken"))
         painter.drawPath(_speech_bubble(bubble))
+        if not is_edited:
+            self._paint_cards(painter)
         painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_cards(self, painter: QPainter) -> None:
+        painter.setBrush(self.styles.colour("surface"))
+        frames = dict(self.column.code_frames())
+        for card in self._text.cards:
+            if (frame := frames.get(card[0])) is not None:
+                bottom = self.column.room(card[-1]).top()
+                area = QRect(0, frame.top(), frame.width(), bottom - frame.top()).translated(self.column_origin)
+                edge = _CARD_EDGE - 0.5
+                painter.drawRoundedRect(QRectF(area).adjusted(-edge, -edge, edge, edge), Radius.CARD, Radius.CARD)
 
     # -- editing --
 

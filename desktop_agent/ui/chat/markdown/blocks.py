@@ -41,6 +41,8 @@ class Block(NamedTuple):
     marker: str = ""
     level: int = 0
     language: str = ""
+    label: str = ""
+    """What stands above code in place of its language."""
     rows: tuple[tuple[str, ...], ...] = ()
     """Cells of a table; the header is row 0 unless the block continues a table."""
     alignments: tuple[Alignment, ...] = ()

@@ -345,7 +345,9 @@ class Box:
             painter.setFont(self._styles.small)
             area = QRectF(x + CODE_PADDING_X, self.gap, (self.width - x) // 2 - CODE_PADDING_X, CODE_HEADER)
             metrics = painter.fontMetrics()
-            said = metrics.elidedText(fence_label(self.block.language), Qt.TextElideMode.ElideRight, int(area.width()))
+            said = metrics.elidedText(
+                self.block.label or fence_label(self.block.language), Qt.TextElideMode.ElideRight, int(area.width())
+            )
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, said)
 
     def _paint_changed_lines(self, painter: QPainter) -> None:

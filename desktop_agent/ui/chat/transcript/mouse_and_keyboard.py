@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import TextEntry, ToolEntry
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryRow, EntryWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
-from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.markdown.inline import PICTURE, is_web_address
 from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
@@ -258,7 +258,7 @@ class MessageMenu(QObject):
         menu.popup(global_at)
 
     def add_actions(self, menu: QMenu, at: QPoint, *, quotes: bool = True) -> None:
-        if link := self._pointer.link_at(at):
+        if link := self._pointer.link_at(at).removeprefix(PICTURE):
             name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
             menu.addAction(name, partial(_copy, link))
         spot = self._pointer.spot_at(at)

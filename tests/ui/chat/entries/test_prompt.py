@@ -7,13 +7,15 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
-from desktop_agent.core.protocol.model import Attachment
+from desktop_agent.core.protocol.model import Attachment, LineComment
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget
+from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import Picker
 from tests.ui.chat.cards.loads import Loads, png
@@ -235,3 +237,70 @@ def test_a_fork_leads_to_what_it_is_a_copy_of(stage: Stage) -> None:
     opened = QSignalSpy(stage.view.entry_actions.session_requested)
     named(stage.widget(1), "openSourceButton").click()
     assert opened.at(0) == ["20261121-213700-k3f9qx"]
+
+
+def remark(path: str, start: int, end: int, quote: str, text: str) -> LineComment:
+    return LineComment(id=f"c{start}", path=path, side="new", start=start, end=end, quote=quote, text=text)
+
+
+REVIEW = prompt_of_comments(
+    "Two things:",
+    (
+        remark("src/app.py", 9, 11, "def f():\n    pass\n", "Say *why*.\n\nIn words."),
+        remark("b.md", 0, 0, "", "Delete it."),
+    ),
+)
+
+
+def test_comments_that_were_sent_are_cards_and_stay_the_text_that_was_sent(stage: Stage) -> None:
+    stage.show(ev.PromptSubmitted(prompt_id="p", text=REVIEW, turn=1, at=NOW))
+    row, widget = stage.row(0), stage.widget(0)
+    blocks = [(block.kind, block.label or block.content, block.language) for block in widget.column.text.blocks]
+    assert blocks == [
+        ("plain", "Two things:", ""),
+        ("code", "b.md · whole file", ""),
+        ("plain", "Delete it.", ""),
+        ("code", "src/app.py · lines 10–11", "py"),
+        ("plain", "Say *why*.\n\nIn words.", ""),
+    ]
+    assert "> def" not in stage.shown_text(0)
+    assert copied_row(row) == REVIEW
+    stage.drag(stage.point_of(0, "Two"), stage.point_of(0, "words.", at_end=True))
+    assert stage.view.selected.text() == REVIEW
+    surface = widget.grab().toImage().pixelColor(widget.width() - 20, stage.point_of(0, "Delete").y() - widget.y())
+    assert surface.name() == widget.styles.colours.surface.lower()
+    assert isinstance(widget, PromptWidget)
+    widget.begin_edit()
+    assert widget.findChildren(MessageEdit)[0].toPlainText() == REVIEW
+
+
+def pasted(loads: Loads, name: str) -> Attachment:
+    return Attachment(
+        mention=f"@pasted:picture-{name}.png",
+        uri=f"picture-{name}.png",
+        name=f"picture-{name}.png",
+        kind="picture",
+        size=2_500,
+        images=(loads.picture(name, png(300, 200)),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("@pasted:picture-a.png", ""),
+        ("Compare @pasted:picture-a.png with\n@pasted:picture-b.png", "Compare with"),
+        ("@pasted:picture-a.png What is this? @src/app.py", "What is this? @src/app.py"),
+    ],
+)
+def test_pasted_pictures_are_their_thumbnails_alone(seeing: Stage, loads: Loads, text: str, shown: str) -> None:
+    attachments = (pasted(loads, "a"), pasted(loads, "b"))
+    seeing.show(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW, attachments=attachments))
+    loads.finish()
+    chips = seeing.widget(0).findChildren(ContentChip)
+    assert seeing.shown_text(0) == shown
+    assert copied_row(seeing.row(0)) == text
+    assert [(chip.width(), chip.height()) for chip in chips] == [(96, 96)] * 2
+    assert chips[0].grab().toImage().pixelColor(48, 48).name() == "#0e7c70"
+    assert all(seeing.widget(0).rect().contains(chip.geometry()) for chip in chips)
+    assert chips[0].accessibleName() == "Came with the message: picture-a.png, picture, 300 × 200 · 2 kB"

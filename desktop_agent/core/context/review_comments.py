@@ -1,0 +1,69 @@
+"""Review comments as the text of a prompt, and read back from it: the journal has the text only."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from desktop_agent.core.protocol.model import LineComment
+
+_QUOTED_LINES = 20
+_REMARK = re.compile(
+    r"(?:\A|(?<=\n\n))(?P<path>[^\n]+?), (?:line (?P<line>\d+)|lines (?P<first>\d+) to (?P<last>\d+))"
+    r"(?P<old> before your change)?:\n(?P<quote>(?:>(?: [^\n]*)?\n)+|(?=\n))"
+)
+
+
+class SentComment(Struct, frozen=True):
+    """One comment in the text of a prompt. Lines count from 1; a comment without a quote is on the whole file."""
+
+    path: str
+    first: int
+    last: int
+    is_before: bool
+    quote: str
+    text: str
+    start: int
+    text_start: int
+    end: int
+    """Where in the prompt it begins, where the user's own words begin, and where it ends."""
+
+
+def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:
+    opening = text.strip() or "Please address these review comments."
+    ordered = sorted(comments, key=lambda comment: (comment.path, comment.start))
+    remarks: list[str] = []
+    for comment in ordered:
+        first, last = comment.start + 1, comment.end
+        lines = f"line {first}" if last <= first else f"lines {first} to {last}"
+        place = f"{comment.path}, {lines}{' before your change' if comment.side == 'old' else ''}"
+        remarks.append(f"{place}:\n{_quoted(comment.quote)}\n{comment.text.strip()}")
+    return "\n\n".join((opening, *remarks))
+
+
+def comments_in(prompt: str) -> Iterator[SentComment]:
+    """Yield the comments in a text that `prompt_of_comments` made, whatever the user wrote before them."""
+    found = [each for each in _REMARK.finditer(prompt) if each["quote"] or each["line"] == "1"]
+    ends = [*(each.start() for each in found[1:]), len(prompt)]
+    for remark, end in zip(found, ends, strict=False):
+        text = prompt[remark.end() : end]
+        first = int(remark["line"] or remark["first"])
+        yield SentComment(
+            path=remark["path"],
+            first=first,
+            last=int(remark["last"] or first),
+            is_before=bool(remark["old"]),
+            quote="\n".join(line[2:] for line in remark["quote"].removesuffix("\n").split("\n")),
+            text=text.strip("\n"),
+            start=remark.start(),
+            text_start=remark.end() + len(text) - len(text.lstrip("\n")),
+            end=remark.end() + len(text.rstrip("\n")),
+        )
+
+
+def _quoted(quote: str) -> str:
+    lines = quote.splitlines()
+    shown = [f"> {line}" for line in lines[:_QUOTED_LINES]]
+    if len(lines) > _QUOTED_LINES:
+        shown.append(f"> … {len(lines) - _QUOTED_LINES} more lines")
+    return "\n".join(shown)
