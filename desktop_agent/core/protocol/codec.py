@@ -1,8 +1,6 @@
 """The versioned codec between events and JSON: one flat object each, distinguished by `type`.
 
-`decode_event(encode_event(e)) == e` for every event. A line of an unknown type or a later version survives a round trip
-with the same content: it becomes an `UnknownEvent` that holds the whole object. JSON of unknown shape is read with
-`text_in`, `object_in` and the like, which return the requested type whatever is there.
+An event of an unknown type or a later version becomes an `UnknownEvent`, which keeps the whole object.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,7 +56,6 @@ def parts_of(value: object) -> Iterable[object]:
 
 
 def is_deeper_than(value: object, levels: int) -> bool:
-    """Whether objects and lists are nested in more than `levels` levels. Not recursive: the value may be hostile."""
     level = [value]
     for _ in range(levels + 1):
         level = [inner for outer in level for inner in parts_of(outer)]
@@ -71,7 +68,7 @@ _NESTED = (dict, list, tuple)
 
 
 class MalformedLineError(ValueError):
-    """A journal line is not a JSON object with a type, or lacks something that its type requires."""
+    """A journal line is not a JSON object with a type, or violates its type."""
 
 
 def encode_event(event: Event) -> JsonObject:
@@ -88,7 +85,6 @@ def encode_event(event: Event) -> JsonObject:
 
 
 def decode_event(fields: JsonObject) -> JournalEvent:
-    """Return the event that `fields` describes. Raises `MalformedLineError`; never drops unknown content."""
     kind = fields.get("type")
     if not isinstance(kind, str):
         raise MalformedLineError("a journal line needs a 'type'")
@@ -124,7 +120,7 @@ def _tag_last(fields: JsonObject, tag: str) -> JsonObject:
 
 
 def _lists_for_tuples(value: object) -> object:
-    """Replace all tuples by lists, so that the value is like parsed JSON. Objects are changed in place."""
+    """Replace all tuples by lists, like parsed JSON. Objects are changed in place."""
     # Most parts are texts and numbers: a call for each of them would double the time.
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
@@ -146,7 +142,6 @@ _EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_config__.tag: kind for 
 
 
 def _explain(error: ValidationError) -> str:
-    """Return the problem as `field: message`. The value is not repeated."""
     message, has_place, place = str(error).rpartition(" - at `$.")
     if not has_place:
         return place

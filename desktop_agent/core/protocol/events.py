@@ -1,7 +1,6 @@
 """Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
 
-Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
-Live events exist only while something runs, because a durable event later repeats their whole content.
+Durable events have a sequence number (from 1, without gaps) and a time. Live events exist only while something runs.
 """
 
 import re
@@ -113,11 +112,11 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
-    """The identity of the folder at `workspace`. By it, another folder that is later at this path is recognised."""
+    """The identity of the folder at `workspace`, to recognise another folder at the same path."""
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
-    """The session goes on in this folder at its path. Before, it was another folder, or its identity was not known."""
+    """The session continues in this folder, although it is another one, or of unknown identity."""
 
     folder: FolderIdentity
 
@@ -127,21 +126,18 @@ class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
 
     title: str
     is_generated: bool = False
-    """Whether the model generated it. A generated title never replaces one that the user gave."""
 
 
 class SessionForked(DurableEvent, frozen=True, kw_only=True):
-    """Everything between the first line and this one is a copy of another session's, which happened there."""
+    """All records between the first line and this one are copies from another session."""
 
     source: SessionId
     title: str
-    """The title that the source had when it was copied."""
     before_turn: int | None = None
-    """The first turn that was left out; None when everything was copied."""
 
 
 class SessionArchived(DurableEvent, frozen=True, kw_only=True):
-    """The user archived the session, or restored it. It is listed separately; nothing is removed."""
+    """The user archived or restored the session. Nothing is removed."""
 
     is_archived: bool
 
@@ -153,7 +149,7 @@ class SessionPinned(DurableEvent, frozen=True, kw_only=True):
 
 
 class ModeSet(DurableEvent, frozen=True, kw_only=True):
-    """The model, the approval policy or the sandbox changed; all three are given as they are from now on."""
+    """The model, the approval policy or the sandbox changed; all three are given."""
 
     model: ModelRef
     approval: ApprovalPolicy
@@ -161,14 +157,11 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
 
 
 IMPORTED_WORDS = "imported_words"
-"""The code of a notice whose detail the user wrote, in the program from which the session was imported."""
+"""The code of a notice with the user's own words in the program from which the session was imported."""
 
 
 class Notice(DurableEvent, frozen=True, kw_only=True):
-    """Something the user should know: what happened, what to do, details on demand.
-
-    `code` is stable and for programs (`retrying`, `authentication`, `torn_journal` …).
-    """
+    """A notice to the user. `code` is stable, for programs: `retrying`, `authentication`, `torn_journal` …"""
 
     level: NoticeLevel
     code: str
@@ -182,15 +175,15 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
 
 
 class Queued(DurableEvent, frozen=True, kw_only=True):
-    """A prompt waits for the running turn to end. If it waited before, its place changed, or whether it steers."""
+    """A prompt waits for the running turn to end, or a waiting prompt was moved or became steering."""
 
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
     is_steering: bool = False
-    """Whether it waits only for the turn's next request. If there is none, it waits for the turn's end."""
+    """Whether the prompt waits only for the turn's next request, or if there is none, for its end."""
     before: PromptId = ""
-    """The waiting prompt that it comes before; empty if it comes last."""
+    """The waiting prompt that follows it; empty if it is the last."""
 
 
 class Unqueued(DurableEvent, frozen=True, kw_only=True):
@@ -233,18 +226,18 @@ class MessageDone(DurableEvent, frozen=True, kw_only=True):
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
     mended: tuple[Flaw, ...] = ()
-    """Flaws of the answer that were mended. Each kind is named once in a session."""
+    """Mended flaws of the answer. Each kind is named once in a session."""
 
 
 class UsageReported(DurableEvent, frozen=True, kw_only=True):
-    """What one request cost."""
+    """The usage and cost of one request."""
 
     turn: int
     usage: Usage
     model: ModelRef | None = None
     """The model that answered; `None` in a journal from before prices were recorded."""
     is_aside: bool = False
-    """Whether the request was not part of the conversation. It then says nothing about how full the context is."""
+    """Whether the request was not part of the conversation, so that it does not measure the context."""
     cache_miss: CacheMiss | None = None
 
 
@@ -255,42 +248,37 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     reason: TurnEndReason
     requests: int
     duration_s: Finite
-    """How long the turn worked. A lower bound if it `is_cut_off`; 0 if not known."""
+    """How long the turn worked. A lower bound if it `is_cut_off`; 0 if unknown."""
     is_cut_off: bool = False
-    """Whether the application ended during the turn. If so, this was recorded at the next opening."""
+    """Whether the application ended during the turn. The next opening recorded this event."""
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
 
 
 class Compacted(DurableEvent, frozen=True, kw_only=True):
-    """The model sees `summary` from now on instead of everything up to and including `through_turn`.
-
-    Nothing is removed from the journal. A second compaction also summarises the first one's summary.
-    """
+    """From now on, the model sees `summary` instead of everything up to and including `through_turn`."""
 
     compaction_id: str
     through_turn: int
     summary: Summary
     focus: str = ""
-    """What the user wants the summary to keep above all."""
     is_automatic: bool = False
     tokens_before: int = 0
     tokens_after: int = 0
-    """How many tokens the whole request has afterwards; an estimate, like `tokens_before`."""
+    """Estimated size of the next request, like `tokens_before`."""
     shortened: tuple[CallId, ...] = ()
-    """Calls that are kept, but of whose results the model sees only the beginning and the end from now on."""
 
 
 class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
-    """The user rewrote the summary of a compaction; the model sees the new one."""
+    """The user rewrote the summary of a compaction."""
 
     compaction_id: str
     summary: Summary
 
 
 class CompactionUndone(DurableEvent, frozen=True, kw_only=True):
-    """The last compaction was taken back: the model sees again what it had summarised."""
+    """The last compaction was undone: the model sees the summarised part again."""
 
     compaction_id: str
 
@@ -318,9 +306,7 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
     """A slash command was run without asking the model. The model does not see it."""
 
     text: str
-    """The command as it was written: `/pin add --ttl=60 keep it short`."""
     output: str
-    """What the command says, as markdown."""
     is_error: bool = False
     opens: SessionId = ""
     """The session that a front end should show now, if the command created one."""
@@ -330,26 +316,25 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
 
 
 class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
-    """The handling of a tool call began: it is validated and, if it must, waits for an approval before it acts."""
+    """The handling of a tool call began. It is validated, and may wait for an approval."""
 
     turn: int
     call: ToolCall
     title: str
-    """The call in one line, for people: `src/app.py`, `pytest -q`."""
     source: ToolSource
     capabilities: tuple[Capability, ...]
     is_read_only: bool
 
 
 class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
-    """A tool call got its one result. Every `tool_use` of a message gets exactly one of these."""
+    """A tool call got its one result. Every `tool_use` of a message gets exactly one."""
 
     turn: int
     call_id: CallId
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: Finite
-    """How long the call took, not counting the time it waited for the user."""
+    """How long the call took, without waiting for the user."""
 
 
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
@@ -360,7 +345,7 @@ class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
 
 
 class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
-    """The wait is over. Always follows an `approval_requested`, whatever happened."""
+    """The wait is over. Always follows an `approval_requested`."""
 
     turn: int
     call_id: CallId
@@ -377,7 +362,7 @@ class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
 
 
 class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
-    """A line of a kind or version that this program does not know. Kept whole, and skipped by every fold."""
+    """A line of an unknown kind or version. Kept whole, and skipped by every fold."""
 
     payload: JsonObject = field(default_factory=dict[str, object])
 
@@ -389,32 +374,23 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
 ChangePurpose = Literal["apply", "undo", "redo"]
 
 REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
-"""The notice codes of an undo or redo that was not carried out. Each undo or redo ends with one, or with its record."""
+"""The notice codes of an undo or redo that was not carried out."""
 
 
 class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
-    """Files are about to be written; their images are durable. The write-ahead record of a change, an undo or a redo.
-
-    If the process dies here, the files tell how far it got: each is either its before- or its after-image.
-    """
+    """Files are about to be written; their images are durable. The write-ahead record of a change, undo or redo."""
 
     turn: int
     call_id: CallId
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
-    """Set for a command, whose changes are not known before it runs: the snapshot that reveals them afterwards."""
     is_background: bool = False
-    """Whether the command runs in the background, so that its changes are looked for repeatedly until it has ended."""
     author: Author = "shell"
-    """The author of the changes that the snapshot will reveal."""
 
 
 class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
-    """A call changed these files; files that could not be captured are listed.
-
-    Without a call they are the user's own changes, noticed before a change of the agent's was made on top of them.
-    """
+    """A call changed these files. Without a call, the user did, before a change of the agent's on top."""
 
     turn: int
     call_id: CallId
@@ -423,27 +399,22 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries of the git repository that the call moved or dropped."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and files of git's own, that the call destroyed. Only a recovery puts them back."""
     is_recoverable: bool = False
-    """Whether the command was destructive and a safety copy was made before it ran."""
     is_last_look: bool = False
-    """Whether a background command has ended, so that no more changes of it will come."""
+    """Whether a background command has ended, so that no more changes will follow."""
 
 
 class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
-    """Changes were undone; files that changed since in the same place were left alone and are listed."""
+    """Changes were undone. Files that changed since in the same place were left alone and are listed."""
 
     selection: ChangeSelection
     change_ids: tuple[ChangeId, ...]
     outcomes: tuple[FileOutcome, ...]
     changes: tuple[FileChange, ...] = ()
-    """What was written, as changes by `undo`. Each says which earlier change it reverts."""
+    """The written changes, by `undo`. Each names the change that it reverts."""
     reason: str = ""
-    """The user's message to the model."""
     refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries that were put back."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and files of git's own, that were put back."""
 
 
 class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
@@ -477,17 +448,14 @@ class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
 
 
 class Rewound(DurableEvent, frozen=True, kw_only=True):
-    """The user went back to before `turn`: with the conversation, the files, or both.
-
-    A rewound conversation is still in the journal, but the model no longer sees it.
-    """
+    """The user went back to before `turn`. The journal keeps the conversation; the model no longer sees it."""
 
     turn: int
     scope: RewindScope
 
 
 RequestPurpose = Literal["turn", "summary", "title", "server"]
-"""What a request to a model is for: the conversation, a summary of it, its title, or a question of an MCP server."""
+"""`server`: a question of an MCP server."""
 
 
 # A provider streams the next four events without `turn` and `at`; the turn adds these when it emits them.
@@ -533,43 +501,37 @@ class ToolOutputDelta(Tagged, frozen=True, kw_only=True):
 
 
 class PromptRejected(Tagged, frozen=True, kw_only=True):
-    """A prompt was rejected: nothing can be written, or a mention could not be fetched, as a notice says.
-
-    The event returns its text, so that it is not lost.
-    """
+    """A prompt was rejected, as a notice says. The event returns its text, so that it is not lost."""
 
     text: str
 
 
 class RetryWaitReported(Tagged, frozen=True, kw_only=True):
-    """A turn waits before it asks the model again, as the preceding notice `retrying` says, or no longer waits."""
+    """A turn waits before it asks the model again, or no longer waits."""
 
     turn: int
     is_waiting: bool
     delay_s: Finite = 0.0
-    """How long the wait lasts from now, unless the user skips it; 0 when it is over."""
+    """How long the wait lasts, unless the user skips it; 0 when it is over."""
 
 
 class ModelRequestReported(Tagged, frozen=True, kw_only=True):
-    """A request was sent to a model, or has ended; reported for each try, also for requests beside the conversation."""
+    """A request was sent to a model, or has ended; reported for each try, also outside the conversation."""
 
     turn: int
     request_id: str
     """Identifies the request in both of its events. Every try has a new one."""
     model: ModelRef
     state: Literal["sent", "answered", "failed", "stopped"]
-    """`stopped` means that the application did not wait for the answer."""
     purpose: RequestPurpose = "turn"
     fault: ProviderFault | None = None
     message_id: str = ""
-    """The provider's id of the answer."""
     stop_reason: StopReason | None = None
     usage: Usage | None = None
-    """What the request used. The event `usage_reported` records the same again."""
 
 
 class JobsReported(Tagged, frozen=True, kw_only=True):
-    """The session's background commands as they are now, oldest first."""
+    """The session's background commands, oldest first."""
 
     jobs: tuple[Job, ...]
 
@@ -593,14 +555,14 @@ class ContextInspected(Tagged, frozen=True, kw_only=True):
 
 
 class CommandJudged(Tagged, frozen=True, kw_only=True):
-    """What is known about a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
+    """The judgement of an edited command: the answer to `JudgeCommand`, in one or two steps."""
 
     call_id: CallId
     command: str
     request: ApprovalRequest | None
-    """The question as it would be asked about this command; `None` if it must not run."""
+    """The question about the edited command; `None` if it must not run."""
     digest: Digest | None = None
-    """What an answer to the question must carry (`Allowed.judged`); `None` until the safety copy is determined."""
+    """The value for `Allowed.judged`; `None` until the safety copy is determined."""
     obstacle: str = ""
 
 

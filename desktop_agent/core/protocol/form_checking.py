@@ -1,4 +1,4 @@
-"""Validates answers to a server's form, with messages for the user: the same for the window and the session."""
+"""Validates answers to a server's form, with messages for the user."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from desktop_agent.core.protocol.model import Answer, FormField, ServerQuestion
 
 LARGEST = 2**53
-"""The largest whole number up to which programs that read JSON are exact."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
@@ -43,7 +42,7 @@ def mistake_in(field: FormField, answer: Answer | None) -> str:
 
 
 def number_in(field: FormField, written: str) -> Answer:
-    """Return the number that was written. Text that is no number is returned as it is; `mistake_in` reports it."""
+    """Return the number in `written`, or the text itself if it is not a number, for `mistake_in` to report."""
     try:
         return int(written) if field.kind == "integer" else float(written)
     except ValueError:

@@ -1,7 +1,4 @@
-"""Ops: what a front end may ask of a session. Imperative names; everything a user can do goes in here.
-
-An op is a request, not a promise: the events that follow report its outcome.
-"""
+"""Ops: what a front end may ask of a session. Imperative names; the following events report the outcome."""
 
 from collections.abc import Mapping
 from typing import Literal, cast, get_args
@@ -30,11 +27,11 @@ from desktop_agent.core.protocol.model import (
 
 
 class SubmitPrompt(Tagged, frozen=True, kw_only=True):
-    """Start a turn with this prompt, or queue it when one is running."""
+    """Start a turn with this prompt, or queue it when a turn is running."""
 
     text: str
     include: tuple[str, ...] = ()
-    """Paths of files to attach, relative to the workspace or absolute. They may be outside the workspace."""
+    """Paths of files to attach, relative to the workspace or absolute, also outside the workspace."""
 
 
 class Unqueue(Tagged, frozen=True, kw_only=True):
@@ -59,17 +56,15 @@ class SendQueued(Tagged, frozen=True, kw_only=True):
 class Steer(Tagged, frozen=True, kw_only=True):
     """Send this message to the running turn before its next request, never between a call and its result.
 
-    Until then it waits like a queued prompt. If the turn ends first, it becomes the next prompt; without a turn, it
-    starts one.
+    If the turn ends first, the message becomes the next prompt; without a turn, it starts one.
     """
 
     text: str
     include: tuple[str, ...] = ()
-    """Paths of files to attach, as with `SubmitPrompt`."""
 
 
 class SteerQueued(Tagged, frozen=True, kw_only=True):
-    """Send a queued prompt to the running turn, as `Steer` does with a new message. Does nothing when no turn runs."""
+    """Send a queued prompt to the running turn, as `Steer` does. Does nothing when no turn runs."""
 
     prompt_id: PromptId
 
@@ -82,7 +77,7 @@ class AnswerApproval(Tagged, frozen=True, kw_only=True):
 
 
 class JudgeCommand(Tagged, frozen=True, kw_only=True):
-    """Report what is known about `command`, the user's edit of the command that `call_id` asks about."""
+    """Report the judgement of `command`, the user's edit of the command that `call_id` asks about."""
 
     call_id: CallId
     command: str
@@ -97,33 +92,28 @@ class TryNow(Tagged, frozen=True, kw_only=True):
 
 
 class UndoChanges(Tagged, frozen=True, kw_only=True):
-    """Undo the selected changes, whatever the order they were made in. Refused while a turn is running."""
+    """Undo the selected changes, in whatever order they were made. Refused while a turn is running."""
 
     selection: ChangeSelection
     reason: str = ""
-    """A message to the model, which reads it, and learns of the undo, with the next prompt."""
     is_recovery: bool = False
-    """Whether to put back branches, tags and stash entries, too, that the selected calls moved or dropped."""
+    """Whether to restore also branches, tags and stash entries that the selected calls moved or dropped."""
     includes_others: bool = False
-    """Whether to undo changes that are not the agent's, too. The user must have been asked."""
+    """Whether to undo also changes of others than the agent. The user must have been asked."""
     further: tuple[ChangeSelection, ...] = ()
-    """More selections, for other files, to undo in the same step."""
 
 
 class UndoDifferences(Tagged, frozen=True, kw_only=True):
-    """Undo the differences between files and a commit, of every author.
+    """Undo the differences between files and a commit, of every author. Refused while a turn is running.
 
-    Refused while a turn is running. A file that changed since the user saw it is left alone, and so are changes that
-    are not the agent's, unless the op `includes_others`.
+    A file that changed since the user saw it is left alone, and so are others' changes, unless `includes_others`.
     """
 
     files: tuple[CommittedFile, ...]
     hunks: tuple[HunkKey, ...] = ()
     """Undo only these hunks of the difference of one file."""
     includes_others: bool = False
-    """Whether to undo changes that are not the agent's, too. The user must have been asked."""
     reason: str = ""
-    """A message to the model, which reads it, and learns of the undo, with the next prompt."""
 
 
 class RedoChanges(Tagged, frozen=True, kw_only=True):
@@ -134,15 +124,10 @@ class RedoChanges(Tagged, frozen=True, kw_only=True):
 
 
 class RedoSteps(Tagged, frozen=True, kw_only=True):
-    """Take undos back, each as one step: to the exact bytes from before it, where nothing changed since.
-
-    Refused while a turn is running.
-    """
+    """Take undos back to the exact earlier bytes, where nothing changed since. Refused while a turn is running."""
 
     steps: tuple[int, ...] = ()
-    """The undos, by the `seq` of their events; if empty, the last undo that was not taken back."""
     is_all: bool = False
-    """Whether to take back, at once, all undos that were not taken back yet."""
     reason: str = ""
 
 
@@ -157,9 +142,8 @@ class WriteFile(Tagged, frozen=True, kw_only=True):
     content: bytes | None
     """The whole new content; `None` removes the file."""
     like: FileImage | None = None
-    """The kind and mode that the file gets, even if it had another kind. Without it, both stay as they are."""
+    """The kind and mode that the file gets. Without it, both stay unchanged."""
     reverts: tuple[Reverted, ...] = ()
-    """The changes that count as undone or redone once the file is written."""
     purpose: Literal["edit", "undo", "redo"] = "edit"
 
 
@@ -167,14 +151,14 @@ class MoveFile(Tagged, frozen=True, kw_only=True):
     """Move a file or folder within the workspace for the user. Refused while a turn is running.
 
     Nothing is done unless the file still has the digest `expected`, and nothing is at `to`. A folder has the digest of
-    empty content; it moves with everything in it, or not at all if that could not be undone exactly.
+    empty content; it is not moved if the move could not be undone exactly.
     """
 
     path: str
     to: str
     expected: Digest
     is_folder: bool = False
-    """Whether a folder is to be moved. If what is there is of the other kind, nothing is done."""
+    """If a file is found instead of a folder, or the reverse, nothing is done."""
 
 
 class MarkReviewed(Tagged, frozen=True, kw_only=True):
@@ -211,7 +195,7 @@ class RewindTo(Tagged, frozen=True, kw_only=True):
 
 
 class SetMode(Tagged, frozen=True, kw_only=True):
-    """Change the model, the approval policy or the sandbox from the next call on. `None` leaves one as it is."""
+    """Change the model, the approval policy or the sandbox from the next call on. `None`: unchanged."""
 
     model: ModelRef | None = None
     approval: ApprovalPolicy | None = None
@@ -240,11 +224,10 @@ class Compact(Tagged, frozen=True, kw_only=True):
     """Summarise the conversation except its last turns, by asking the model. Refused while a turn is running."""
 
     focus: str = ""
-    """What the summary must keep above all."""
 
 
 class EditSummary(Tagged, frozen=True, kw_only=True):
-    """Replace the summary of the last compaction by this one."""
+    """Replace the summary of the last compaction."""
 
     summary: Summary
 
@@ -271,7 +254,7 @@ class InspectContext(Tagged, frozen=True, kw_only=True):
 
 
 class RunCommand(Tagged, frozen=True, kw_only=True):
-    """Run a slash command; its answer comes as `CommandRun`. One of the user's own becomes a prompt."""
+    """Run a slash command, with the answer in `CommandRun`. One of the user's own becomes a prompt."""
 
     text: str
 
@@ -287,18 +270,18 @@ class StopJob(Tagged, frozen=True, kw_only=True):
 
 
 class RevokeRule(Tagged, frozen=True, kw_only=True):
-    """Revoke what an earlier answer allowed or forbade for future calls."""
+    """Revoke an earlier answer's decision about future calls."""
 
     rule_id: str
 
 
 class Shutdown(Tagged, frozen=True, kw_only=True):
-    """Interrupt what runs, write what is pending, and close. The session accepts no ops after this."""
+    """Interrupt running work, write pending records, and close. The session accepts no further ops."""
 
     when_idle: bool = False
-    """Whether to close only when no turn runs and no prompt waits for one. Until then ops are accepted."""
+    """Whether to close only when no turn runs and no prompt waits. Until then ops are accepted."""
     keeps_questions: bool = False
-    """Whether a turn that waits only for the user is not ended, so that the next opening asks again."""
+    """Whether a turn that waits only for the user stays open, so that the next opening asks again."""
 
 
 Op = (
@@ -346,7 +329,6 @@ class MalformedOpError(ValueError):
 
 
 def decode_op(fields: object) -> Op:
-    """Return the op that `fields`, read from JSON, describes. Raises `MalformedOpError`, which names the field."""
     if not isinstance(fields, dict):
         raise MalformedOpError("an op is a JSON object")
     given: JsonObject = real_names(cast("JsonObject", fields))

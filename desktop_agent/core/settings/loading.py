@@ -41,8 +41,8 @@ class UnreadableError(OSError):
 def read_plain(path: Path, largest_bytes: int) -> bytes:
     """Return the content of a plain file. Blocks, but never on a pipe or a device.
 
-    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for anything but a readable plain file of
-    at most `largest_bytes`.
+    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for anything but a readable plain file of at
+    most `largest_bytes`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -175,8 +175,8 @@ def load_settings(
 ) -> LoadedSettings:
     """Read the settings file, if there is one, and apply the environment. Blocks; never raises.
 
-    `before` are the settings in force until now. They replace unusable values, and after a fault no setting that
-    safety depends on becomes looser.
+    `before` are the settings in force until now. They replace unusable values, and after a fault no setting that safety
+    depends on becomes looser.
     """
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
     held = before or Settings()

@@ -1,9 +1,7 @@
-"""Frozen data that ops and events share: messages, tool calls, changes, approvals, sessions.
+"""Frozen data that ops and events share: messages, tool calls, changes, approvals, sessions. Import the names from
+here.
 
-Frozen msgspec structs with no behaviour beyond small derived properties, in a module for each subject; everyone imports
-the names from here. `codec.py` turns them into JSON and back; importing this module is cheap and pulls in nothing else.
-What is written to a journal (`docs/session-format.md`) must stay readable for ever: add fields with a default, remove
-none.
+What is written to a journal (`docs/session-format.md`) must stay readable: add fields with a default, remove none.
 """
 
 from desktop_agent.core.protocol.model.approvals import (

@@ -10,41 +10,34 @@ from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey
 
 ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"]
 Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
-"""Who wrote a change: an edit tool, a command, an MCP server, the user, or the user's undo or redo.
+"""Who wrote a change: an edit tool, a command, an MCP server, the user, or an undo or redo.
 
 `unknown`: the user, or a program that the application had started, such as a server or a background command.
 """
 
 Owner = Literal["agent", "other_session", "person", "unknown"]
-"""Whose work something is: the agent's, which may be another session's agent; the user's; or unknown, if it may be the
-user's or that of a program that the application had started.
-"""
+"""Whose work something is. `unknown`: the user's, or a program's that the application had started."""
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
-"""The last two are a named pipe and a socket that a program listens on. They have no content on disk."""
+"""`fifo` is a named pipe, and `socket` one that a program listens on. Neither has content on disk."""
 
 
 class FileExtras(Struct, frozen=True, kw_only=True):
-    """What a file has besides content and permission bits: its owner, and extended attributes, including ACLs."""
+    """A file's owner, and its extended attributes, including ACLs."""
 
     owner: tuple[int, int]
-    """The user id and the group id."""
     attributes: tuple[tuple[str, str], ...] = ()
-    """Names and values in base64, sorted."""
 
 
 class FileImage(Struct, frozen=True, kw_only=True):
-    """The exact state of a file: content by digest, length in bytes, and permission bits.
-
-    For a symlink the content is its target path; folders, named pipes and sockets have none.
-    """
+    """The exact state of a file. A symlink's content is its target path; folders, pipes and sockets have none."""
 
     digest: Digest
     size: int
     mode: int
     kind: FileKind = "file"
     extras: FileExtras | None = None
-    """`None` if they were not read. Two images can be equal although their extras differ."""
+    """`None` if they were not read. Images can be equal although their extras differ."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileImage) and self._compared() == other._compared()
@@ -61,16 +54,15 @@ class Reverted(Struct, frozen=True, kw_only=True):
 
     change_id: ChangeId
     hunks: tuple[HunkKey, ...] = ()
-    """The hunks of the change that are undone afterwards; empty means that all of it is undone, or redone."""
+    """The hunks of the change that are undone afterwards; empty if all of it is undone, or redone."""
     is_redo: bool = False
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file, before and after one call. `None` means that the file did not exist.
+    """One file, before and after one call. `None`: the file did not exist.
 
     `path` is relative to the workspace, with `/`. Line counts are 0 for binary files. A renamed file is two changes:
-    one takes it away from its old path (`deleted`, with `moved_to`), one puts it at its new path (`renamed`, with
-    `moved_from`; its `before` is the file that it replaced there, or `None`).
+    one with `moved_to` at its old path (`deleted`), one with `moved_from` at its new path (`renamed`).
     """
 
     id: ChangeId
@@ -83,21 +75,15 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removed: int = 0
     is_binary: bool = False
     new_folders: tuple[str, ...] = ()
-    """Folders made for a created file, outermost first. For an undo, the folders that are removed with the file."""
     moved_from: str = ""
     moved_to: str = ""
     reverts: tuple[Reverted, ...] = ()
-    """For an undo or redo: what it undid or redid of earlier changes."""
     is_shared: bool = False
     """Whether a command of another session ran at the same time, which may have made the change."""
     is_new_name: bool = False
-    """Whether the path became another name (a hard link) of an existing file. Its undo writes a separate file there,
-    because writing in place would change the other file, too.
-    """
+    """Whether the path became another name (a hard link) of a file. An undo then writes a separate file there."""
     is_prior: bool = False
-    """Whether it comes before all other changes of its path. It leads from the file in the commit to which an undo goes
-    back to the file that the session first changed.
-    """
+    """Whether the change leads from the committed file to the file that the session first changed."""
 
     @property
     def is_by_agent(self) -> bool:
@@ -105,7 +91,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_own_question(self) -> bool:
-        """Whether the change is the user's, or may be. It is undone only if the user agrees to exactly that."""
+        """Whether the change is, or may be, the user's. An undo needs the user's explicit consent."""
         return self.author in ("person", "unknown")
 
     @property
@@ -119,7 +105,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class Share(Struct, frozen=True):
-    """One owner's share of a difference, in lines. Only lines of text are counted."""
+    """One owner's share of a difference, in lines of text."""
 
     owner: Owner
     added: int = 0
@@ -127,31 +113,28 @@ class Share(Struct, frozen=True):
 
 
 class CommittedFile(Struct, frozen=True, kw_only=True):
-    """A file as a commit has it, and the version on disk that it was compared with. `None`: there is no file."""
+    """A file in a commit, and the version on disk that it was compared with. `None`: there is no file."""
 
     path: str
     content: bytes | None
-    """The content as a checkout would write it."""
     seen: Digest | None
-    """The digest of the version on disk."""
     kind: FileKind = "file"
     is_executable: bool = False
     moved_from: str = ""
-    """Its path in the commit, if different."""
 
 
 class Uncaptured(Struct, frozen=True, kw_only=True):
-    """A file whose change could not be recorded, and why. Reported at once, before the user relies on undo."""
+    """A file whose change could not be recorded, so that it cannot be undone."""
 
     path: str
     reason: str
 
 
 class RefChange(Struct, frozen=True, kw_only=True):
-    """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
+    """A branch, tag or stash entry of the git repository, before and after one call; `None`: absent.
 
-    The name of a stash entry is `stash:` and its object id; its message is in `message`. `HEAD` on a branch has the
-    branch's name (`refs/heads/main`) instead of an object id.
+    Values are object ids; `HEAD` on a branch has the branch's name (`refs/heads/main`). The name of a stash entry is
+    `stash:` and its object id.
     """
 
     name: str
@@ -167,9 +150,9 @@ class RefChange(Struct, frozen=True, kw_only=True):
 
 
 class OutsideFile(Struct, frozen=True, kw_only=True):
-    """A file outside the workspace, or one of git's own, that a command destroyed while a safety copy was kept.
+    """A destroyed file outside the workspace, or of git's own, with an absolute `path`.
 
-    `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still equals `after`.
+    Only a recovery puts the file back, and only if it still equals `after`.
     """
 
     path: str
@@ -178,10 +161,9 @@ class OutsideFile(Struct, frozen=True, kw_only=True):
 
 
 class ChangeSelection(Struct, frozen=True, kw_only=True):
-    """Which changes an undo or redo applies to. An empty selection means the whole session; criteria narrow it down.
+    """The changes that an undo or redo applies to. Empty selects the whole session; criteria narrow it down.
 
-    The user's changes, changes that may be the user's, and undos and redos themselves are selected only if `change_ids`
-    names them.
+    The user's changes, undos and redos are selected only if `change_ids` names them.
     """
 
     turn: int | None = None
@@ -208,7 +190,7 @@ OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
 
 
 class Maker(Struct, frozen=True):
-    """Who made a version of a file, or which undo or redo."""
+    """The author of a version of a file, or the undo or redo that made it."""
 
     by: Owner | Literal["undo", "redo"]
     turn: int = 0
@@ -218,13 +200,11 @@ class Maker(Struct, frozen=True):
 class Clash(Struct, frozen=True, kw_only=True):
     """The three versions that an undo or redo could not merge. `None`: absent.
 
-    `base` is the result of the selected changes, `wanted` what the undo or redo asks for, `yours` what is on disk.
+    `base` is the result of the selected changes, `wanted` that of the undo or redo, `yours` the file on disk.
     """
 
     base_by: tuple[Maker, ...] = ()
-    """Who made the selected changes; empty if not recorded."""
     yours_by: tuple[Maker, ...] = ()
-    """Who made the edits on disk that conflict, oldest first."""
     base: FileImage | None
     wanted: FileImage | None
     yours: FileImage | None
@@ -233,9 +213,8 @@ class Clash(Struct, frozen=True, kw_only=True):
 class FileOutcome(Struct, frozen=True, kw_only=True):
     """What an undo or redo did to one file.
 
-    `restored`: written back. `merged`: written, with later edits elsewhere in the file kept. `unchanged`: it already
-    was in the wanted state. `conflict`: another edit changed the same place since, so it was left alone; with a
-    `clash`, a user can decide. `failed`: it could not be written. The last two say why in `reason`.
+    `merged`: written, with later edits elsewhere in the file kept. `conflict`: left alone, because another edit changed
+    the same place since; with a `clash`, a user can decide.
     """
 
     path: str
@@ -243,10 +222,9 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     change_ids: tuple[ChangeId, ...]
     reason: str = ""
     hunks: tuple[HunkKey, ...] = ()
-    """The hunks that were affected; empty for the whole file."""
     clash: Clash | None = None
     reverts: tuple[Reverted, ...] = ()
-    """If nothing was written: which parts of changes are undone afterwards, or will be when a clash is settled."""
+    """If nothing was written: which parts of changes count as undone, perhaps after a clash is settled."""
     is_removed: bool = False
 
     @property
@@ -255,13 +233,12 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
 
 
 ReviewState = Literal["pending", "kept"]
-"""What the user decided about a hunk. Whether the hunk is undone follows from the changes themselves."""
 
 
 class LineComment(Struct, frozen=True, kw_only=True):
     """The user's remark on lines of a diff, kept until it is sent to the agent or taken back.
 
-    Lines are 0-based and half open, on the side that the remark is on; `quote` is their text at that time.
+    Lines are 0-based and half open; `quote` is their text at that time.
     """
 
     id: str
@@ -296,7 +273,7 @@ class Hunk(NamedTuple):
 
 
 class ReviewHunk(NamedTuple):
-    """A hunk with its name."""
+    """A hunk and its stable key."""
 
     key: HunkKey
     hunk: Hunk
@@ -318,22 +295,16 @@ class Surplus(NamedTuple):
 
 
 class Landmarks(NamedTuple):
-    """What is known of a diff after one pass over all its lines; see `core.diff.landmarks`."""
+    """Facts about a diff, found in one pass over its lines; see `core.diff.landmarks`."""
 
     hunks: tuple[ReviewHunk, ...]
-    """The hunks that change more than line endings."""
     converted: tuple[Edit, ...]
-    """The edits that change only line endings."""
     moved: tuple[MovedBlock, ...]
     surplus: Surplus
 
 
 class FileDiff(Struct, frozen=True, kw_only=True):
-    """One file's two texts and where they differ. Lines keep their line ending.
-
-    Rows are derived when they are drawn, so a diff of 100,000 lines is only its edits and two immutable sequences:
-    tuples, or for big files sequences that split lines on access.
-    """
+    """One file's two texts and their differences. Lines keep their line ending; rows are made when drawn."""
 
     path: str
     kind: ChangeKind
@@ -345,20 +316,17 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     old_size: int = 0
     new_size: int = 0
     notes: tuple[str, ...] = ()
-    """What the text alone does not show: `mode 644 → 755`, `only line endings changed (CRLF → LF)`."""
+    """Facts that the text does not show: `mode 644 → 755`, `only line endings changed (CRLF → LF)`."""
     old_mode: int | None = None
-    """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
+    """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` if the file did not exist."""
     new_mode: int | None = None
     old_encoding: str = "utf-8"
-    """How lines become bytes: `utf-8` (with surrogate escapes), or the encoding in which the text is read."""
     new_encoding: str = "utf-8"
     moved_from: str = ""
     undone: frozenset[HunkKey] = frozenset()
-    """Hunks that are shown although they are undone: the file is as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
-    """Who wrote each hunk, if several did: one diff can combine several changes, or contain the user's own lines."""
     landmarks: Landmarks | None = None
-    """Computed with the comparison, so that the window's thread reads no file. If `None`, the reader computes them."""
+    """Computed with the comparison, so that the window's thread reads no file. `None`: not computed yet."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileDiff) and self._compared() == other._compared()
@@ -367,7 +335,6 @@ class FileDiff(Struct, frozen=True, kw_only=True):
         return hash(self._compared())
 
     def _compared(self) -> tuple[object, ...]:
-        """Return every field but `landmarks`, which is left out because it follows from the others."""
         return astuple(self)[:-1]
 
     @property

@@ -1,4 +1,4 @@
-"""Sessions as shown in lists and found by searches, what they used, and how full their context is."""
+"""Sessions as shown in lists and found by searches, their usage, and how full their context is."""
 
 from datetime import date, datetime
 from typing import Literal
@@ -9,14 +9,12 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import CallId, SessionId
 
 COST_DIGITS = 12
-"""To how many digits sums of costs are rounded: more than a price has, fewer than a float, so that 0.1 + 0.2 is 0.3."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one request, or of several, and what they cost.
+    """Tokens and cost of one or more requests.
 
-    The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`. Subtraction undoes addition: `(a + b) -
-    a` is `b`.
+    The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`. `(a + b) - a` is `b`.
     """
 
     input_tokens: int = 0
@@ -24,11 +22,11 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = None
-    """The cost in US dollars; `None` if no price is known, 0 for the answers of a model on this machine."""
+    """In US dollars; `None` if no price is known, 0 for a model on this machine."""
     web_searches: int = 0
-    """How often the provider searched the web, which it charges for separately."""
+    """Web searches by the provider, which charges for them separately."""
     unpriced_tokens: int = 0
-    """How many tokens `cost_usd` leaves out, because the price of their request is not known."""
+    """Tokens of requests without a known price, which `cost_usd` omits."""
 
     @property
     def context_tokens(self) -> int:
@@ -66,7 +64,7 @@ class Usage(Struct, frozen=True, kw_only=True):
         return replace(tokens, cost_usd=cost, unpriced_tokens=unpriced)
 
     def paid_elsewhere(self) -> "Usage":
-        """Return the same tokens without cost, for requests that another session or another program paid for."""
+        """Return the same tokens without cost, for requests that another session or program paid for."""
         return replace(self, cost_usd=0.0, unpriced_tokens=0)
 
     @property
@@ -75,9 +73,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 CacheMissReason = Literal["model", "system", "tools", "messages", "compaction", "options", "unknown"]
-"""What differed from the previous request: the model, the system prompt, the tools, messages in the middle, a summary
-in their place, or another option of the request. `unknown`: the provider does not say.
-"""
+"""What differed from the previous request. `options`: another field. `unknown`: the provider does not say."""
 
 
 class CacheMiss(Struct, frozen=True, kw_only=True):
@@ -85,11 +81,11 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
 
     reason: CacheMissReason
     tokens: int = 0
-    """About how many tokens could have come from the cache; 0 if not known."""
+    """About how many tokens could have come from the cache; 0 if unknown."""
 
 
 GuidanceScope = Literal["person", "workspace", "folder"]
-"""Which kind of AGENTS.md it is: the user's own, the one at the root of the workspace, or one of a folder inside it."""
+"""`person`: the user's own AGENTS.md. `workspace`: at its root. `folder`: of a folder inside it."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -112,38 +108,36 @@ class Pin(Struct, frozen=True, kw_only=True):
 
 
 class GuidanceFile(Struct, frozen=True, kw_only=True):
-    """An AGENTS.md as it was read."""
+    """An AGENTS.md file with the content at that time."""
 
     path: str
-    """The file's path: absolute for the user's own file, otherwise relative to the workspace, with `/`."""
+    """Absolute for the user's own file, otherwise relative to the workspace, with `/`."""
     scope: GuidanceScope
     text: str
     is_cut: bool = False
-    """Whether the file was longer than what may be loaded, so that the rest is missing."""
 
 
 class ContextUse(Struct, frozen=True, kw_only=True):
-    """How full the model's context is: how much of it the next request takes."""
+    """How much of the model's context the next request takes."""
 
     tokens: int
     window: int
     source: Literal["reported", "counted", "estimated"]
-    """Where the figure comes from: a provider's answer, the provider's counting endpoint, or a local estimate."""
+    """`reported`: by an answer. `counted`: by the provider's counting endpoint. `estimated`: locally."""
     server_tool_tokens: int = 0
     """About how many of the tokens are definitions of MCP servers' tools."""
     deferred_tools: int = 0
-    """How many server tools are left out of the request, because the model searches for tools instead."""
+    """How many server tools are not in the request, because the model searches for tools instead."""
 
 
 SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
 
 
 class ContextSection(Struct, frozen=True, kw_only=True):
-    """One part of what the model sees, as a user can read it."""
+    """One readable part of the model's context."""
 
     kind: SectionKind
     name: str = ""
-    """Which section of its kind this is, such as the path of a file."""
     tokens: int
     text: str
 
@@ -154,14 +148,13 @@ class ContextReport(Struct, frozen=True, kw_only=True):
     sections: tuple[ContextSection, ...]
     use: ContextUse
     target: int
-    """The number of tokens from which the conversation is compacted automatically; 0 if it is not."""
+    """The number of tokens from which the conversation is compacted automatically; 0 for never."""
     compaction_id: str = ""
     """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
     deferred_tools: tuple[str, ...] = ()
-    """The names of the server tools that are left out of the request, because the model searches for tools instead."""
+    """The names of the server tools that are not in the request, because the model searches for tools instead."""
     deferred_tokens: int = 0
-    """About how many tokens the definitions of these tools would take."""
 
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
@@ -172,13 +165,10 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     text: str = ""
     workspace: str = ""
-    """Find only sessions of this folder, an absolute path."""
     since: datetime | None = None
     until: datetime | None = None
     file: str = ""
-    """Find only matches about a file whose path contains this."""
     tool: str = ""
-    """Find only calls of this tool, with their output and changes."""
     kind: HitKind | None = None
 
 
@@ -188,24 +178,20 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     seq: int
     turn: int
-    """The turn that the match is in; 0 for none."""
     call_id: CallId
-    """The tool call that the match belongs to; empty for none."""
     kind: HitKind
     at: datetime
     snippet: str
-    """One line of text around the match."""
     marks: tuple[tuple[int, int], ...]
-    """Start and end of each match in `snippet`."""
     tool: str = ""
     file: str = ""
 
 
 SessionState = Literal["idle", "working", "waiting"]
-"""`waiting` means that the session waits for an answer of the user."""
+"""`waiting`: for an answer of the user."""
 
 SessionPurpose = Literal["conversation", "call"]
-"""What a session was created for: a conversation, or one manual tool call (`desktop-agent tools call`)."""
+"""`call`: the session was created for one manual tool call (`desktop-agent tools call`)."""
 
 
 class FolderIdentity(Struct, frozen=True, kw_only=True):
@@ -214,9 +200,7 @@ class FolderIdentity(Struct, frozen=True, kw_only=True):
     device: int
     inode: int
     born_ns: int | None = None
-    """Creation time in nanoseconds since 1970; `None` if the system does not tell. It is needed because inode numbers
-    of deleted folders are reused, and device numbers may differ after a restart.
-    """
+    """Creation time in nanoseconds since 1970; `None` if unknown. Needed because inode numbers are reused."""
 
     def is_same(self, other: "FolderIdentity") -> bool:
         if self.born_ns is None or other.born_ns is None:
@@ -225,10 +209,9 @@ class FolderIdentity(Struct, frozen=True, kw_only=True):
 
 
 class Spending(Struct, frozen=True, kw_only=True):
-    """What one day's requests to one model used and cost."""
+    """One day's usage and cost of one model."""
 
     day: date
-    """The day in UTC, as vendors count days."""
     provider: str
     model: str
     requests: int
@@ -236,10 +219,9 @@ class Spending(Struct, frozen=True, kw_only=True):
 
 
 class DayAllowance(Struct, frozen=True, kw_only=True):
-    """How much all sessions together may spend on a day before the user is asked again, as the user agreed."""
+    """How much all sessions together may spend on a day before the user is asked again."""
 
     day: date
-    """The day in UTC."""
     until_usd: float
     call_id: str = ""
     """The id of the question that is still open; empty once the user said yes."""
@@ -253,33 +235,27 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     workspace: str
     created_at: datetime
     updated_at: datetime
-    """When something was last written to the journal."""
     active_at: datetime
-    """When something was last said or done in it; renaming, pinning or archiving does not count."""
+    """The last activity, without renaming, pinning or archiving."""
     state: SessionState
     turns: int
     size_bytes: int
-    """The size of the journal alone: all sessions share the contents of files and long outputs."""
     usage: Usage = field(default_factory=Usage)
-    """The sum over all requests. The copied requests of a fork add no cost: the other session paid for them."""
+    """The sum over all requests. Copied requests of a fork add no cost."""
     spending: tuple[Spending, ...] = ()
-    """The session's own requests by day and model, oldest first; requests without a recorded model are left out."""
     allowance: DayAllowance | None = None
-    """The allowance for a day and all sessions that the user last granted in this session."""
     asked_allowance: DayAllowance | None = None
-    """The allowance for a day that an open question asks for."""
     is_title_given: bool = False
     is_pinned: bool = False
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     asks: int = 0
-    """How many questions of the session wait for an answer, whether or not a process has the session open."""
     failure: str = ""
     """The code of the notice with which its last turn failed (`authentication`, `no_key` …); empty if it did not."""
 
     @property
     def is_listed(self) -> bool:
-        """Whether the session is listed as a conversation. A manual tool call is, only if the user did more with it."""
+        """Whether the session is listed. A manual tool call is, only if the user continued, pinned or named it."""
         is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
         return self.purpose == "conversation" or is_more
