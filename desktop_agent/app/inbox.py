@@ -21,7 +21,6 @@ from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
-"""The events that may change what waits for the user."""
 
 
 class Inbox(Controller):

@@ -35,11 +35,9 @@ from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.ui.chat.composer.field_offers import MentionOffers
 
 _PAUSE_S = 0.1
-"""The pause between a keystroke and the search, so that no search starts in the middle of a word."""
 
 _SHOWN_EVERY_S = 0.15
 _FRESH_S = 5.0
-"""How long found symbols count as current."""
 
 
 class _Found(Struct, frozen=True):

@@ -20,7 +20,6 @@ from desktop_agent.core.tools.files.listing import list_paths
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 
 _FRESH_S = 5.0
-"""How many seconds a list of files counts as fresh. A stale list is still used while a new one is made."""
 
 
 class FolderFiles(Controller):

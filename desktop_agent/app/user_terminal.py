@@ -41,7 +41,6 @@ class UserShell:
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
-        """The shell's exit code; None while it runs."""
         self._spawner = spawner
         self._changed = changed
         self._backlog = Backlog()

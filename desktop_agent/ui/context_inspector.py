@@ -124,7 +124,6 @@ class ContextBar(QWidget):
 
 
 _PIECE = 24_000
-"""How many characters are inserted at once, which takes a few milliseconds."""
 _LONGEST_LINE = 8_000
 """The longest line, in characters. Longer ones are broken, because Qt lays out a whole line at once."""
 
@@ -135,7 +134,6 @@ class LongText(QPlainTextEdit):
         self.setReadOnly(True)
         self._text = ""
         self._done = 0
-        """How many characters of the text are inserted."""
         self._line = 0
         self._timer = one_shot(self, 0, self._put_next)
 
@@ -182,7 +180,6 @@ class LongText(QPlainTextEdit):
 
 
 _SHOWN_ROWS = 4
-"""How many rows are shown at once. The others are reached by scrolling, so that the text above keeps its space."""
 _TOOLTIP_CHARS = 2_000
 
 
@@ -321,7 +318,6 @@ class ContextInspector(QDialog):
         set_up_dialog(self, "contextInspector", self.tr("What the model sees"))
         self._report: ContextReport | None = None
         self._wanted = ""
-        """The kind of part to show as soon as there is a report; empty if none was asked for."""
         self._use = make_label(role="secondary", object_name="contextUse")
         self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
         self._missed.hide()

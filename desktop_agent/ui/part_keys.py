@@ -228,7 +228,6 @@ class KeysOfParts(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.in_force: Mapping[str, tuple[str, ...]] = default_keys_of_parts()
-        """The keys in force for each action, by names like `part.action`."""
         self._told: list[PartKeys] = []
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 

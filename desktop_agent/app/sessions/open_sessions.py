@@ -48,7 +48,6 @@ class PageLoader:
         self._search: asyncio.Task[None] | None = None
         self._wanted: tuple[int, ...] = ()
         self._used: OrderedDict[int, None] = OrderedDict()
-        """The loaded pages, the least recently viewed first."""
         self._failed: set[int] = set()
         self._task: asyncio.Task[None] | None = None
         handle.pages_wanted.connect(self.want)

@@ -25,7 +25,6 @@ from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
 
 _PATIENCE_MS = 500
-"""An export that takes longer than this shows its progress."""
 
 
 _NOT_IN_NAMES = re.compile(r"[^\w .,+()&!'-]")

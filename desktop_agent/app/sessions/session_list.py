@@ -26,11 +26,9 @@ LISTED_EVENTS = frozenset(
         "approval_resolved",
     }
 )
-"""The events after which the list shows their session differently."""
 
 
 _MOST_RECENT = 8
-"""The number of folders that the bar offers."""
 
 
 class SessionListUpdater(Controller):

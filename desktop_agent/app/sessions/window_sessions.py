@@ -28,7 +28,6 @@ class IdleSessionCloser(Controller):
         self._navigator = navigator
         self._waits = waits
         self._order: list[SessionId] = []
-        """The sessions in the order in which they were chosen, the latest at the end."""
         navigator.shown.connect(self._on_shown)
 
     def _on_shown(self) -> None:

@@ -39,7 +39,6 @@ class AccountActions(Controller):
         self._sign_in_work = OneAtATime(self._launch, self._show_sign_in_failure)
         self.dialog: SettingsDialog | None = None
         self.sign_in = in_background(self._sign_in_work.begin, self._sign_in)
-        """Sign in with an account, and use the account for new conversations if they use its provider."""
         self.check_sign_in = in_background(self._sign_in_work.begin, self._check_sign_in)
 
     # --- accounts -------------------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ class EarlyActions(QObject):
         self._listening: list[tuple[SignalInstance, Callable[..., None]]] = []
         self._message = ""
         self._written = ""
-        """The text that was in the field before a conversation was shown."""
         self._is_something_chosen = False
         self._bring_along: Callable[[str], None] | None = None
         self._waits = AgentError(

@@ -20,7 +20,6 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0
-"""The delay after the window's start. By then the user sees what they wanted, and the first answer is coming."""
 _INTERVAL: Final = timedelta(days=1)
 _STAMP_NAME: Final = "storage-collected"
 _BREATH_S: Final = 0.002

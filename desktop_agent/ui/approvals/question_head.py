@@ -277,7 +277,6 @@ class QuestionHead(QWidget):
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote a part of this text.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
-        """The heading. It can have the focus, because no key does harm there."""
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
             (question.called, "approvalCall", self.tr("What would be called")),

@@ -117,7 +117,6 @@ class PatternRow(QWidget):
 
 
 SLICE_MS = 6
-"""How many milliseconds calls are judged before a pause, which keeps the window responsive."""
 
 Verdict = bool | None
 """Whether rules would have allowed a call; None if it needs no question anyway."""
@@ -208,7 +207,6 @@ class _Half(QFrame):
 
 
 TYPING_MS = 120
-"""The minimum interval between preview updates while a pattern is typed."""
 
 
 class RuleEditor(QWidget):

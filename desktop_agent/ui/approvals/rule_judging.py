@@ -10,7 +10,6 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""How many earlier questions are judged at most. More would say nothing more about a rule."""
 
 
 class PastCalls(Struct, frozen=True):

@@ -83,7 +83,6 @@ class ContentChip(DrawnButton):
         self.is_bare = False
         """Whether it shows a picture and no words."""
         self.reserved = 0
-        """The width in pixels at its right end that something else covers."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 

@@ -38,7 +38,6 @@ class Search:
         """The longest word of the searched text: entries without it are skipped."""
         self.found: dict[EntryRow, list[TextMatch]] = {}
         self._readings: dict[EntryRow, object] = {}
-        """The rows that are being read, each with its current reading."""
         self.current: tuple[EntryRow, TextMatch] | None = None
 
     def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
@@ -187,7 +186,6 @@ _SLICE_MS = 6
 class _Sought(NamedTuple):
     page: int
     direction: int
-    """The direction in which the search continues once the page is loaded."""
 
 
 class Finder(QObject):
@@ -201,7 +199,6 @@ class Finder(QObject):
         self._viewport = viewport
         self._search: Search | None = None
         self._candidates: frozenset[int | None] = frozenset()
-        """The pages that may have matches, loaded or not."""
         self._unread: frozenset[int | None] = frozenset()
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None

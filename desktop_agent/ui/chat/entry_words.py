@@ -320,7 +320,6 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 
 
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
-"""Words for turns of unknown length, which were recorded afterwards or by another program."""
 
 
 def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:

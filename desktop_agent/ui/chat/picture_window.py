@@ -12,12 +12,10 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 
 LARGE = QSize(6_000, 6_000)
-"""The largest picture that is passed to this window: larger ones are scaled down before."""
 
 _STEP = 1.25
 _SMALLEST, _LARGEST = 0.05, 16.0
 _SMOOTH_UP_TO = 2.0
-"""The largest scale at which pixels are smoothed. A user who zooms in further wants to see them."""
 
 
 class PictureWindow(QDialog):

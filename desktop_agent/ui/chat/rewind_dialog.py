@@ -22,7 +22,6 @@ class RewindChoice(NamedTuple):
     turn: int
     prompt: str
     turns: int
-    """How many turns the model would no longer see: this one and those that follow."""
     files: tuple[str, ...]
     """The files that would be restored, in the order of the first change."""
 

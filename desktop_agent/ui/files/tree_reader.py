@@ -152,7 +152,6 @@ class _Job(NamedTuple):
 
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
-"""A function that runs a coroutine to its end in the background and reports what it raises."""
 
 
 class TreeReader(QObject):
@@ -295,7 +294,6 @@ _REST = 20
 """After a request to git, the next poll waits this many times as long as the request took."""
 
 MAX_MATCHES = 200
-"""How many matches are listed at most. The shown count includes the others."""
 
 
 def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[ListingEdit]]:

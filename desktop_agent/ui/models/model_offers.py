@@ -40,11 +40,8 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     label: str
     models: tuple[ModelOffer, ...] = ()
     is_connected: bool = True
-    """Whether it has a credential, or needs none."""
     is_fixed: bool = False
-    """Whether its model list is fixed, like the demo's."""
     is_plan: bool = False
-    """Whether a subscription covers the cost of its models."""
     is_listing: bool = False
     listed_at: datetime | None = None
     """When the list of models was read from the account; `None` while only built-in data is known."""
@@ -71,7 +68,6 @@ class ChoiceRow(Struct, frozen=True):
     offer: ModelOffer | None = None
     account: AccountOffers | None = None
     spans: tuple[Span, ...] = ()
-    """The parts of `text` that match what was typed, which are emphasised."""
     tells_account: bool = False
     """Whether it shows its account, because the rows around it belong to several accounts."""
 
@@ -86,7 +82,6 @@ class Choices(Struct, frozen=True, kw_only=True):
     recent: tuple[ModelKey, ...] = ()
     current: ModelKey | None = None
     effort: str = ""
-    """Effort of the current model; empty for the model's default."""
 
     @property
     def has_efforts(self) -> bool:

@@ -59,7 +59,6 @@ class ModelPicker(QObject):
         self._effort = ""
         self._memory = memory
         self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
-        """The favourites, in the order in which they were marked."""
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
         """The models to which prompts were sent, the latest first."""
         button.clicked.connect(self.toggle)

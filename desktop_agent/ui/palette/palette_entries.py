@@ -30,9 +30,7 @@ class PaletteEntry(Struct, frozen=True, kw_only=True):
     group: str = ""
     """A text shown after the title: the folder of a file or session, the section of a setting, what a command does."""
     also: str = ""
-    """Additional search words that are not shown."""
     keys: str = ""
-    """The keyboard shortcut that does the same, in this system's notation."""
     is_choice: bool = True
 
 
@@ -48,7 +46,6 @@ class PaletteRow(Struct, frozen=True, kw_only=True):
     title_spans: tuple[Span, ...] = ()
     group_spans: tuple[Span, ...] = ()
     has_group: bool = True
-    """Whether the entry's group is shown. It is not shown below a heading that names it."""
 
     @property
     def is_choice(self) -> bool:
@@ -75,7 +72,6 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     sessions: tuple[PaletteEntry, ...] = ()
     keys: tuple[PaletteEntry, ...] = ()
     files: FolderPaths | None = None
-    """The files of the open folder; `None` while they are not known."""
     has_folder: bool = True
     recent: tuple[Recent, ...] = ()
 

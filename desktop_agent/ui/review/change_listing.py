@@ -54,7 +54,6 @@ class BaselineModel(QAbstractListModel):
             "turn": (self.tr("Turn {0}"), self.tr("Turn {0}: {1}")),
             "since": (self.tr("Since message {0}"), self.tr("Since message {0}: {1}")),
         }
-        """The translated patterns of labels, looked up once because typing into the list may read all labels."""
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
         """`turns` come newest first. Choices that are already listed stay."""
@@ -275,7 +274,6 @@ class FilterButton(QPushButton):
 
 
 _FIELD_FROM_FILES = 9
-"""From this many files on, the filter field is always visible."""
 
 
 class ChangeListing(QWidget):

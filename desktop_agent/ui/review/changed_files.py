@@ -130,7 +130,6 @@ def _name(record: ChangeRecord) -> str:
 
 
 GIT_ID = "git:"
-"""The prefix of the ids of changes that git found and no ledger contains."""
 
 
 def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:

@@ -29,7 +29,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 _tr = partial(QCoreApplication.translate, "DiffLoader")
 
 LOADING_DELAY_MS = 150
-"""How long a diff may take before a message says that it is being made."""
 
 _Undecided = Literal["", "first", "last"]
 

@@ -195,7 +195,6 @@ class Reviewed:
         self.transcript = Transcript()
         self.baseline: ReviewBaseline = LAST_TURN
         self.turns: list[int] = []
-        """The turns that changed something, newest first."""
         self.files: list[ChangedFile] = []
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 

@@ -25,12 +25,10 @@ class BarState(NamedTuple):
     decided: int = 0
     total: int = 0
     standing: int = 0
-    """How many files have changes that can be undone."""
     scope: Scope = "turn"
     is_running: bool = False
     comments: int = 0
     redo_count: int = 0
-    """How many files a redo of the last undo would change."""
 
 
 class UndoBar(QWidget):

@@ -28,9 +28,7 @@ _BUSY_SHARE: Final = 0.25
 _REST_SHARE: Final = 0.02
 """The window counts as at rest below this share of time worked: nobody types, scrolls or points."""
 _MOST_PATIENCE_S: Final = 10.0
-"""How long garbage may wait for a busy time to end."""
 _MOST_PATIENCE_FOR_REST_S: Final = 120.0
-"""How long a great number of objects may wait for the window to rest."""
 _SLICE: Final = 6_000
 """From this many objects on, young survivors join the oldest generation: visiting this many takes about 3 ms."""
 _MOST_OF_A_MODULE: Final = 300
@@ -82,7 +80,6 @@ class WindowThreadCollector(QObject):
         self._was_enabled = False
         self._threshold = 0
         self._modules = 0
-        """The number of modules whose objects are exempt from collection."""
         self._middle_objects = 0
         """An upper limit of the number of objects in the middle generation."""
         self._full_again_at = 0.0

@@ -126,7 +126,6 @@ class BackgroundCall(Generic[_T]):
         self.is_started = False
         self.is_done = False
         self.result = default
-        """What the call returned. Until then, or if it raised, the default."""
 
     def start(self) -> None:
         if not self.is_started:

@@ -28,7 +28,6 @@ class Arrangement(Struct, frozen=True):
     grouping: Grouping = "nearby"
     is_detailed: bool = False
     folded: frozenset[str] = frozenset()
-    """Keys of the folded groups, which show only the heading."""
 
 
 class SessionGroup(NamedTuple):
@@ -154,7 +153,6 @@ class SessionListModel(QAbstractListModel):
         self.selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
-        """What decides the groups: the folder, the arrangement, and whether archived sessions are shown."""
 
     def show(
         self,

@@ -134,7 +134,6 @@ class SessionPanel(QWidget):
     def __init__(self, theme: Theme, *, now: Callable[[], datetime] = local_now) -> None:
         super().__init__()
         self._sessions: tuple[SessionSummary, ...] | None = None
-        """The sessions; None until they were read."""
         self._workspace: str | None = None
         self._current: str | None = None
         self._shows_archived = False

@@ -113,9 +113,7 @@ class SessionRows(QListView):
         self.is_pointed = False
         self._sessions = model
         self._anchor: str | None = None
-        """The session that was selected last, at which a selection with Shift starts."""
         self._is_selecting = False
-        """Whether the press of the mouse selected a row, so that the release chooses no session."""
         self.setObjectName("sessionList")
         self.setModel(model)
         self.setItemDelegate(SessionDelegate(model, theme, set_up_list(self), self))

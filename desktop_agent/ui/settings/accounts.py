@@ -43,7 +43,6 @@ class KeyEditor(QWidget):
         self._status: KeyStatus | None = None
         self._is_busy = False
         self._pressed: QPushButton | None = None
-        """The button that started the work in progress, if the button had the focus."""
         self.field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), "saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), "checkKeyButton", clicked=self._on_check)

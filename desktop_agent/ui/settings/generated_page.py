@@ -34,7 +34,6 @@ class GeneratedPage(Page):
 
 
 _MOST_FOUND = 8
-"""How many found settings are shown at most. More would take too long to build."""
 
 
 class SearchPage(Page):

@@ -120,7 +120,6 @@ class ModelPage(Page):
         self.sign_in = SignInPanel(actions)
         self._accounts = AccountsView()
         self._connecting = ""
-        """The provider whose key is being entered although another one is chosen; empty if there is none."""
         self._known_name = ""
         self._found: tuple[Account, LocalServer] | None = None
 

@@ -204,7 +204,6 @@ class ServerForm(AddingForm):
         super().__init__("serverProblem")
         self._names: tuple[str, ...] = ()
         self.edited: ServerDefinition | None = None
-        """The server that is edited; None while a new one is asked for."""
         self._name = make_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
         self._where = make_line(
             "serverWhereEdit",

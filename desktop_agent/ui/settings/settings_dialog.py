@@ -200,7 +200,6 @@ class SettingsDialog(QDialog):
         theme.changed.connect(self._sections.viewport().update)
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
-        """The row of the current section, kept even while a search hides the section."""
         self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()

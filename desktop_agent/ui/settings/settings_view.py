@@ -76,7 +76,6 @@ class ServerView(Struct, frozen=True, kw_only=True):
     log: str = ""
     sign_in: SignInProgress | None = None
     is_unsure: bool = False
-    """Whether it failed its first test, so that the user is asked whether to keep it."""
 
     @property
     def name(self) -> str:
@@ -94,7 +93,6 @@ class ServerActions(Struct, frozen=True, kw_only=True):
     add: Callable[[ServerDefinition, str], None]
     """Defines a server, with the secret of its client if there is one, and starts it as a test."""
     edit: Callable[[ServerDefinition, str], None]
-    """Changes the server of this name, and starts it as a test."""
     import_file: Callable[[Path], None]
     sign_in: Callable[[str], None]
     cancel_sign_in: Callable[[str], None]
@@ -135,7 +133,6 @@ class AccountsView(Struct, frozen=True, kw_only=True):
     added: tuple[Account, ...] = ()
     is_known: bool = False
     problem: str = ""
-    """Why no account can be used; empty if there is nothing to say."""
 
     def of(self, provider: str) -> tuple[Account, ...]:
         return accounts_of(provider, self.added)

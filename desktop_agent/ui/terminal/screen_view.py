@@ -238,7 +238,6 @@ class PointerSelection(QObject):
 
 
 _PAUSE_MS = 400
-"""How often output is read aloud, because it comes in bursts."""
 _ROWS = 200
 _MOST_ANNOUNCED = 500
 

@@ -96,7 +96,6 @@ class TerminalPanel(QWidget):
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
         self._waiting = "", PasteRisk(0, has_hidden=False)
-        """The text to paste about which the user is being asked, and the risk of which they were told."""
         finder = TerminalFinder(self.view)
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"

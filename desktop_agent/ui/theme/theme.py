@@ -75,7 +75,6 @@ class Theme(QObject):
         self._wishes = Wishes()
         self._motion: MotionChoice = "system"
         self.moves = True
-        """Whether anything may blink, pulse, slide or fade."""
         self.colours = self._resolve()
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._on_system_changed)

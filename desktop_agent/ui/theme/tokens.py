@@ -55,14 +55,12 @@ class Palette(NamedTuple):
     sunken: str
     """The user's messages, output, hunk bars."""
     border: str
-    """Hairlines."""
     border_strong: str
     """Dialogs, menus and other raised surfaces."""
     control_border: str
     """The edges of controls, which show where to type or choose."""
     text: str
     muted: str
-    """Secondary text."""
     faint: str
     """Hints only, never needed to understand."""
     accent: str
@@ -84,7 +82,6 @@ class Palette(NamedTuple):
     warning_bg: str
     warning_border: str
     found_current: str
-    """Background of the current search match."""
     syntax_keyword: str
     syntax_function: str
     syntax_string: str

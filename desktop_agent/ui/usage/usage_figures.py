@@ -142,7 +142,6 @@ class PlotColumn(Struct, frozen=True, kw_only=True):
     texts: tuple[str, ...]
     total: str
     unknown: str = ""
-    """What the column leaves out because its price is not known, in words; drawn as a hatched end."""
 
 
 class ColumnData(Struct, frozen=True, kw_only=True):
@@ -170,5 +169,4 @@ class BarData(Struct, frozen=True, kw_only=True):
     tick_text: Callable[[float], str]
     colour: str = "accent"
     note: str = ""
-    """What the marks mean, or how many rows are only in the table."""
     nothing: str = ""

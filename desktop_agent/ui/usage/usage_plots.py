@@ -139,7 +139,6 @@ _FULLEST = 0.72
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
-"""The least height, in pixels, of a drawn part that is not zero."""
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 

@@ -363,7 +363,6 @@ class Shown(Struct, frozen=True, kw_only=True):
     warning: str
     """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
-    """The plots, two for each grouping: plots over time for days, and plots with a row for each item for the others."""
     tables: dict[Grouping, Table]
 
     @property

@@ -84,7 +84,6 @@ class CellDelegate(RowDelegate):
 
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
-"""The least width of a column of text, in pixels. It is narrower only if its content is."""
 _HEADINGS = Height.LIST_ROW
 _SHOWN_ROWS = 5
 _MEASURED = 3
@@ -205,7 +204,6 @@ class FigureTable(QTableView):
 
 
 _SIDE_BY_SIDE_FROM = 760
-"""From this width on, two bar plots stand side by side."""
 
 
 class UsagePage(QScrollArea):

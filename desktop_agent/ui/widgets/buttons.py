@@ -115,7 +115,6 @@ class PickerButton(MenuButton):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.label = ""
-        """The name of what the user chooses with the button, which its accessible name has before the chosen value."""
         self._texts = ("", "")
         self._is_short = False
         self._less = 0
@@ -149,7 +148,6 @@ class PickerButton(MenuButton):
 
 _MOST_ROWS = 40
 _LIST_EDGES = 36
-"""The pixels beside the text of a row in the list: padding, border, and a scroll bar."""
 _MOST_MEASURED = 100
 
 

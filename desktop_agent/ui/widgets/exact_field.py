@@ -85,7 +85,6 @@ class ExactText(QObject):
         self._document = document
         self._known: dict[int, TextPiece] = {}
         self._text: str | None = None
-        """The text, cached until the next change because each key press asks for it a dozen times."""
         self.is_mending = False
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)
@@ -210,7 +209,6 @@ def _place(found: Any) -> tuple[int, int, int]:
 
 _MOST_MARKED = 500
 _SLACK = 3
-"""How many pixels of a line can be cut off while the line still counts as seen."""
 _GROWN_LINES = 24
 
 

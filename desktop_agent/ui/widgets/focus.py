@@ -42,7 +42,6 @@ class FocusKeeper(QObject):
         self._conversation = conversation
         self._home = home
         self._places: deque[_Place] = deque(maxlen=32)
-        """The widgets that had the focus, the most recent last."""
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:

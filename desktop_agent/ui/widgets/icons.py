@@ -33,7 +33,6 @@ _GLYPHS: Final[Mapping[IconName, str]] = {
 
 _SIZE: Final = 16
 _EM: Final = 64.0
-"""The size at which outlines are read; they are scaled when drawn."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +45,6 @@ class Icons(QObject):
         self.theme = theme
         self._outlines: dict[IconName, QPainterPath] = {}
         self._painted: dict[tuple[IconName, str, int], QPixmap] = {}
-        """The painted icons, cached for rows, because filling an outline for each row takes ten times as long."""
         theme.changed.connect(self._painted.clear)
 
     @property

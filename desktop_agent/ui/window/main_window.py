@@ -84,7 +84,6 @@ KeptModel = tuple[str, str, str]
 """Provider, account and model."""
 
 KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
-"""What was chosen in the palette: its kind, and its key."""
 
 
 LayoutPart = Literal["geometry", "state", "side_sizes"]
@@ -167,7 +166,6 @@ NARROW_BELOW = 1180
 _LEAST_FIRST_SIZE = QSize(1440, 900)
 _MOST_FIRST_SIZE = QSize(1920, 1200)
 _FIRST_SHARE = 0.85
-"""The share of the screen that the first window takes, within the two sizes above."""
 _MINIMUM_SIZE = QSize(720, 480)
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
@@ -191,7 +189,6 @@ class MainWindow(QMainWindow):
         self._is_narrow = False
         self._file_pane: FilePane | None = None
         self._is_open_for_files = False
-        """Whether the panel at the right was closed before a file was opened in it."""
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
         self.setMenuWidget(self.top_bar)

@@ -95,7 +95,6 @@ class OwnSession(SessionHandle):
         self._pass_on: Callable[[ops.Op], None] | None = None
         self._keep: Keep | None = None
         self._waiting: dict[str, ops.Op] = {}
-        """The ops that wait until the session is open (`open_with`)."""
         self._sent: list[str] = []
         """The prompts that the session has neither recorded nor rejected yet."""
         self._error: AgentError | None = None

@@ -25,7 +25,6 @@ class TextPiece(NamedTuple):
     shown: str
     original: str
     is_cut: bool = False
-    """Whether this is the end of a text that is too long to show."""
 
     @property
     def is_stand_in(self) -> bool:
@@ -71,7 +70,6 @@ class VisibleLine(NamedTuple):
 
     text: str
     cut_chars: int = 0
-    """How many characters at its end are not drawn."""
     break_offsets: tuple[int, ...] = (0,)
     break_positions: tuple[int, ...] = (0,)
 

@@ -33,7 +33,6 @@ from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _AROUND = 2
-"""How many unchanged lines are shown before the first and after the last change, to see where they are."""
 _MAX_LINE = 300
 
 Tone = Literal["", "added", "removed", "gap", "file"]
@@ -52,7 +51,6 @@ class DiffExcerpt(NamedTuple):
     hidden: int = 0
     """How many changed lines are left out."""
     note: str = ""
-    """A text that is shown after the lines, or in their place if there are none."""
 
 
 def excerpt_of(diff: FileDiff, most: int = SHOWN_LINES, *, is_exact: bool = False) -> DiffExcerpt:

@@ -26,7 +26,6 @@ class OutputExcerpt(NamedTuple):
     text: str
     hidden_lines: int
     cut_lines: int = 0
-    """How many of the shown lines are shortened."""
     cut_chars: int = 0
 
 

@@ -195,7 +195,6 @@ class Composer(QWidget):
         self._is_working = False
         self._blocked = ""
         self._asked: CallId = ""
-        """The id of the waiting call that the next message denies; empty if there is none."""
         self._arming = Arming(ARMING_DELAY_MS, self)
         self._field = QRect()
         self.edit = MessageEdit(self)

@@ -76,7 +76,6 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
 
 
 _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
-"""The sources allowed before a colon besides the names of servers."""
 
 
 Popup = TypeVar("Popup", bound="ListPopup")

@@ -78,9 +78,7 @@ class FieldMarks:
         self._ground = QColor()
         self._coloured: list[QTextEdit.ExtraSelection] = []
         self._underlined: list[QTextEdit.ExtraSelection] = []
-        """The underlined words. Their cursors move with the text when it changes."""
         self.spans: Sequence[tuple[int, int]] = ()
-        """The ranges of text with a background, in the order of the text."""
 
     def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
         self.spans, self._ground = spans, ground

@@ -17,7 +17,6 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
-"""The delay from the last key press to the check, so that no word is underlined while it is being typed."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """The longest message, in characters, that is checked: it is read after each pause, on the window's thread."""

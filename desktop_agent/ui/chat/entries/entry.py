@@ -36,7 +36,6 @@ class EntryRow(Struct, eq=False):
     stream: MarkdownStream | None = None
     """The markdown parsed so far. Can be dropped at any time."""
     drafts: dict[str, str] = {}
-    """The user's unsent input, by field."""
     is_superseded: bool = False
     opened: set[str] = set()
     """The parts that the user folded or unfolded, by name."""
@@ -210,7 +209,6 @@ class EntryWidget(QWidget):
 
 UNFOLDED, FOLDED = "▾", "▸"
 FOLD_INDENT = 18
-"""Indent of the words of a `LabelLine`, and of what unfolds below it."""
 _RULE = 2
 
 

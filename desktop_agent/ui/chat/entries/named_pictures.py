@@ -27,7 +27,6 @@ class NamedPictures(QObject):
         self._row = entry.row
         self._loader = loader
         self._shown: dict[tuple[int, str], PictureButton] = {}
-        """By the block that names it, and its address."""
         for opened in sorted(self._row.opened):
             index, _, address = opened.removeprefix(PICTURE).partition(":")
             if opened.startswith(PICTURE):

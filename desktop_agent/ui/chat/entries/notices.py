@@ -34,11 +34,9 @@ _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_tex
 
 _SIGNED_OUT = "signed_out"
 _SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
-"""Codes of notices about problems that the settings can fix."""
 
 _OTHER_RETRY_CODES = ("provider_error", "no_key", "no_account", _SIGNED_OUT, "workspace", "storage", "internal_error")
 _RETRY_CODES = frozenset((*get_args(ProviderFault), *_OTHER_RETRY_CODES))
-"""Codes of turn ends after which asking the model again can help."""
 
 
 class NoticeWidget(EntryWidget):
@@ -271,7 +269,6 @@ class CompactionWidget(EntryWidget):
 
 
 _STEP = 360
-"""The distance in pixels at which a placeholder repeats its words, so that they are always in view."""
 
 
 class PageWidget(EntryWidget):

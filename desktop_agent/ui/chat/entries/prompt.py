@@ -208,7 +208,6 @@ _CARD_EDGE = 8
 """The distance from the text of a comment to the edge of its card."""
 
 EDIT = "edit"
-"""The key of the edited prompt among the row's drafts."""
 
 
 class PromptWidget(EntryWidget):

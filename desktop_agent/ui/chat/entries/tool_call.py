@@ -38,7 +38,6 @@ class ToolWidget(LinkedEntry):
         self._buttons = CallButtons(self)
         self._body = self._make_body()
         self._notes: list[tuple[TextPassage, str]] = []
-        """Texts at the lower end of the card, each with its colour role."""
         self.refresh()
 
     def _make_body(self) -> ToolBody:

@@ -24,7 +24,6 @@ _MARK_AT = 17.0
 _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
 _LEAST_PURPOSE = 90
-"""The least room, in pixels, for a call's purpose on its line. With less, only the tool tip says it."""
 
 
 class ToolLine(FoldLine):

@@ -21,7 +21,6 @@ TABLE_CHARS = 1200
 """The most body rows of a table in one block. The block is also full once they have this many cells or characters."""
 
 MOST_COLUMNS = 32
-"""A table with more columns has no room for its words, so it is shown as its source lines."""
 
 BlockKind = Literal["text", "heading", "code", "plain", "table", "rule"]
 Alignment = Literal["left", "center", "right"]

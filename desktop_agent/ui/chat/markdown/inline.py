@@ -26,7 +26,6 @@ MUTED = 32
 _BEGUN = re.compile(r"(?:https?://|(?<![^\s*_~(])www\.(?=\w))[^\s<>\"'`\u2028]*")
 _ENTITY = re.compile(r"&[0-9A-Za-z]+;\Z")
 _PUNCTUATION = frozenset("?!.,:*_~;]}")
-"""Punctuation at the end of an address that belongs to the sentence."""
 
 
 class WebAddress(NamedTuple):

@@ -48,7 +48,6 @@ class _Fence(Struct):
     source_start: int
     """Where the source of the open block begins. The fence's first block includes its opening line."""
     indent: re.Pattern[str]
-    """The indent to strip from each line of code, as far as the line has it."""
     joint: str | None = None
 
 

@@ -31,10 +31,8 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, visible
 
 COMMAND = "command"
-"""The key under which the edited command is kept in a row's drafts."""
 
 _MOST_CHANGE_LINES = 14
-"""How many lines the field for a tool's definition or its changes shows at most; longer texts scroll."""
 
 
 def _causes(request: ApprovalRequest) -> tuple[str, ...]:

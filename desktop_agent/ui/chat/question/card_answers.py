@@ -34,7 +34,6 @@ def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
 
 
 DENIAL = "denial"
-"""The key under which the reason for a denial is kept in a row's drafts."""
 
 _FIELD_HEIGHT = 30
 

@@ -71,7 +71,6 @@ class CardField(ExactField):
 _FOLDED, _WHOLE = (30, 4_000), (400, 20_000)
 """The most lines and characters of a change that the card shows at first, and at all."""
 FLAT_PADDING = 9
-"""Padding of a frameless button, so that its words align with the fields."""
 
 
 class ChangeField(CardField):
@@ -221,7 +220,6 @@ def _fitting(lines: Sequence[DiffLine], most: int, most_chars: int) -> int:
 
 class CardNotes(NamedTuple):
     risk: Paragraph | None
-    """What matters most, in one line."""
     reasons: list[Paragraph]
     """The reason for the question and the other risks: shown when the user asks why."""
     rest: list[Paragraph]

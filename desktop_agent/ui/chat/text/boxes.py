@@ -51,7 +51,6 @@ class _Cell:
         self.passage = self._line
         self._width: float = _UNBOUNDED
         self.start = 0
-        """The offset of its text in the table's text."""
         self.origin = QPointF()
 
     def fit(self, width: float, alignment: Alignment) -> None:

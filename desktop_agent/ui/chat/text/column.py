@@ -48,7 +48,6 @@ class Heights:
     def __init__(self) -> None:
         self._heights: list[int] = []
         self._bottoms: list[int] = []
-        """The bottom edges of the first things, as many as have been computed."""
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -118,7 +117,6 @@ class Column:
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._of_other_width: dict[int, Box] = {}
-        """The boxes that were laid out at the last width and have not been needed at the current one yet."""
         self._rooms: dict[int, int] = {}
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""

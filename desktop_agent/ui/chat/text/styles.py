@@ -43,19 +43,15 @@ LIST_INDENT = 22
 QUOTE_INDENT = 16
 QUOTE_BAR = 3
 MOST_INDENTS = 10
-"""Deeper nesting is indented no further, so that there is always room for the text."""
 CODE_PADDING_X = 12
 CODE_PADDING_Y = 10
 CODE_HEADER = 30
-"""Height of the line with the language and the Copy button above a fence."""
 
 PILL_PADDING = 4.0
 
 TEXT_LINE = 20
-"""Height of a line of body text in its standard size; `TextStyles.text_line` has the one in use."""
 CODE_LINE = 18
 _TITLE_LEVEL = 2
-"""Headings up to this level are set larger than the text."""
 
 
 class _Spaces(NamedTuple):

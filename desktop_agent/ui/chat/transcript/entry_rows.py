@@ -259,7 +259,6 @@ class PagePlace(NamedTuple):
 
     row: int
     distance: int
-    """How far below the beginning of the page the view begins."""
     height: int
 
 
@@ -354,7 +353,6 @@ class FoundEntry(NamedTuple):
     page: int | None
     """The page that must be loaded before the entry can be shown; None if it is loaded."""
     share: float
-    """The fraction of that page that comes before the entry."""
 
 
 def entry_number(transcript: Transcript, index: int) -> int:

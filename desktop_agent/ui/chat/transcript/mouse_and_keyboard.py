@@ -124,7 +124,6 @@ class Pointer(QObject):
 
 _BAR_WIDTH = 2
 _BAR_AWAY = 10
-"""Width and distance of the bar beside the focused entry. It lies within the conversation's margin."""
 
 _BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
 

@@ -13,7 +13,6 @@ from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
 
 _NEAR = 2
-"""Pages are loaded ahead of scrolling within this many heights of the view."""
 
 _NEAR_END = 4
 """A divisor of the view's height. Nearer to the end than the quotient, no button covers the text."""
@@ -34,7 +33,6 @@ class Navigation(QObject):
         self._sought_call = ""
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
-        """The place that the view has reached on its way to `_sought_place`."""
         self._continue_timer = one_shot(layout, 0, self._continue)
         layout.laid_out.connect(self._on_laid_out)
         finder.page_sought.connect(self.ask_for_pages)

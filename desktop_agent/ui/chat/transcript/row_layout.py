@@ -51,7 +51,6 @@ class RowWidgets(QObject):
         self.styles = styles
         self.live: list[EntryRow] = []
         self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
-        """The rows off screen whose parsed text is kept."""
         self.width = 0
         self._view_top = self._view_height = 0
         self.held_row: EntryRow | None = None
@@ -218,7 +217,6 @@ class RowLayout(QObject):
         self._theme = theme
         self._is_placing = False
         self.footer: QWidget | None = None
-        """A widget of fixed height below the last row."""
         self._dirty: dict[EntryRow, None] = {}
         self._throttle = Throttle(self._update_rows, self)
         self._reading_timer = one_shot(self, _READING_PAUSE_MS, self._parse_further)

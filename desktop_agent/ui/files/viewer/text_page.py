@@ -78,9 +78,7 @@ def _indices(text: str, wanted: str) -> Iterator[int]:
 
 _TYPING_MS = 60
 _REST_MS = 250
-"""How long after the last edit the search is repeated."""
 _MOST_MARKED = 160
-"""How many matches around the current one are marked. The others are out of sight."""
 
 
 class TextFinder(QObject):

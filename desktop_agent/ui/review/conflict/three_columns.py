@@ -42,7 +42,6 @@ class ThreeRows:
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
         self.choices: list[Choice] = ["undecided"] * len(self._clash_numbers)
         self.edited: set[int] = set()
-        """The clashes whose text the user edited after choosing."""
         self.current = 0
         self._words: dict[tuple[int, Source], Spans] = {}
 
@@ -132,7 +131,6 @@ class ThreeColumns(QAbstractScrollArea):
         self._rows = rows
         self._gutter_chars = len(str(max(len(rows.three.lines(source)) for source in SOURCES)))
         self._placed: tuple[int, int] | None = None
-        """The clash last scrolled to, and the scroll position after that."""
         self._colours: dict[Source, Highlighter] = {source: Highlighter(self) for source in SOURCES}
         for source, colours in self._colours.items():
             colours.changed.connect(self.viewport().update)

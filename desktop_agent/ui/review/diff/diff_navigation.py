@@ -25,7 +25,6 @@ class DiffNavigation(QObject):
         self._select_from: int | None = None
         self.row = 0
         self.side: LineSide = "new"
-        """The side where the user last was; keyboard selections start there."""
         self.selection: DiffSelection | None = None
         self.hovered_row: int | None = None
 

@@ -49,7 +49,6 @@ def button_rect(inner: QRect, width: int, height: int) -> QRect:
 
 _STRIPE = 8
 _NUMBER_SIZE = 10.5 / TypeSize.DIFF
-"""The size of line numbers as a share of the text's size."""
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _EDGE_WIDTH = 3
@@ -125,7 +124,6 @@ class DiffPainter:
         self.put_off: set[int] = set()
         """Rows to repaint because their changed words were not found within the time budget."""
         self.widest = 0.0
-        """The width of the widest text painted: tabs and non-Latin letters are wider than their number suggests."""
 
     def clear(self) -> None:
         self._layouts.clear()

@@ -22,7 +22,6 @@ from desktop_agent.ui.widgets.text_colours import Lexer, foreground, format_rang
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
-"""The longest line, in characters, that is coloured. Longer ones are probably generated."""
 
 
 Span = tuple[int, int, str]
@@ -59,7 +58,6 @@ CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
 """How many lines before a chunk lexing starts, to reach the right state."""
 SLICE_S = 0.002
-"""How long to work before yielding to the event loop."""
 _LEXER_POLL_MS = 10
 _STILL_S = 0.04
 """How long requests must have paused before a lexer is imported: importing would halve the speed of scrolling."""
@@ -214,7 +212,6 @@ class EditorColours(QObject):
         self._editor = editor
         self._path = ""
         self._is_outdated = False
-        """Whether it was stopped before the colours were updated after an edit."""
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._paint)
         self._rest = one_shot(self, _REST_MS, self._start_over)

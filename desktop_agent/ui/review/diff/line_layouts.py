@@ -115,7 +115,6 @@ class LineLayouts:
     def __init__(self, theme: Theme, font: QFont) -> None:
         self._style = LineStyle(theme, font)  # not this object: a cycle would keep the layouts alive
         self._kept: dict[tuple[str, int], LaidLine] = {}
-        """The most recently used one comes last."""
 
     def clear(self) -> None:
         self._kept.clear()

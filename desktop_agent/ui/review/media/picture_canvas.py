@@ -25,7 +25,6 @@ from desktop_agent.ui.widgets.labels import make_label
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
 
 MAX_FITTED = 4.0
-"""Small pictures are enlarged up to this scale, so that a 16-pixel icon still looks like an icon."""
 
 _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40

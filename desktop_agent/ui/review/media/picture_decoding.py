@@ -45,7 +45,6 @@ _SVG_FORBIDDEN = re.compile(
 class DecodedPicture(Struct, frozen=True):
     image: QImage
     preview: QImage
-    """The whole picture scaled down; the same as `image` for a small one."""
     size: QSize
     """The stored size in pixels; for a drawing, the size it declares."""
     type_name: str

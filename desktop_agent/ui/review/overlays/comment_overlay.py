@@ -287,7 +287,6 @@ class CommentOverlay(DiffOverlay):
         self._blocks: list[_Block] = []
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
-        """The heights of cards by text and width, cached because wrapping text is the most expensive step here."""
         self._plus: tuple[int, Pane] | None = None
         self._gutter_from: int | None = None
 

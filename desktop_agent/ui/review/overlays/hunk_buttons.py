@@ -123,7 +123,6 @@ class HunkOverlay(DiffOverlay):
         """The user's decisions, plus the hunks that the diff itself marks as undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._can_revert = True
-        """Whether the pictures of the buttons were made while hunks could be undone."""
         self._hovered: int | None = None
         self._pressed: QPushButton | None = None
         self._is_covered = False
