@@ -280,7 +280,6 @@ class Navigator(Controller):
         return self._choice
 
     async def _open(self, session_id: SessionId) -> tuple[SessionHandle, DraftKey]:
-        """Open a session, or view it if another process has it open. Return its handle and the key of its draft."""
         ours, theirs = session_draft(session_id), viewing_draft(session_id)
         await self._drafts.fetch(theirs)
         try:

@@ -33,8 +33,6 @@ _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSIO
 
 
 class UserShell:
-    """The user's shell in one folder. It runs from `start` until it exits or `end` is called."""
-
     def __init__(
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
     ) -> None:

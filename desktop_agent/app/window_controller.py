@@ -140,7 +140,6 @@ class WindowController(Controller):
         self._connect()
 
     async def start(self) -> None:
-        """Show the session from the command line, else the last session, else the welcome. Then report problems."""
         try:
             self._searching.note_news()
             await self._listed.refresh()

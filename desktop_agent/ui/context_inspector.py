@@ -168,7 +168,6 @@ class LongText(QPlainTextEdit):
             self._timer.start()
 
     def _broken(self, piece: str) -> str:
-        """Return `piece` with long lines broken, continuing the last line of the previous piece."""
         lines: list[str] = []
         for number, line in enumerate(piece.split("\n")):
             begun = self._line if number == 0 else 0

@@ -49,12 +49,10 @@ class OpenQuestion(QObject):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the session says that the edited command cannot run."""
         return self._judged is not None and self._judged.request is None
 
     @property
     def obstacle(self) -> str:
-        """Why the call cannot be allowed now; empty if it can."""
         if self._command is not None and not self.text.strip():
             return self.tr("There is no command to run")
         if not self.are_changes_shown:

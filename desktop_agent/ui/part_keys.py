@@ -12,8 +12,6 @@ from shiboken6 import isValid
 
 
 class PlaceKey(NamedTuple):
-    """An action in one part of the window, and its keys. Several keys may serve one action or opposite actions."""
-
     place: str
     keys: tuple[str, ...]
     text: str

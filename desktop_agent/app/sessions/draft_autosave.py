@@ -97,7 +97,6 @@ class DraftAutosave(Controller):
             self._save_soon()  # the journal has the prompt: a saved copy would appear again in the field after a crash
 
     def give_back(self, key: DraftKey) -> None:
-        """Put the saved prompts that the session did not accept back into the draft."""
         draft = self._written.get(key, SavedDraft())
         if not draft.sent:
             return

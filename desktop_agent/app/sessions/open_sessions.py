@@ -54,7 +54,6 @@ class PageLoader:
         handle.pages_sought.connect(self.search)
 
     def want(self, numbers: Sequence[int]) -> None:
-        """Load these pages in this order, instead of earlier requests."""
         self._wanted = tuple(numbers)
         for number in self._handle.transcript.paged.loaded_pages:
             self._used.setdefault(number)

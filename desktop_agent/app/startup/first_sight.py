@@ -38,8 +38,6 @@ def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | N
 
 
 class FirstSight(Struct, frozen=True):
-    """All sessions, and the end of the session to open, if the session can be read and written."""
-
     summaries: list[SessionSummary]
     session_id: SessionId | None = None
     end: Transcript | None = None

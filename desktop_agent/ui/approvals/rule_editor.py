@@ -81,8 +81,6 @@ PATTERN_HEIGHT = Height.BUTTON + 2
 
 
 class PatternRow(QWidget):
-    """A field with suggested patterns, narrowest first. The user can type other patterns."""
-
     changed = Signal()
 
     def __init__(self, theme: Theme, name: str, patterns: Sequence[str]) -> None:

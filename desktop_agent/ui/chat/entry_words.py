@@ -242,7 +242,6 @@ def _number(value: object) -> int | None:
 
 
 def notes(entry: ToolEntry) -> list[tuple[str, str]]:
-    """Return the notes on a call, each with its colour role."""
     found: list[tuple[str, str]] = []
     match entry.decision:
         case Allowed(edited_command=allowed):
@@ -276,7 +275,6 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
 
 
 def recovery(entry: ToolEntry) -> str:
-    """Return a sentence about the effect of recovering from a call; empty if recovery is impossible."""
     is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
     return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
 

@@ -67,7 +67,6 @@ _NOTHING = FileMark()
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
-    """Return all folders above these paths. Visits each folder once, because thousands of files share a few folders."""
     found: set[str] = set()
     level = {path.rpartition("/")[0] for path in paths} - {""}
     while level:

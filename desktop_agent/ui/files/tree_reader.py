@@ -95,8 +95,6 @@ class PathWatch(QObject):
 
 
 class FolderWatch(PathWatch):
-    """Watches the open folders and two files that git rewrites, and polls for other changes."""
-
     folder_changed = Signal(str)  # an absolute path
     repository_changed = Signal()  # the index or HEAD changed, or a folder did
     due = Signal()  # time to check files that cannot be watched

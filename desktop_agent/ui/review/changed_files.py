@@ -13,8 +13,6 @@ BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "
 
 
 class ReviewBaseline(NamedTuple):
-    """The changes under review: changes of this session, or differences between the disk and git's version."""
-
     kind: BaselineKind = "last_turn"
     turn: int = 0
     """For the kind `turn`, that turn; for `since`, the first turn."""

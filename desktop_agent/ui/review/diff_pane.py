@@ -178,7 +178,6 @@ class DiffPane(QWidget):
                 self.take_keyboard()  # a picture replaced the lines
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
-        """Show a picture or a notebook instead of its text, once it is ready."""
         is_media = may_be_media(diff)
         if not (is_media and is_same_file):
             self.stack.show_text()

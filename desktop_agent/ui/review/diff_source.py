@@ -31,7 +31,7 @@ class FileDiffs(Protocol):
     """Compares changed files off the window's thread. Raises `AgentError` if content cannot be read."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Combine changes of one file, oldest first. `undone` are the hunks not in force after all of `recorded`."""
+        """Return the sum of `records`, oldest first. Its `undone` hunks are not in force after all of `recorded`."""
         ...
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
@@ -73,8 +73,6 @@ GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed
 
 
 class GitState(NamedTuple):
-    """The branches that git can compare with, or the reason why git is unavailable."""
-
     obstacle: GitObstacle = ""
     branch: str = ""
     """The branch that is checked out; empty if there is none."""

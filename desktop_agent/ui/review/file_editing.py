@@ -66,7 +66,6 @@ class FileEditing(DiffOverlay):
         review.view.overlays.append(self)
 
     def set_path(self, path: str) -> None:
-        """Set the path of the shown file, which may still be loading. Switching to another file pauses editing."""
         if path != self._path:
             self._path = path
             self.leave()
@@ -77,7 +76,6 @@ class FileEditing(DiffOverlay):
         self._show_offer()
 
     def on_diff_shown(self) -> None:
-        """Update the editor for a new diff: close it after a save, or mark it stale if the file changed."""
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
@@ -248,8 +246,6 @@ class _Saving(NamedTuple):
 
 
 class FileSaving:
-    """Lets the session write an edit if the file has not changed since, and reports the end of the write."""
-
     def __init__(
         self, editing: FileEditing, files: ChangedFileList, reviewed: Reviewed, decisions: ReviewDecisions
     ) -> None:

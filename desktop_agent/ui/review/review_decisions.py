@@ -166,16 +166,12 @@ def _how_much(theirs: Mapping[str, Share]) -> str:
 
 
 class Kept(NamedTuple):
-    """A file with kept hunks that an undo would revert."""
-
     file: ChangedFile
     hunk_count: int
     undecided: tuple[HunkKey, ...]
 
 
 class UndoWithCare(NamedTuple):
-    """Undoes the agent's changes, but asks first about hunks that the user decided to keep."""
-
     transcript: Transcript
     diffs: FileDiffs
     spawn: Spawn

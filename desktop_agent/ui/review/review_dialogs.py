@@ -139,8 +139,6 @@ class WordDialog(QDialog):
 
 
 class UndoConflictDialog(QDialog):
-    """Lists the files that an undo or redo did not change."""
-
     def __init__(
         self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None
     ) -> None:

@@ -151,8 +151,6 @@ class ModelPage(Page):
             self._show_name(self.view)
 
     def show_key(self, do: Callable[[], object]) -> None:
-        """Show the key field, even if the demo is chosen, and then call `do`."""
-
         def show() -> None:
             self._asked.show()
             do()

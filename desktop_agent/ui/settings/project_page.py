@@ -115,7 +115,6 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    """Return an untrusted line for display: shortened, with break points in long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _breakable(text)

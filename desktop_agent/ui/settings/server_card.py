@@ -85,7 +85,6 @@ def problem_line(server: ServerView) -> str:
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
-    """Return a server's text as one short line without hidden characters."""
     line = named(text.strip().partition("\n")[0])
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 

@@ -230,7 +230,6 @@ class ServerForm(AddingForm):
         self._on_where("")
 
     def begin(self, names: tuple[str, ...], server: ServerDefinition | None = None) -> None:
-        """Ask for a new server with a name not in `names`, or for changes of `server`."""
         self._names, self.edited = names, server
         self._known.setCurrentIndex(0)
         self._known_row.setVisible(server is None)

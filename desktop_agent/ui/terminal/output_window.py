@@ -87,8 +87,6 @@ _SIGN_WIDTH = 18
 
 
 class PrintedView(QPlainTextEdit):
-    """Read-only text in the colours of its program. A sign marks rows that continue the row above."""
-
     def __init__(self, theme: Theme, document: PrintedDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setReadOnly(True)

@@ -128,8 +128,6 @@ def time_scale(least_s: float, greatest_s: float) -> Scale:
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """A row of the legend, such as a model, with a part in every column of the plot."""
-
     name: str
     colour: str
     total: str

@@ -317,7 +317,7 @@ class BarPlot(Plot[BarData]):
     def _draw_range(
         self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
     ) -> float:
-        """Return the x coordinate of its end."""
+        """Return the x coordinate of the range's end."""
         colour = self.colour(data.colour)
         first, last = (area.left() + data.scale.place(one) * area.width() for one in (value, end))
         painter.setPen(QPen(colour, 2))

@@ -42,7 +42,6 @@ Span = tuple[date, date]
 
 
 def spans(first: date, last: date) -> tuple[Span, ...]:
-    """Return the days from `first` to `last`, grouped into weeks or months if there are too many."""
     days = (last - first).days + 1
     if days <= _MOST_COLUMNS:
         return tuple((day, day) for day in (first + timedelta(days=number) for number in range(days)))

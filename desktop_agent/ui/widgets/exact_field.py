@@ -223,8 +223,6 @@ class Unseen(NamedTuple):
 
 
 class ExactField(QPlainTextEdit):
-    """Shows a text with nothing hidden, records which parts were visible, and can be edited."""
-
     seen = Signal()  # more of the text was visible, or the text changed
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:

@@ -19,7 +19,7 @@ _INSIDE: Final = 4
 
 
 class Popup(QFrame):
-    """Escape or a press outside closes it. Corners are masked: Qt would repaint all below translucent ones."""
+    """Escape or a press outside closes it. The corners are masked: Qt would repaint all below translucent ones."""
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         """`button` opens and closes the popup, so a press on it does not count as outside."""

@@ -144,7 +144,6 @@ class WindowMemory:
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        """The latest choices in the palette, newest first."""
         return self._read("recent_choices", list[KeptChoice], [])
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:

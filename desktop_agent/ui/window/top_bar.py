@@ -118,7 +118,6 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
 
 
 def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
-    """Add a menu; `None` adds a separator."""
     inner = menu.addMenu(title)
     for action in actions:
         if action is None:

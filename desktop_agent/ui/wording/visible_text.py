@@ -151,7 +151,6 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, without invisible characters."""
     return " ⏎ ".join(visible(text).split("\n"))
 
 

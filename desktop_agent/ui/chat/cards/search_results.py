@@ -65,7 +65,6 @@ def _read_place(item: JsonObject) -> FoundPlace:
 
 
 def _counts(result: ToolResult) -> tuple[FoundPlace, ...]:
-    """Read the answer of a search that only counts: a number for each path."""
     if not isinstance(result.metadata.get("matches"), int) or not result.content.startswith("{"):
         return ()
     try:

@@ -130,8 +130,6 @@ def one_line(text: str, limit: int) -> str:
 
 
 class Bar(NamedTuple):
-    """A line above or below the text that says what is hidden, with a button to show it."""
-
     text: str = ""
     button: str = ""
     is_above: bool = False

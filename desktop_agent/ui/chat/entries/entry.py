@@ -236,8 +236,6 @@ class FoldLine(DrawnButton):
 
 
 class LabelLine(FoldLine):
-    """Folds and unfolds the text of its entry: `▸ Thought`."""
-
     def __init__(self, entry: EntryWidget) -> None:
         super().__init__(entry.styles, entry)
         self._entry = entry

@@ -130,7 +130,6 @@ def is_behind(row: EntryRow, entry: TextEntry | CommandRun) -> bool:
 
 
 def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
-    """Return the markdown of an entry, and whether it can still grow."""
     return (answer_words(entry.output), False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 

@@ -196,7 +196,7 @@ class CallButtons(QObject):
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def place(self, width: int) -> int:
-        """Return the width they take."""
+        """Return the width of the buttons."""
         right = width - Space.S
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():

@@ -187,7 +187,6 @@ class Region:
         return len(self.line_starts) - 1
 
     def position(self, line: int) -> int:
-        """Return the position in the message at which `line` of the region begins."""
         at = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.offset + max(0, at - self.prefix)
 

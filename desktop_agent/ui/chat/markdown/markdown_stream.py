@@ -146,7 +146,6 @@ class MarkdownStream:
         return True
 
     def _first_line_start(self) -> int:
-        """Return the start of the first line that does not continue an earlier line."""
         if self._resumes != "paragraph":
             return 0
         end = self._tail.find("\n")

@@ -250,7 +250,6 @@ def card_notes(request: ApprovalRequest, command: str, styles: TextStyles, paren
 
 
 def shown_lines(text: str) -> str:
-    """Return `text` with invisible characters named, ready for a paragraph."""
     return visible(text).replace("\n", LINE_BREAK)
 
 

@@ -156,8 +156,6 @@ class FormRow(QObject):
 
 
 class ServerQuestionCard(RequestCard):
-    """A server asks the user to fill in a form or to visit a page."""
-
     def __init__(
         self,
         request: ApprovalRequest,

@@ -146,7 +146,6 @@ class ColumnHighlights:
         return highlights, (selected, tuple(matches), self._current)
 
     def _near_current(self, matches: Sequence[TextMatch]) -> Sequence[TextMatch]:
-        """Return the matches of a block to mark. Their number is limited, because Qt paints the text once for each."""
         at = bisect_left(matches, self._current) if self._current is not None else 0
         first = max(0, min(at - _MOST_MARKED // 2, len(matches) - _MOST_MARKED))
         return matches[first : first + _MOST_MARKED]

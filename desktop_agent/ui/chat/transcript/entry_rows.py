@@ -68,7 +68,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """`entries` end with the present ones, whose rows keep widgets and heights. Return the removed rows."""
+        """`entries` end with those of the present rows, which keep widgets and heights. Return the removed rows."""
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
@@ -99,7 +99,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """Afterwards the entries are `entries`. Return the removed rows."""
+        """`entries` are the entries after the patches. Return the removed rows."""
         self.changed.clear()
         if not entries:
             removed, self._rows = self._rows, []
@@ -255,8 +255,6 @@ class Anchor(NamedTuple):
 
 
 class PagePlace(NamedTuple):
-    """The position of the view's top edge in a page whose rows are being loaded."""
-
     row: int
     distance: int
     height: int
@@ -282,7 +280,6 @@ class ReadingPlace:
         self._anchor = None
 
     def take(self, y: int) -> None:
-        """Anchor at `y` of the whole column."""
         row = self.row_at(y)
         if row is None:
             self._anchor = None

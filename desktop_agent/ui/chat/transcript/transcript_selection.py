@@ -57,7 +57,6 @@ def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
 
 
 def copied_row(row: EntryRow) -> str:
-    """Return an entry as text: messages as written, actions in the words of `entry_words`."""
     entry = row.entry
     match entry:
         case PromptSubmitted() | Steered() | TextEntry():

@@ -257,8 +257,6 @@ class LineNumbers(QWidget):
 
 
 class TextPage(QWidget):
-    """Shows the text of `content` at one of its lines (from 1)."""
-
     def __init__(self, theme: Theme, content: FileContent, spawn: Spawn, line: int) -> None:
         super().__init__()
         assert content.text is not None

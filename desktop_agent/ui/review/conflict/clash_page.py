@@ -75,8 +75,6 @@ def _version(makers: Sequence[Maker]) -> str:
 
 
 class ResultEditor(QPlainTextEdit):
-    """Starts with the merged text, and with the user's own lines in each clash."""
-
     decided = Signal()
 
     def __init__(self, theme: Theme, rows: ThreeRows, path: str) -> None:

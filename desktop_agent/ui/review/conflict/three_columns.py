@@ -32,8 +32,6 @@ class Look(NamedTuple):
 
 
 class ThreeRows:
-    """Maps rows to the lines of each version, with their marking after the user's decisions."""
-
     def __init__(self, three: ThreeWay) -> None:
         self.three = three
         self._starts = list(accumulate((region.row_count for region in three.regions), initial=0))

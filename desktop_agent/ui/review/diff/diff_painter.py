@@ -35,8 +35,6 @@ _LABEL_GAP = 8
 
 
 class Bars(NamedTuple):
-    """What bars show in addition to their rows: decisions about hunks, and pictures of buttons by state."""
-
     decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
     live: frozenset[int] = frozenset()

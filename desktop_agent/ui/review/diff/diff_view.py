@@ -61,7 +61,7 @@ class DiffView(QAbstractScrollArea):
         self.show_diff(None)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
-        """`None` shows that there is nothing. With `keep_place`, scroll position and unfolded lines stay."""
+        """`None` shows a note that there is no diff. With `keep_place`, scroll position and unfolded lines stay."""
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
         mode = self.document.mode

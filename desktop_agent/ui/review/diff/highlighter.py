@@ -66,8 +66,6 @@ _Chunk = tuple[LineSide, int]
 
 
 class Coloured(NamedTuple):
-    """A range of lines of one side whose colours are now available."""
-
     side: LineSide
     lines: range
 
