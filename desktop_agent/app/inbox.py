@@ -2,20 +2,34 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
+from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.events import ApprovalRequested, Event, Notice, TurnEnded
-from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
-from desktop_agent.core.protocol.ops import AnswerApproval
+from desktop_agent.core.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    CommandJudged,
+    Event,
+    Notice,
+    TurnEnded,
+)
+from desktop_agent.core.protocol.model import Decision, Denied, SessionSummary
+from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
+from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.inbox import inbox_items
-from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
-from desktop_agent.ui.inbox.inbox_popup import InboxPopup
+from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, ItemKey, items_of
+from desktop_agent.ui.inbox.inbox_popup import InboxPopup, RowCard
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
@@ -40,6 +54,14 @@ class Inbox(Controller):
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None
+        self._card: InboxCard | None = None
+        """The question that the inbox shows."""
+        self._drafts: dict[ItemKey, dict[str, str]] = {}
+        """What the user wrote on the cards of the inbox: edited commands, answers in forms, reasons for a denial."""
+        self._outcome = ""
+        """How the question was decided whose end is told now."""
+        self._answered: set[ItemKey] = set()
+        """The questions that were answered in the inbox or from there, which need no word about it."""
         self.items: list[InboxItem] = []
         self.came.connect(self._announce)
         listed.listed.connect(self._on_listed)
@@ -67,19 +89,27 @@ class Inbox(Controller):
             if handle is self._panels.session.handle or session_id not in self._seen:
                 self._seen[session_id] = turns.turn - turns.is_running
         sessions = [InboxSession(handle.transcript, bool(handle.read_only)) for handle in opened]
-        self.items = items_of(sessions, self._asking, self._seen)
+        before, self.items = self.items, items_of(sessions, self._asking, self._seen)
         self._panels.window.top_bar.inbox_button.show_count(len(self.items), sum(item.waits for item in self.items))
         if self._popup is not None and self._popup.isVisible():
             self._popup.show_items(self.items)
+            self._tell_gone(before)
+        now = {item.key for item in self.items}
+        self._answered &= now
+        self._drafts = {key: drafts for key, drafts in self._drafts.items() if key in now}
         self.changed.emit(self.items)
 
-    def answer(self, item: InboxItem, *, is_yes: bool) -> None:
-        handle = next((one for one in self._handles if _id(one) == item.session_id and self._is_there(one)), None)
-        request = item.request
-        if handle is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
-            return
-        decision = Allowed(scope="once") if is_yes else Denied()
-        handle.submit(AnswerApproval(call_id=request.call_id, decision=decision))
+    def deny(self, item: InboxItem) -> None:
+        if item.can_deny and item.request is not None:
+            self._answer(item, item.request.call_id, Denied())
+
+    def _answer(self, item: InboxItem, call_id: str, decision: Decision) -> None:
+        if (handle := self._handle_of(item)) is not None:
+            self._answered.add(item.key)
+            handle.submit(AnswerApproval(call_id=call_id, decision=decision))
+
+    def _handle_of(self, item: InboxItem) -> SessionHandle | None:
+        return next((one for one in self._handles if _id(one) == item.session_id and self._is_there(one)), None)
 
     def show(self, item: InboxItem) -> None:
         self._launch(self._show(item))
@@ -112,9 +142,14 @@ class Inbox(Controller):
     def _on_happened(self, event: Event) -> None:
         handle = self.sender()
         assert isinstance(handle, SessionHandle)
+        if isinstance(event, ApprovalResolved):
+            self._outcome = event.decision.outcome
         if event.type in _TELLING:
             self.refresh()
+        self._outcome = ""
         match event:
+            case CommandJudged() if self._card is not None and isValid(self._card):
+                self._card.show_judgement(_id(handle), event)
             case Notice(level="error", title=title, hint=hint) if handle is self._panels.session.handle:
                 announce(self._panels.window, f"{core_words(title)} {core_words(hint)}".strip(), is_urgent=True)
             case ApprovalRequested(request=request) if not handle.read_only:
@@ -137,19 +172,64 @@ class Inbox(Controller):
     # --- the rows ---------------------------------------------------------------------------------------------------
 
     def _build(self) -> InboxPopup:
-        popup = InboxPopup(self._theme, self._panels.window, self._panels.window.top_bar.inbox_button, now=_now)
+        window = self._panels.window
+        popup = InboxPopup(self._theme, window, window.top_bar.inbox_button, now=_now, make_card=self._make_card)
         popup.wished.connect(self._on_wished)
         popup.all_seen.connect(self._on_all_seen)
+        popup.shown_changed.connect(self._panels.transcript.keyboard.hold_answers)
         return popup
+
+    def _make_card(self, item: InboxItem, parent: QWidget) -> "InboxCard":
+        request = item.request
+        assert request is not None
+        actions = EntryActions(self)
+        actions.approval_answered.connect(partial(self._answer, item))
+        actions.approval_edited.connect(partial(self._judge, item))
+        actions.approval_opened.connect(partial(self._review, item))
+        actions.link_activated.connect(self._panels.transcript.entry_actions.link_activated)
+        drafts, loader = (
+            self._drafts.setdefault(item.key, {}),
+            CardLoader(self._panels.diffs, self._panels.spawner.spawn),
+        )
+        self._card = card = InboxCard(item, drafts, TextStyles(self._theme), actions, parent, loader)
+        return card
+
+    def _judge(self, item: InboxItem, call_id: str, command: str) -> None:
+        if (handle := self._handle_of(item)) is not None:
+            handle.submit(JudgeCommand(call_id=call_id, command=command))
+
+    def _review(self, item: InboxItem, call_id: str) -> None:
+        if (handle := self._handle_of(item)) is not None:
+            self._answered.add(item.key)  # if it is answered, then in the dialog
+            self._panels.session.approvals.open(call_id, handle)
+
+    def _tell_gone(self, before: Iterable[InboxItem]) -> None:
+        """Say in the open inbox which questions were answered elsewhere, or wait no longer."""
+        keys, sessions = {item.key for item in self.items}, {item.session_id for item in self.items if item.waits}
+        for item in before:
+            is_opened = item.kind == "questions" and item.session_id in sessions
+            if item.waits and item.key not in keys and item.key not in self._answered and not is_opened:
+                assert self._popup is not None
+                self._popup.say(inbox_items.gone(item, self._outcome))
 
     def _on_wished(self, wish: str, item: InboxItem) -> None:
         match wish:
-            case "allow" | "deny":
-                self.answer(item, is_yes=wish == "allow")
+            case "answer":
+                self._launch(self._open(item))
             case "seen":
                 self._see([item])
             case _:
                 self.show(item)
+
+    async def _open(self, item: InboxItem) -> None:
+        """Open the item's session without showing it, so that its questions can be answered."""
+        try:
+            handle = await self._live.open(item.session_id)
+            self._navigator.session_opened.emit(handle)
+            self._seen[_id(handle)] -= 1  # the turn that waits has not ended
+        except SessionBusyError:
+            if self._popup is not None:
+                self._popup.say(inbox_items.busy(item))
 
     def _on_all_seen(self) -> None:
         self._see(self.items)
@@ -157,6 +237,42 @@ class Inbox(Controller):
     def _see(self, items: Iterable[InboxItem]) -> None:
         self._seen |= {item.session_id: item.turn for item in items if not item.waits}
         self.refresh()
+
+
+class InboxCard(RowCard):
+    """Gives the card of a question its place in a row of the inbox."""
+
+    def __init__(
+        self,
+        item: InboxItem,
+        drafts: dict[str, str],
+        styles: TextStyles,
+        actions: EntryActions,
+        parent: QWidget,
+        loader: CardLoader | None,
+    ) -> None:
+        super().__init__(parent)
+        from desktop_agent.ui.chat.question.approval import question_card  # with the first question
+
+        assert item.request is not None
+        self._item = item
+        self._card = question_card(item.request, drafts, styles, actions, self, loader)
+        self._card.home = parent
+        actions.setParent(self)
+        self._card.yes.setObjectName("inboxAllowButton")
+        self._card.no.setObjectName("inboxDenyButton")
+        self._card.resized.connect(self.updateGeometry)
+
+    def show_judgement(self, session_id: SessionId, judged: CommandJudged) -> None:
+        if self._item.key == (session_id, judged.call_id):
+            self._card.show_judgement(judged)
+
+    def rearm(self) -> None:
+        self._card.rearm()
+
+    def height_in(self, width: int) -> int:
+        self._card.set_width(width)
+        return self._card.height()
 
 
 def _id(handle: SessionHandle) -> SessionId:

@@ -113,7 +113,7 @@ class InboxNotifier(Controller):
         if item is None:
             return
         if action == "deny":
-            self._inbox.answer(item, is_yes=False)
+            self._inbox.deny(item)
             return
         if self._window.isMinimized():
             self._window.showNormal()

@@ -5669,8 +5669,28 @@
         <translation>Ein Server möchte, dass Sie eine Seite besuchen</translation>
     </message>
     <message>
+        <source>Allowed elsewhere: {0}</source>
+        <translation>Anderswo erlaubt: {0}</translation>
+    </message>
+    <message>
+        <source>Denied elsewhere: {0}</source>
+        <translation>Anderswo abgelehnt: {0}</translation>
+    </message>
+    <message>
+        <source>Its session is open in another window and is answered there</source>
+        <translation>Die Sitzung ist in einem anderen Fenster offen, geantwortet wird dort</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>No longer waits: {0}</source>
+        <translation>Wartet nicht mehr: {0}</translation>
+    </message>
+    <message>
+        <source>Open in another window, which answers it: {0}</source>
+        <translation>In einem anderen Fenster offen, geantwortet wird dort: {0}</translation>
     </message>
     <message>
         <source>The agent has finished</source>
@@ -5769,12 +5789,8 @@
 <context>
     <name>InboxRow</name>
     <message>
-        <source>Allow once</source>
-        <translation>Einmal erlauben</translation>
-    </message>
-    <message>
-        <source>Deny</source>
-        <translation>Ablehnen</translation>
+        <source>Answer here</source>
+        <translation>Hier antworten</translation>
     </message>
     <message>
         <source>Mark as seen</source>
@@ -10068,7 +10084,7 @@
     </message>
 </context>
 <context>
-    <name>SpendingWidget</name>
+    <name>SpendingCard</name>
     <message>
         <source>Go on</source>
         <translation>Weitermachen</translation>

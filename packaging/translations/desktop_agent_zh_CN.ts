@@ -5647,8 +5647,28 @@
         <translation>有服务器希望您访问一个页面</translation>
     </message>
     <message>
+        <source>Allowed elsewhere: {0}</source>
+        <translation>已在别处允许：{0}</translation>
+    </message>
+    <message>
+        <source>Denied elsewhere: {0}</source>
+        <translation>已在别处拒绝：{0}</translation>
+    </message>
+    <message>
+        <source>Its session is open in another window and is answered there</source>
+        <translation>该会话已在另一个窗口中打开，请在那里回答</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>新会话</translation>
+    </message>
+    <message>
+        <source>No longer waits: {0}</source>
+        <translation>不再等待：{0}</translation>
+    </message>
+    <message>
+        <source>Open in another window, which answers it: {0}</source>
+        <translation>已在另一个窗口中打开，请在那里回答：{0}</translation>
     </message>
     <message>
         <source>The agent has finished</source>
@@ -5747,12 +5767,8 @@
 <context>
     <name>InboxRow</name>
     <message>
-        <source>Allow once</source>
-        <translation>允许一次</translation>
-    </message>
-    <message>
-        <source>Deny</source>
-        <translation>拒绝</translation>
+        <source>Answer here</source>
+        <translation>在此回答</translation>
     </message>
     <message>
         <source>Mark as seen</source>
@@ -10029,7 +10045,7 @@
     </message>
 </context>
 <context>
-    <name>SpendingWidget</name>
+    <name>SpendingCard</name>
     <message>
         <source>Go on</source>
         <translation>继续</translation>

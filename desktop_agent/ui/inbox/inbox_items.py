@@ -10,21 +10,21 @@ from typing import Literal
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.ids import CallId, SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.events import TurnEndReason
 from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.translation.core_words import core_words, plural
-from desktop_agent.ui.wording.visible_text import one_line, pieces, visible
+from desktop_agent.ui.wording.visible_text import one_line
 
 _tr = partial(QCoreApplication.translate, "Inbox")
 
 ItemKind = Literal["question", "questions", "ended"]
 """What an item is: a question of an open session, all questions of a closed one, or a turn that ended unseen."""
 
-_MOST_SHORT_CHARS = 160
-"""The longest command that a row shows in full and that can be allowed there."""
+ItemKey = tuple[SessionId, str]
+"""A session, and the call that a question is about or else the kind of the item."""
 
 
 class InboxItem(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     """Whether the question can be answered here. It cannot while another process has the session open."""
 
     @property
-    def key(self) -> tuple[SessionId, CallId]:
+    def key(self) -> ItemKey:
         return self.session_id, self.request.call_id if self.request is not None else self.kind
 
     @property
@@ -50,42 +50,9 @@ class InboxItem(Struct, frozen=True, kw_only=True):
         return self.kind != "ended"
 
     @property
-    def can_allow(self) -> bool:
-        """Whether the row shows everything that a yes allows. Rows do not show folders other than the session's."""
-        request = self.request
-        is_here = request is not None and request.cwd in ("", self.workspace)
-        return self.can_answer and is_here and request is not None and is_short(request)
-
-    @property
     def can_deny(self) -> bool:
         request = self.request
         return self.can_answer and request is not None and request.question is None and request.spending is None
-
-
-def is_short(request: ApprovalRequest) -> bool:
-    """Whether one short line shows the whole question: a short sandboxed command without risks."""
-    command = request.command
-    has_more = bool(
-        request.is_escalation
-        or request.changes
-        or request.details
-        or request.server
-        or request.arguments
-        or request.risks
-        or request.safety
-        or request.spending
-        or request.question
-        or request.tool_change
-        or request.tool_definition
-    )
-    return (
-        not has_more
-        and command is not None
-        and len(command) <= _MOST_SHORT_CHARS
-        and "\n" not in command
-        and visible(command) == command
-        and not any(piece.is_stand_in for piece in pieces(command))
-    )
 
 
 class InboxSession(Struct, frozen=True):
@@ -193,11 +160,20 @@ def subject(item: InboxItem) -> str:
 
 
 def note(item: InboxItem) -> str:
-    request = item.request
-    if request is None or not item.can_allow:
+    """Return why the question cannot be answered here; empty if it can, or if that is not known."""
+    if item.kind != "question" or item.can_answer:
         return ""
-    said = (core_words(request.reason).rstrip("."), core_words(request.confinement))
-    return cut(" · ".join(filter(None, map(one_line, said))))
+    return _tr("Its session is open in another window and is answered there")
+
+
+def gone(item: InboxItem, outcome: str) -> str:
+    """Return what became of a question that was not answered here. `outcome` is that of its decision, if any."""
+    words = {"allowed": _tr("Allowed elsewhere: {0}"), "denied": _tr("Denied elsewhere: {0}")}
+    return words.get(outcome, _tr("No longer waits: {0}")).format(title(item))
+
+
+def busy(item: InboxItem) -> str:
+    return _tr("Open in another window, which answers it: {0}").format(title(item))
 
 
 def cut(text: str) -> str:

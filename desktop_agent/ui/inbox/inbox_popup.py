@@ -6,34 +6,78 @@ from functools import partial
 from pathlib import PurePath
 from typing import Literal
 
-from PySide6.QtCore import QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
+from PySide6.QtCore import QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QSizePolicy, QWidget
+from shiboken6 import isValid
 
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, scroll_down, set_names, vbox
+from desktop_agent.ui.widgets.focus import announce
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.widgets.rows import draw_focus_ring
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
-Wish = Literal["allow", "deny", "show", "seen"]
+Wish = Literal["answer", "show", "seen"]
+"""What the user wants with an item. `answer`: to open its session here, which makes rows of its questions."""
 
 _MARK = 8.0
 
 
+class RowCard(QWidget):
+    """The card of a question, as far as its row needs it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def height_in(self, width: int) -> int:
+        """Give the card this width; return its height."""
+        raise NotImplementedError
+
+    def rearm(self) -> None:
+        """Ignore answers for a moment, because the card moved and a press may have been meant for something else."""
+        raise NotImplementedError
+
+    def heightForWidth(self, arg__1: int) -> int:
+        height = self.height_in(arg__1)
+        if arg__1 != self.width():  # it is only asked for
+            self.height_in(self.width())
+        return height
+
+    def sizeHint(self) -> QSize:
+        return QSize(0, self.height_in(self.width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.width() != event.oldSize().width():
+            self.updateGeometry()
+
+
 class InboxRow(QWidget):
-    """Shows one item. A yes or no counts only after the row has stayed in place for a moment."""
+    """Shows one item; the question that waits is on a card in it while the row is `open`."""
 
     wished = Signal(str)  # a `Wish`
     stepped = Signal(int)  # 1: to the row below; -1: above
-    half_seen = Signal()  # a yes while a part of the row was hidden, which does not count
+    focused = Signal()  # or clicked
+    resized = Signal()  # what is in it wants another height
 
     def __init__(self, theme: Theme, item: InboxItem, now: datetime) -> None:
         super().__init__()
@@ -43,29 +87,41 @@ class InboxRow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.item = item
         self._theme = theme
-        self._is_answered = False
-        self._arming = Arming(ARMING_DELAY_MS, self)
+        self._card: RowCard | None = None
         self.buttons = self._build_buttons()
         self._build(now)
         theme.changed.connect(self.update)
 
+    def open(self, card: RowCard) -> None:
+        self._card = card
+        self._subject.hide()
+        self._parts.insertWidget(self._parts.indexOf(self._subject), card)
+        card.show()
+
+    def close_card(self) -> None:
+        if self._card is not None:
+            self._parts.removeWidget(self._card)
+            discard(self._card)
+            self._card = None
+            self._subject.setVisible(bool(self._subject.text()))
+
     def hold_off(self) -> None:
-        """Ignore presses for a moment, because the row moved and a press may have been meant for another row."""
-        self._arming.restart()
-        self.update()
+        if self._card is not None:
+            self._card.rearm()
+
+    @property
+    def is_open(self) -> bool:
+        return self._card is not None
 
     def height_in(self, width: int) -> int:
+        self._layout.activate()
         wraps = self._layout.hasHeightForWidth()
         return self._layout.totalHeightForWidth(width) if wraps else self._layout.totalSizeHint().height()
 
-    @property
-    def is_listening(self) -> bool:
-        return self._arming.is_armed and not self._is_answered and self.isVisible()
-
-    @property
-    def _is_whole_in_sight(self) -> bool:
-        """Whether the whole row is visible. Otherwise the question could be hidden above visible buttons."""
-        return self.visibleRegion().boundingRect() == self.rect()
+    def tab_stops(self) -> list[QWidget]:
+        window, inside = self.window(), self._card.findChildren(QWidget) if self._card is not None else []
+        stops = (one for one in inside if one.focusPolicy() & Qt.FocusPolicy.TabFocus)
+        return [self, *(one for one in stops if one.window() is window), *self.buttons]  # not the list of a picker
 
     def _build(self, now: datetime) -> None:
         item = self.item
@@ -77,64 +133,53 @@ class InboxRow(QWidget):
         folder = ElidedLabel(text=name, role="secondary", takes_room=True)
         folder.setToolTip(plain_tooltip(item.workspace))
         folder.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        subject, note = inbox_items.subject(item), inbox_items.note(item)
+        self._subject = ElidedLabel(text=subject, takes_room=True)
+        if not subject:
+            self._subject.hide()
+        if item.request is not None and item.request.command is not None:
+            self._subject.setFont(self._theme.code_font())
         head = hbox((title, 1), since, spacing=Space.M)
         below = hbox(kind, (folder, 1), spacing=Space.M)
-        parts = vbox(head, below, spacing=2)
-        subject, note = inbox_items.subject(item), inbox_items.note(item)
-        if subject:
-            add_parts(parts, Space.XS, self._build_subject(subject))
+        self._parts = vbox(head, below, self._subject, spacing=Space.XS)
         if note:
-            parts.addWidget(make_label(note, role="secondary", wraps=True, is_plain=True))
-        add_parts(parts, Space.XS, hbox(*self.buttons[:-1], STRETCH, self.buttons[-1], spacing=Space.S))
-        self._layout = hbox(Space.XL, (parts, 1), on=self, margins=(Space.S, Space.S + 2, Space.M, Space.S + 2))
-        spoken = (
-            inbox_items.title(item),
-            inbox_items.kind(item),
-            subject,
-            note,
-            long_moment(item.since, now, QLocale()),
-        )
+            self._parts.addWidget(make_label(note, role="secondary", wraps=True, is_plain=True))
+        self._parts.addLayout(hbox(*self.buttons[:-1], STRETCH, self.buttons[-1], spacing=Space.S))
+        margins = (Space.S, Space.S + 2, Space.M, Space.S + 2)
+        self._layout = hbox(Space.XL, (self._parts, 1), on=self, margins=margins)
+        since_when = long_moment(item.since, now, QLocale())
+        spoken = (inbox_items.title(item), inbox_items.kind(item), subject, note, since_when)
         self.setAccessibleName(", ".join(filter(None, spoken)))
 
-    def _build_subject(self, text: str) -> QWidget:
-        label = CodeLabel(text) if self.item.can_allow else ElidedLabel(text=text, takes_room=True)
-        request = self.item.request
-        if request is not None and request.command is not None:
-            label.setFont(self._theme.code_font())
-        return label
-
     def _build_buttons(self) -> list[QPushButton]:
-        item = self.item
         buttons: list[QPushButton] = []
-        if item.can_allow:
-            buttons.append(self._button(self.tr("Allow once"), "inboxAllowButton", partial(self._answer, "allow")))
-        if item.can_deny:
-            buttons.append(
-                self._button(self.tr("Deny"), "inboxDenyButton", partial(self._answer, "deny"), "destructive")
-            )
-        if item.kind == "ended":
-            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", partial(self.wished.emit, "seen")))
-        return [*buttons, self._button(self.tr("Show"), "inboxShowButton", partial(self.wished.emit, "show"))]
+        if self.item.kind == "ended":
+            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", "seen"))
+        if self.item.kind == "questions":
+            buttons.append(self._button(self.tr("Answer here"), "inboxAnswerButton", "answer"))
+        return [*buttons, self._button(self.tr("Show"), "inboxShowButton", "show")]
 
-    def _button(self, text: str, name: str, clicked: Callable[[], None], variant: str = "") -> QPushButton:
+    def _button(self, text: str, name: str, wish: Wish) -> QPushButton:
         spoken = self.tr("{0}: {1}").format(text, inbox_items.title(self.item))
-        return compact_button(text, name, accessible_name=spoken, clicked=clicked, variant=variant)
+        return compact_button(text, name, accessible_name=spoken, clicked=partial(self.wished.emit, wish))
 
-    def _answer(self, wish: Wish) -> None:
-        if not self.is_listening:
-            return
-        if wish == "allow" and not self._is_whole_in_sight:
-            self.hold_off()
-            self.half_seen.emit()
-        else:
-            self._is_answered = True
-            self.setFocus(Qt.FocusReason.OtherFocusReason)  # the focus would leave with the button
-            for button in self.buttons:
-                button.setEnabled(False)
-            self.wished.emit(wish)
+    def event(self, event: QEvent) -> bool:
+        is_done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resized.emit()
+        return is_done
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focused.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+        is_inside = self.rect().contains(event.position().toPoint())
+        if event.button() != Qt.MouseButton.LeftButton or not is_inside:
+            return
+        if self.item.can_answer:
+            self.focused.emit()
+        else:
             self.wished.emit("show")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -164,12 +209,6 @@ class InboxRow(QWidget):
             ended = {"good": "added_text", "error": "danger_text"}.get(_end_role(self.item), "muted")
             painter.setBrush(self._theme.colour("warning_text" if self.item.waits else ended))
             painter.drawEllipse(QPointF(Space.S + Space.S, Space.S + 10), _MARK / 2, _MARK / 2)
-        if self.item.can_deny:
-            self._arming.note_painted()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.restart()
-        super().hideEvent(event)
 
 
 def _end_role(item: InboxItem) -> str:
@@ -182,28 +221,39 @@ def _end_role(item: InboxItem) -> str:
             return "error"
 
 
-_WIDTH = 460
+_WIDTH = 620
 _MARGIN = 8
 _LEAST_HEIGHT = 150
 _MOST_ROWS = 50
 """How many rows are shown at most. They are widgets, of which a hundred would take longer than a frame."""
 
 
+MakeCard = Callable[[InboxItem, QWidget], RowCard]
+"""Makes the card of an item's question."""
+
+
 class InboxPopup(Popup):
+    """One row at a time shows the card of its question: the row that had the focus last."""
+
     wished = Signal(str, object)  # a `Wish`, and the `InboxItem`
     all_seen = Signal()
+    shown_changed = Signal(bool)
 
-    def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime], make_card: MakeCard
+    ) -> None:
         super().__init__(theme, over, anchor)
         set_names(self, "inboxPopup", self.tr("Inbox"))
         self._theme = theme
         self._anchor = anchor
         self._now = now
+        self._make_card = make_card
         self._rows: list[InboxRow] = []
         self._work = GradualWork(self)
-        self._focus: tuple[QWidget, tuple[str, str] | None] | None = None
-        """The widget that had the focus before rows came and went, and the key of its row if it was in one."""
+        self._focus: tuple[QWidget, InboxRow | None, int] | None = None
+        """The widget that had the focus before rows came and went, its row if it was in one, and where that was."""
         self._build()
+        theme.changed.connect(self._on_theme)
 
     def _build(self) -> None:
         heading = make_label(self.tr("Inbox"), role="heading")
@@ -225,6 +275,10 @@ class InboxPopup(Popup):
         vbox(*words, on=self._nothing, margins=margins, spacing=Space.XS)
         self._more = make_label(role="secondary", wraps=True)
         self._more.setContentsMargins(Space.XXL, Space.XS, Space.M, Space.S)
+        self._news = make_label(role="secondary", wraps=True, is_plain=True)
+        self._news.setObjectName("inboxNews")
+        self._news.setContentsMargins(Space.L, Space.S, Space.L, Space.XS)
+        self._news.hide()
         self._list = QWidget()
         self._list_layout = vbox(self._more, STRETCH, on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
         self._scroll = QScrollArea()
@@ -232,7 +286,8 @@ class InboxPopup(Popup):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(self._scroll, self._list)
         self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))
-        vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
+        parts = (self._head, hairline(), self._news, (self._scroll, 1), (self._nothing, 1))
+        vbox(*parts, on=self, margins=(1, 1, 1, 1))
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
         self._note_focus()
@@ -251,13 +306,30 @@ class InboxPopup(Popup):
         self._nothing.setVisible(not items)
         self._work.begin(self._fill(wanted))
 
+    def say(self, words: str) -> None:
+        """Show what became of a question above the list, until the inbox is opened again."""
+        self._news.setText(words)
+        self._news.setVisible(bool(words))
+        announce(self, words)
+        if self.isVisible():
+            self._place()
+
     def open_popup(self) -> None:
+        self.say("")
         super().open_popup()
         self._place()  # only visible widgets have their final height
         self._scroll.verticalScrollBar().setValue(0)
-        for row in self._rows:
-            row.hold_off()
+        self._hold_off_from(0)
         (self._rows[0] if self._rows else self).setFocus(Qt.FocusReason.PopupFocusReason)
+        self._settle(is_last=self._work.is_done)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown_changed.emit(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.shown_changed.emit(False)
 
     def _fill(self, wanted: Sequence[InboxItem]) -> Iterator[None]:
         for at, item in enumerate(wanted):
@@ -275,20 +347,51 @@ class InboxPopup(Popup):
         self._settle(is_last=True)
 
     def _settle(self, *, is_last: bool) -> None:
-        if self.isVisible():
-            self._place()
-            self._give_focus(is_last=is_last)
+        if not self.isVisible():
+            return
+        self._place()
+        self._give_focus(is_last=is_last)
+        if is_last and not any(row.is_open for row in self._rows):
+            for row in [row for row in self._rows if row.item.can_answer][:1]:
+                self._open(row)
 
     def _new_row(self, item: InboxItem) -> InboxRow:
         row = InboxRow(self._theme, item, self._now())
         row.wished.connect(partial(self._on_wished, row))
         row.stepped.connect(partial(self._on_stepped, row))
-        row.half_seen.connect(partial(self._scroll.ensureWidgetVisible, row, 0, Space.S))
+        row.focused.connect(partial(self._open, row))
+        row.resized.connect(self._on_resized)
         return row
+
+    def _open(self, row: InboxRow) -> None:
+        """Show the card of this row's question, if it can be answered here, and no other card."""
+        if not row.is_open and row.item.can_answer and row in self._rows:
+            for other in self._rows:
+                other.close_card()
+            row.open(self._make_card(row.item, row))
+            self._place()
+            self._bring_up(row)
+
+    def _bring_up(self, row: InboxRow) -> None:
+        """Scroll so that the row is in sight, or its beginning if it is higher than the list."""
+        self._list_layout.activate()
+        bar, height = self._scroll.verticalScrollBar(), self._scroll.viewport().height()
+        bar.setValue(min(row.y() - Space.XS, max(bar.value(), row.geometry().bottom() + Space.S - height)))
 
     def _hold_off_from(self, at: int) -> None:
         for row in self._rows[at:]:
             row.hold_off()
+
+    def _on_resized(self) -> None:
+        if self.isVisible():
+            self._place()
+
+    def _on_theme(self) -> None:
+        self._note_focus()
+        for row in [row for row in self._rows if row.is_open]:
+            row.close_card()
+            self._open(row)
+        self._settle(is_last=True)
 
     def _on_wished(self, row: InboxRow, wish: str) -> None:
         if wish == "show":
@@ -299,7 +402,7 @@ class InboxPopup(Popup):
         at = self._rows.index(row) + step
         if 0 <= at < len(self._rows):
             self._rows[at].setFocus(Qt.FocusReason.TabFocusReason)
-            self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
+            self._bring_up(self._rows[at])
 
     def _note_focus(self) -> None:
         """Store the focused widget before rows are removed, because the focus would go to the conversation."""
@@ -307,24 +410,27 @@ class InboxPopup(Popup):
         if now is None or not (now is self or self.isAncestorOf(now)) or (now is self and self._focus is not None):
             return
         row = next((row for row in self._rows if row is now or row.isAncestorOf(now)), None)
-        self._focus = (now, row.item.key if row is not None else None)
+        self._focus = (now, row, self._rows.index(row) if row is not None else 0)
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """With `is_last`, fall back to the first row."""
-        if self._focus is None or not self.hasFocus():
+        """Give the focus back to its widget; if that is gone, to the row of the same item, of the same session, or in
+        the same place.
+        """
+        if not self.hasFocus():
             return
-        before, key = self._focus
-        row = next((row for row in self._rows if row.item.key == key), None)
-        if row is None:
-            if not is_last:
-                return
-            row = self._rows[0] if self._rows else None
-        places = (self._seen, *self._rows, *(button for row in self._rows for button in row.buttons))
-        is_usable = before in places and before.isVisible() and before.isEnabled()
-        if is_usable or row is not None:
+        before, row, at = self._focus or (self, None, 0)
+        if isValid(before) and before is not self and before.isVisible() and before.isEnabled():
+            wanted: QWidget | None = before
+        else:
+            wanted = next((one for one in self._rows if row is not None and one.item.key == row.item.key), None)
+        if wanted is None and is_last:
+            same = [one for one in self._rows if row is not None and one.item.session_id == row.item.session_id]
+            near = [one for one in same if one.item.waits] or self._rows[at : at + 1] or self._rows[-1:]
+            wanted = near[0] if near else None
+        if wanted is not None:
             self._focus = None
-            (before if is_usable or row is None else row).setFocus(Qt.FocusReason.OtherFocusReason)
+            wanted.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _place(self) -> None:
         width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
@@ -332,7 +438,8 @@ class InboxPopup(Popup):
         top = corner.y() + Space.XS
         left = max(_MARGIN, min(corner.x() - width, self._over.width() - width - _MARGIN))
         head = self._head.sizeHint().height() + 1 + Space.XS  # the line below the head, and the frame
-        wanted = head + self._rows_height(width - 2) if self._rows else _LEAST_HEIGHT
+        head += 0 if self._news.isHidden() else self._news.heightForWidth(width - 2)
+        wanted = head + (self._rows_height(width - 2) if self._rows else _LEAST_HEIGHT)
         height = min(wanted, self._over.height() - top - _MARGIN)
         self.setGeometry(QRect(left, top, width, height))
 
@@ -343,7 +450,7 @@ class InboxPopup(Popup):
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        places: list[QWidget] = [self._seen, *(place for row in self._rows for place in (row, *row.buttons))]
+        places: list[QWidget] = [self._seen, *(place for row in self._rows for place in row.tab_stops())]
         usable = [place for place in places if place.isVisible() and place.isEnabled()]
         if not usable:
             return True
@@ -351,6 +458,5 @@ class InboxPopup(Popup):
         at = usable.index(now) if now in usable else 0
         wanted = usable[(at + (1 if next else -1)) % len(usable)]
         wanted.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
-        for shown in (wanted, *(row for row in self._rows if row.isAncestorOf(wanted))):  # the whole question
-            self._scroll.ensureWidgetVisible(shown, 0, Space.S)
+        self._scroll.ensureWidgetVisible(wanted, 0, Space.S)
         return True

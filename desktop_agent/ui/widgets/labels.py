@@ -1,9 +1,7 @@
 """Labels that have a theme role, elide, wrap or explain."""
 
-from math import ceil
-
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment, QTextLayout, QTextOption
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import named
@@ -89,44 +87,6 @@ class ElidedLabel(QLabel):
             painter.setFont(self.font())
             painter.setPen(self.palette().color(self.foregroundRole()))
             painter.drawText(self.rect(), self.alignment(), text)
-
-
-class CodeLabel(QLabel):
-    """Breaks words wider than the label. `QLabel` breaks lines only at blanks, so a command could hide its end."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text, wordWrap=True)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setProperty("role", "code")
-        self.setContentsMargins(8, 6, 8, 6)
-
-    def laid_out(self, width: int) -> QTextLayout:
-        margins = self.contentsMargins()
-        layout = QTextLayout(self.text(), self.font())
-        option = QTextOption()
-        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        layout.setTextOption(option)
-        layout.beginLayout()
-        y = float(margins.top())
-        while (line := layout.createLine()).isValid():
-            line.setLineWidth(max(1, width - margins.left() - margins.right()))
-            line.setPosition(QPointF(margins.left(), y))
-            y += line.height()
-        layout.endLayout()
-        return layout
-
-    def heightForWidth(self, arg__1: int) -> int:
-        margins = self.contentsMargins()
-        return ceil(self.laid_out(arg__1).boundingRect().height()) + margins.top() + margins.bottom()
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            self.drawFrame(painter)
-            painter.setPen(self.palette().color(self.foregroundRole()))
-            self.laid_out(self.width()).draw(painter, QPointF())
 
 
 class Note(QLabel):

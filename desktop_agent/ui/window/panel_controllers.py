@@ -27,7 +27,7 @@ from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_handle import ShownSession
+from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession, submit_on
 
 if TYPE_CHECKING:
     from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
@@ -316,6 +316,8 @@ class ApprovalController(PanelController):
         self._now = now
         self._rule_maths = rule_maths
         self._dialog: ApprovalDialog | None = None
+        self._asking: SessionHandle | None = None
+        """The session of that call, which need not be the one shown."""
         self._call_id = ""
         """The call that the dialog asks about, set even while the dialog is still being made."""
         self._opening = GradualWork(self, slice_s=0, pause_ms=_PAUSE_MS)
@@ -326,45 +328,52 @@ class ApprovalController(PanelController):
 
     def close(self) -> None:
         """The question stays open."""
-        self._opening.stop()
-        self._call_id = ""
+        self._stop_asking()
         if self._dialog is not None:
             self._dialog.close()
 
-    def close_if(self, call_id: str) -> None:
-        if self._call_id == call_id:
-            self._opening.stop()
-            self._call_id = ""
-        if self._dialog is not None:
-            self._dialog.close_if(call_id)
+    def _stop_asking(self) -> None:
+        self._opening.stop()
+        if self._asking is not None:
+            self._asking.happened.disconnect(self._on_happened)
+        self._asking, self._call_id = None, ""
+
+    def _on_happened(self, event: ev.Event) -> None:
+        match event:
+            case ev.ApprovalResolved(call_id=call_id) if call_id == self._call_id:
+                self._stop_asking()
+                if self._dialog is not None:
+                    self._dialog.close_if(call_id)
+            case ev.CommandJudged(call_id=call_id) if self._dialog is not None and self._dialog.call_id == call_id:
+                self._dialog.show_judgement(event)
+            case _:
+                pass
 
     def open_next(self) -> None:
         if (pending := self._session.transcript.pending_approvals) and not self._session.read_only:
             self.open(pending[0].call_id)
 
-    def open(self, call_id: str) -> None:
-        """Open the dialog in the next turns of the loop."""
-        pending = self._session.transcript.pending_approvals
+    def open(self, call_id: str, handle: SessionHandle | None = None) -> None:
+        """Open the dialog in the next turns of the loop. Without a `handle`, the call is of the session shown."""
+        handle = handle or self._session.handle
+        pending = handle.transcript.pending_approvals if handle is not None else ()
         request = next((request for request in pending if request.call_id == call_id), None)
-        if request is None or self._call_id == call_id:
+        if handle is None or request is None or (self._asking is handle and self._call_id == call_id):
             return
         if request.spending is not None or request.question is not None:  # answered only in the conversation
             self._view.row_layout.scroll_to_bottom()
             return
         self.close()
-        self._call_id = call_id
-        self._opening.begin(self._open(request))
+        self._asking, self._call_id = handle, call_id
+        handle.happened.connect(self._on_happened)
+        self._opening.begin(self._open(handle, request))
 
-    def show_judgement(self, judged: ev.CommandJudged) -> None:
-        if self._dialog is not None and self._dialog.call_id == judged.call_id:
-            self._dialog.show_judgement(judged)
-
-    def _open(self, request: ApprovalRequest) -> Iterator[None]:
+    def _open(self, handle: SessionHandle, request: ApprovalRequest) -> Iterator[None]:
         """Build and show the dialog in steps after its card was drawn. In one step, this would take several frames."""
         yield from repeat(None, _ROW_FIRST)
         from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, not for the first paint
 
-        transcript = self._session.transcript
+        transcript = handle.transcript
         past = past_calls(transcript, request)
         rules = RuleContext(self._rule_maths(transcript), transcript.session.workspace, past, self._now)
         dialog = ApprovalDialog(self._theme, request, self._diffs, self._spawn, self._window, rules=rules)
@@ -375,8 +384,8 @@ class ApprovalController(PanelController):
             dialog.deleteLater()
             raise
         self._dialog = dialog
-        self._session.submit_on(dialog.decided, ops.AnswerApproval, "call_id", "decision")
-        self._session.submit_on(dialog.edited, ops.JudgeCommand, "call_id", "command")
+        submit_on(handle, dialog.decided, ops.AnswerApproval, "call_id", "decision")
+        submit_on(handle, dialog.edited, ops.JudgeCommand, "call_id", "command")
         dialog.finished.connect(self._forget)
         dialog.open()
 
@@ -384,7 +393,7 @@ class ApprovalController(PanelController):
         self._session.submit(ops.AnswerApproval(call_id=call_id, decision=Denied(message=reason)))
 
     def _forget(self) -> None:
+        self._stop_asking()
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
-            self._call_id = ""

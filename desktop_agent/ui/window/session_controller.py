@@ -71,7 +71,7 @@ class SessionController(ShownSession):
         """Shows the other panels anew once a session of which only the end was shown is loaded as a whole."""
         self.prompts = PromptController(self, panels)
         self._context = ContextController(self, panels)
-        self._approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
+        self.approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
         self._review = ReviewController(self, panels, diffs, spawn)
         self._last: dict[str, object] = {}
         self.opens_questions = False
@@ -92,7 +92,7 @@ class SessionController(ShownSession):
         self._replacing.stop()
         self.handle = handle
         self._context.close()
-        self._approvals.close()
+        self.approvals.close()
         self._panels.transcript.show_transcript(handle.transcript, is_gentle=True)
         self._places.enter(handle)
         self._panels.review.set_transcript(handle.transcript, handle.submit)
@@ -113,7 +113,7 @@ class SessionController(ShownSession):
         ]
 
     def _on_replaced(self) -> None:
-        self._approvals.close()
+        self.approvals.close()
         self._panels.transcript.exchange_transcript(self.transcript)
         if self.handle is not None:
             self._places.enter(self.handle)
@@ -136,7 +136,7 @@ class SessionController(ShownSession):
         self._show_status()
         self._show_changes()
         if self.opens_questions:
-            self._approvals.open_next()
+            self.approvals.open_next()
 
     # -- what happens in the session --
 
@@ -153,11 +153,7 @@ class SessionController(ShownSession):
             case _ if self.read_only:
                 pass  # questions and queued prompts are for the window that writes the session
             case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_user_writing():
-                self._approvals.open(request.call_id)
-            case ev.ApprovalResolved(call_id=call_id):
-                self._approvals.close_if(call_id)
-            case ev.CommandJudged():
-                self._approvals.show_judgement(event)
+                self.approvals.open(request.call_id)
             case ev.PromptRejected(text=text):
                 self.prompts.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":

@@ -254,9 +254,15 @@ class ShownSession(QObject):
             self.unanswered.emit(op)
 
     def submit_on(self, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str) -> None:
-        """The signal's first arguments become these fields of the op."""
+        submit_on(self, signal, op, *fields)
 
-        def submit(*arguments: object) -> None:
-            self.submit(op(**dict(zip(fields, arguments, strict=False))))
 
-        signal.connect(submit)
+def submit_on(
+    session: SessionHandle | ShownSession, signal: SignalInstance, op: Callable[..., ops.Op], *fields: str
+) -> None:
+    """Submit an `op` to the session whenever `signal` is emitted, with the signal's first arguments as these fields."""
+
+    def submit(*arguments: object) -> None:
+        session.submit(op(**dict(zip(fields, arguments, strict=False))))
+
+    signal.connect(submit)

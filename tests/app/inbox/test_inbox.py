@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.protocol.model import Denied
+from desktop_agent.core.protocol.ops import AnswerApproval
 from desktop_agent.core.settings.settings_file import save_setting
+from desktop_agent.core.store.session_folder import SessionLock
+from desktop_agent.ui.chat.entries.questions import QuestionCard
+from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.inbox.inbox_popup import InboxRow
 from desktop_agent.ui.window.top_bar import InboxButton
 from tests.app.conftest import Go
@@ -21,6 +27,7 @@ from tests.parts import part
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
+LEFT = Qt.MouseButton.LeftButton
 pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
@@ -33,8 +40,15 @@ def said(row: InboxRow) -> list[str]:
     return [label.text() for label in row.findChildren(QLabel)]
 
 
+def question_card(user: Driver) -> QuestionCard | None:
+    """The question that the inbox shows, once an answer to it counts."""
+    cards = (card for row in rows(user) for card in row.findChildren(QuestionCard))
+    return next((card for card in cards if card.is_listening), None)
+
+
 async def press(user: Driver, row: InboxRow, name: str) -> None:
-    await user.until_true(lambda: row.is_listening or not row.item.can_deny, "the row can be answered")
+    if name in ("inboxAllowButton", "inboxDenyButton"):
+        await user.until(lambda: question_card(user), "the question can be answered")
     button = part(row, QPushButton, name)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(button.width() // 2, button.height() // 2))
 
@@ -58,7 +72,9 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
         await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
         await user.see(QWidget, "inboxPopup")
         (row,) = rows(user)
-        assert {"Make a file", "Wants to run a command", "touch made.txt"} <= set(said(row))
+        assert {"Make a file", "Wants to run a command"} <= set(said(row))
+        card = await user.until(lambda: question_card(user), "the question is shown")
+        assert card.request.command == "touch made.txt"
         assert not (project / "made.txt").exists()
         await press(user, row, "inboxAllowButton")
         await user.until_true((project / "made.txt").exists, "the command ran")
@@ -93,6 +109,7 @@ def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_the
         await user.click("inboxButton")
         (row,) = rows(user)
         await press(user, row, "inboxDenyButton")
+        await user.press(Qt.Key.Key_Return)  # without a reason
         await user.see_turn_end()
         assert not (project / "made.txt").exists()
 
@@ -166,3 +183,121 @@ def test_nothing_is_told_where_it_is_switched_off_or_the_user_looks_at_the_windo
     with serve(reply(text("Hello."))) as models:
         go([str(project), "--base-url", models.url], journey)
     assert server.end() == ""
+
+
+def test_an_edit_of_a_session_out_of_sight_is_seen_reviewed_and_allowed_without_going_there(
+    go: Go, project: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.session.opens_questions = False
+        await user.send("Make a file")
+        await count(user, "Inbox, 1 waiting for you")
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+        card = await user.until(lambda: question_card(user), "the question is shown")
+        field = await user.until(lambda: card.findChild(ChangeField), "the change is shown")
+        await user.until_true(lambda: "+ one" in field.text, "its lines are shown")
+        QTest.mouseClick(next(one for one in card.findChildren(QPushButton) if one.text() == "Review…"), LEFT)
+        await user.see(QWidget, "approvalDialog")
+        assert user.transcript.turn == 0
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: user.find(QWidget, "approvalDialog") is None, "the dialog is closed")
+        await user.until_true(lambda: question_card(user) is card and card.yes.isEnabled(), "it can be allowed")
+        await press(user, rows(user)[0], "inboxAllowButton")
+        await user.until_true((project / "made.txt").exists, "the file was written")
+        await count(user, "Inbox, 1 new")
+        assert user.transcript.turn == 0, "the other session is still shown"
+        assert not (part(user.window.main_window, QLabel, "inboxNews").isVisible())
+
+    write = tool_use("create_file", path="made.txt", content="one\ntwo\n")
+    with serve(reply(write), reply(text("Made."))) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_a_question_that_was_left_is_answered_without_showing_its_session_unless_another_process_has_it(
+    go: Go, project: Path, is_elsewhere: bool
+) -> None:
+    asking: list[str] = []
+
+    async def leave(user: Driver) -> None:
+        user.window.panels.session.opens_questions = False
+        await user.send("Make a file")
+        await count(user, "Inbox, 1 waiting for you")
+        asking.append(user.transcript.session.session_id)
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+        await user.send("Say hello")
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+
+    async def find(user: Driver) -> None:
+        shown = user.transcript.session.session_id
+        await count(user, "Inbox, 1 waiting for you")
+        await user.click("inboxButton")
+        await user.click("inboxAnswerButton")
+        if is_elsewhere:
+            news = await user.see(QLabel, "inboxNews")
+            assert news.text() == "Open in another window, which answers it: Make a file"
+            return
+        await user.until(lambda: question_card(user), "the question is shown")
+        await press(user, rows(user)[0], "inboxAllowButton")
+        await user.until_true((project / "made.txt").exists, "the command ran")
+        await count(user, "Inbox, 1 new")
+        assert user.transcript.session.session_id == shown
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Hello.")), reply(text("Made.")))
+    with serve(*model) as server, ExitStack() as held:
+        go([str(project), "--base-url", server.url], leave)
+        if is_elsewhere:
+            held.callback(SessionLock(AppPaths.from_environment(os.environ).sessions / asking[0]).release)
+        go([str(project), "--base-url", server.url, "--continue"], find)
+        assert server.violations == []
+
+
+def test_a_question_that_was_denied_elsewhere_says_so(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.session.opens_questions = False
+        await user.send("Make a file")
+        await count(user, "Inbox, 1 waiting for you")
+        await user.click("inboxButton")
+        await user.until(lambda: question_card(user), "the question is shown")
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        call_id = user.transcript.pending_approvals[0].call_id
+        handle.submit(AnswerApproval(call_id=call_id, decision=Denied()))
+        news = await user.see(QLabel, "inboxNews")
+        assert news.text() == "Denied elsewhere: Make a file"
+        await user.see_turn_end()
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
+    with serve(*model) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+def test_the_keys_answer_in_the_open_inbox_and_not_on_the_card_of_the_same_question_behind_it(
+    go: Go, project: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.session.opens_questions = False
+        await user.send("Make a file")
+        view = user.window.panels.transcript
+        behind = await user.until(lambda: view.findChild(QuestionCard), "the card is in the conversation")
+        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+        await user.until(lambda: question_card(user), "the question is shown")
+        await user.until_true(lambda: behind.yes.accessibleDescription() == "", "the card behind has no keys")
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: behind.yes.accessibleDescription() != "", "the card has its keys again")
+        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+        await user.until(lambda: question_card(user), "the question is shown")
+        await user.until_true(lambda: behind.yes.accessibleDescription() == "", "the card behind has no keys")
+        await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        await user.until_true((project / "made.txt").exists, "the command ran")
+        await user.see_turn_end()
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Made.")))
+    with serve(*model) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []

@@ -1,9 +1,9 @@
 """Journeys around questions of the agent: a command is edited, two sessions ask, the inbox has all of it."""
 
-from PySide6.QtWidgets import QListView
+from PySide6.QtWidgets import QListView, QWidget
 
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.inbox.inbox_popup import InboxRow
+from desktop_agent.ui.chat.entries.questions import QuestionCard
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage
 from tests.servers.script import Answer, reply, text, tool_use
@@ -125,8 +125,7 @@ class AnsweringInTheInbox:
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
         await hand.press("Ctrl+Alt+I")
         await self._armed(stage)
-        await hand.press("Tab")
-        await hand.press("Space")
+        await hand.press("Ctrl+Shift+A")
 
     async def end(self, stage: Stage) -> None:
         await stage.until((stage.folder / "inbox.txt").exists, "the command ran")
@@ -137,6 +136,7 @@ class AnsweringInTheInbox:
         await Keyboard(stage.user).press("Escape")
 
     async def _armed(self, stage: Stage) -> None:
-        await stage.user.see(InboxRow, "inboxRow")
-        rows = stage.user.window.main_window.findChildren(InboxRow)
-        await stage.until(lambda: min(rows, key=InboxRow.y).is_listening, "an answer counts")
+        popup = await stage.user.see(QWidget, "inboxPopup")
+        await stage.until(
+            lambda: any(card.is_listening for card in popup.findChildren(QuestionCard)), "an answer counts"
+        )

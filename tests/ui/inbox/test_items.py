@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
-    ApprovalRequest,
     Denied,
     SamplingQuestion,
     ServerQuestion,
@@ -13,7 +12,7 @@ from desktop_agent.core.protocol.model import (
     SpendingQuestion,
 )
 from desktop_agent.ui.inbox import inbox_items
-from desktop_agent.ui.inbox.inbox_items import InboxSession, is_short, items_of
+from desktop_agent.ui.inbox.inbox_items import InboxSession, items_of
 from tests.ui.inbox.stage import NOW, ask, asking, at, end, ended, item, session
 
 
@@ -78,31 +77,8 @@ def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
     transcript = session()
     ask(transcript, asking())
     (found,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
-    assert (found.can_allow, found.can_deny) == (False, False)
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        asking("x" * 161),
-        asking("echo a\necho b"),
-        asking("echo \u202egnp"),
-        asking("echo a\tb"),
-        asking(f"echo '{' ' * 60}'; rm -r build"),
-        asking(None),
-        replace(asking(), risks=("Deletes files",)),
-        replace(asking(), safety=("Copied before it runs",)),
-        replace(asking(), details=("PATH=/tmp",)),
-        replace(asking(), arguments={"stdin": "x"}),
-        replace(asking(), server="files", server_tool="list"),
-        replace(asking(), is_escalation=True),
-        replace(asking(), tool_definition="Sends mail"),
-    ],
-)
-def test_what_a_row_does_not_show_whole_cannot_be_allowed_there(request_: ApprovalRequest) -> None:
-    assert not is_short(request_)
-    assert not item(request_).can_allow
-    assert item(request_).can_deny
+    assert (found.can_answer, found.can_deny) == (False, False)
+    assert "another window" in inbox_items.note(found)
 
 
 def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
@@ -112,10 +88,11 @@ def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
     assert inbox_items.subject(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
 
 
-def test_what_is_one_short_command_can_be_allowed() -> None:
-    assert item(asking()).can_allow
-    assert inbox_items.subject(item(asking())) == "touch made.txt"
-    assert "In the sandbox" in inbox_items.note(item(asking()))
+@pytest.mark.parametrize(
+    ("outcome", "said"), [("allowed", "Allowed elsewhere"), ("denied", "Denied elsewhere"), ("", "No longer waits")]
+)
+def test_what_became_of_a_question_is_said_with_its_session(outcome: str, said: str) -> None:
+    assert inbox_items.gone(item(asking()), outcome) == f"{said}: Make a file"
 
 
 def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> None:
@@ -148,12 +125,6 @@ def test_how_a_turn_ended_is_said_in_words() -> None:
     assert inbox_items.kind(ended(reason="interrupted")) == "The turn was stopped"
 
 
-@pytest.mark.parametrize("cwd", ["/srv", "/srv/project/elsewhere", "elsewhere"])
-def test_a_command_that_runs_in_another_folder_than_the_row_names_cannot_be_allowed_there(cwd: str) -> None:
-    assert not item(replace(asking(), cwd=cwd)).can_allow
-    assert item(replace(asking(), cwd="/srv/project")).can_allow
-
-
-def test_a_server_s_question_is_answered_on_its_card() -> None:
+def test_a_server_s_question_is_answered_and_not_only_denied() -> None:
     question = item(replace(asking(), question=ServerQuestion(server="s", message="Which?")))
-    assert (question.can_allow, question.can_deny) == (False, False)
+    assert (question.can_answer, question.can_deny) == (True, False)

@@ -3,39 +3,69 @@
 from collections.abc import Generator, Sequence
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.inbox.inbox_items import InboxItem
+from desktop_agent.app.inbox import InboxCard
+from desktop_agent.core.protocol.model import ApprovalRequest, Decision, FormField, ServerQuestion
+from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.entries.questions import QuestionCard
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import FocusKeeper
-from desktop_agent.ui.widgets.labels import CodeLabel
 from desktop_agent.ui.window.top_bar import InboxButton
+from tests.journals import asked_to_spend
 from tests.parts import part
 from tests.presses import click_where
-from tests.ui.inbox.stage import NOW, asking, ended, item
+from tests.ui.chat.stage import change
+from tests.ui.inbox.stage import NOW, ask, asking, ended, item, session
+
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+NAME_FIELD = FormField(name="name", label="Name", kind="text")
 
 
 class Stage:
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
         self.qtbot = qtbot
+        self.theme = theme
         self.over = QWidget()
         qtbot.addWidget(self.over)
         self.over.resize(1024, 700)
         self.field = QLineEdit(self.over)
         self.button = InboxButton(self.over)
         self.button.move(900, 4)
-        self.popup = InboxPopup(theme, self.over, self.button, now=lambda: NOW)
+        self.popup = InboxPopup(theme, self.over, self.button, now=lambda: NOW, make_card=self._make_card)
         self.wishes: list[tuple[str, InboxItem]] = []
+        self.answers: list[tuple[str, str]] = []
+        """The session and the outcome of each answer."""
+        self.drafts: dict[str, dict[str, str]] = {}
         self.popup.wished.connect(self._note)
         FocusKeeper(QWidget(self.over), self.field, self.over)
         self.over.show()
         self.field.setFocus()
         self.over.activateWindow()
         qtbot.waitUntil(lambda: QApplication.activeWindow() is self.over)
+
+    def _make_card(self, one: InboxItem, parent: QWidget) -> InboxCard:
+        actions = EntryActions(parent)
+
+        def note(_call_id: str, decision: Decision) -> None:
+            self.answers.append((one.session_id, decision.outcome))
+
+        actions.approval_answered.connect(note)
+        drafts = self.drafts.setdefault(one.session_id, {})
+        return InboxCard(one, drafts, TextStyles(self.theme), actions, parent, None)
+
+    @property
+    def card(self) -> QuestionCard:
+        """The question that is shown."""
+        (card,) = (card for card in self.popup.findChildren(QuestionCard) if card.isVisible())
+        return card
 
     def _note(self, wish: str, one: InboxItem) -> None:
         self.wishes.append((wish, one))
@@ -61,13 +91,13 @@ class Stage:
     def press(self, row: InboxRow, name: str) -> None:
         QTest.mouseClick(part(row, QPushButton, name), Qt.MouseButton.LeftButton)
 
-    def key(self, key: Qt.Key) -> None:
+    def key(self, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         now = QApplication.focusWidget()
         assert now is not None
-        QTest.keyClick(now, key)
+        QTest.keyClick(now, key, held)
 
     def until_it_listens(self) -> None:
-        self.qtbot.waitUntil(lambda: all(row.is_listening for row in self.rows if row.item.can_deny))
+        self.qtbot.waitUntil(lambda: self.card.is_listening)
 
 
 @pytest.fixture
@@ -85,38 +115,117 @@ def test_nothing_that_waits_is_said_in_words(stage: Stage) -> None:
     assert not stage.popup.isVisible()
 
 
-def test_a_yes_and_a_no_count_once_the_row_has_been_in_sight_for_a_moment(stage: Stage) -> None:
-    first, second = item(asking(), "s1"), item(asking(), "s2")
+def test_the_oldest_question_is_shown_on_its_card_and_answered_once_it_was_in_sight_for_a_moment(stage: Stage) -> None:
+    first, second = item(asking(), "s1"), item(asking("rm -r build"), "s2")
     stage.open([first, second])
+    assert stage.card.request is first.request
+    assert stage.rows[0].isAncestorOf(stage.card)
     stage.press(stage.rows[0], "inboxAllowButton")
-    assert stage.wishes == []
+    assert stage.answers == []
     stage.until_it_listens()
     stage.press(stage.rows[0], "inboxAllowButton")
-    stage.press(stage.rows[0], "inboxDenyButton")
-    stage.press(stage.rows[1], "inboxDenyButton")
-    assert stage.wishes == [("allow", first), ("deny", second)]
+    stage.press(stage.rows[0], "inboxAllowButton")
+    assert stage.answers == [("s1", "allowed")]
+    assert stage.wishes == []
 
 
-def test_a_row_that_comes_under_the_pointer_does_not_take_the_click_that_was_meant_for_another(stage: Stage) -> None:
+def test_the_next_question_is_shown_with_the_focus_and_takes_no_second_press_of_the_keys(stage: Stage) -> None:
+    items = [item(asking(), f"s{number}") for number in range(3)]
+    stage.open(items)
+    stage.until_it_listens()
+    stage.key(Qt.Key.Key_A, CTRL_SHIFT)
+    stage.show(items[1:])
+    stage.key(Qt.Key.Key_A, CTRL_SHIFT)
+    assert stage.answers == [("s0", "allowed")]
+    assert stage.rows[0].hasFocus()
+    assert stage.card.request is items[1].request
+    stage.until_it_listens()
+    stage.key(Qt.Key.Key_D, CTRL_SHIFT)
+    assert stage.answers == [("s0", "allowed"), ("s1", "denied")]
+
+
+def test_the_row_that_is_chosen_shows_its_question_and_an_edited_command_is_kept(stage: Stage) -> None:
+    first, second = item(asking(), "s1"), item(asking("rm -r build"), "s2")
+    stage.open([first, second])
+    field = stage.card.findChild(QPlainTextEdit)
+    assert field is not None
+    stage.key(Qt.Key.Key_Tab)
+    stage.key(Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(field, "2")
+    QTest.mouseClick(stage.rows[1], Qt.MouseButton.LeftButton, pos=QPoint(60, 12))
+    assert stage.card.request is second.request
+    assert stage.wishes == []
+    QTest.mouseClick(stage.rows[0], Qt.MouseButton.LeftButton, pos=QPoint(60, 12))
+    field = stage.card.findChild(QPlainTextEdit)
+    assert field is not None
+    assert field.toPlainText() == "touch made.txt2"
+
+
+def test_a_question_that_moves_takes_no_press_that_was_meant_for_another(stage: Stage) -> None:
     first, second = item(asking(), "s1"), item(asking(), "s2")
     stage.open([first, second])
+    stage.rows[1].setFocus()
     stage.until_it_listens()
     stage.show([second])
     stage.press(stage.rows[0], "inboxAllowButton")
-    assert stage.wishes == []
+    assert stage.answers == []
     stage.until_it_listens()
     stage.press(stage.rows[0], "inboxAllowButton")
-    assert stage.wishes == [("allow", second)]
+    assert stage.answers == [("s2", "allowed")]
 
 
-def test_a_row_that_stays_as_it_was_goes_on_listening_and_a_click_on_another_below_it_shows_that(stage: Stage) -> None:
+def test_a_question_that_stays_goes_on_listening_and_a_click_on_an_ended_turn_shows_it(stage: Stage) -> None:
     first, second = item(asking(), "s1"), ended("s2")
     stage.open([first])
     stage.until_it_listens()
     stage.show([first, second])
-    assert stage.rows[0].is_listening
+    assert stage.card.is_listening
     QTest.mouseClick(stage.rows[1], Qt.MouseButton.LeftButton)
     assert stage.wishes == [("show", second)]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asking("echo a\necho b"),
+        replace(asking(), risks=("Deletes files",), cwd="/srv"),
+        replace(asking(None), changes=(change(),)),
+        replace(asking(None), server="files", server_tool="list", arguments={"path": "a"}),
+        replace(asking(), is_escalation=True),
+        replace(asking(None), question=ServerQuestion(server="s", message="Which?", fields=(NAME_FIELD,))),
+        replace(asking(None), question=ServerQuestion(server="s", message="Go", address="https://example.org")),
+        asked_to_spend(1, "q-1", 5.0).request,
+    ],
+)
+def test_every_kind_of_question_is_answered_on_its_card(stage: Stage, request_: ApprovalRequest) -> None:
+    one = item(request_)
+    stage.open([one])
+    stage.until_it_listens()
+    assert stage.popup.rect().contains(stage.card.rect().translated(stage.card.mapTo(stage.popup, QPoint(0, 0))))
+    stage.press(stage.rows[0], "inboxDenyButton")
+    if request_.question is None and request_.spending is None:
+        stage.key(Qt.Key.Key_Return)  # without a reason
+    assert stage.answers == [("s1", "denied")]
+
+
+def test_a_question_of_another_process_is_only_told(stage: Stage) -> None:
+    transcript = session("s1")
+    ask(transcript, asking())
+    (theirs,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
+    stage.open([theirs])
+    assert stage.popup.findChildren(QuestionCard) == []
+    assert "is answered there" in stage.rows[0].accessibleName()
+
+
+def test_what_became_of_a_question_is_said_until_the_inbox_is_opened_again(stage: Stage) -> None:
+    stage.open([item(asking(), "s1")])
+    stage.show([])
+    stage.popup.say("Denied elsewhere: Make a file")
+    news = part(stage.popup, QLabel, "inboxNews")
+    assert news.isVisible()
+    stage.popup.close_popup()
+    stage.popup.open_popup()
+    assert not news.isVisible()
 
 
 def test_the_keyboard_goes_through_the_rows_and_shows_one(stage: Stage) -> None:
@@ -135,17 +244,19 @@ def test_the_keyboard_goes_through_the_rows_and_shows_one(stage: Stage) -> None:
 
 def test_tab_stays_inside_and_reaches_every_answer(stage: Stage) -> None:
     stage.open([item(asking(), "s1")])
+    stage.until_it_listens()
     reached = [QApplication.focusWidget()]
-    for _ in range(4):
+    for _ in range(6):
         stage.key(Qt.Key.Key_Tab)
         reached.append(QApplication.focusWidget())
-    names = [one.objectName() for one in reached if one is not None]
-    assert names == ["inboxRow", "inboxAllowButton", "inboxDenyButton", "inboxShowButton", "inboxRow"]
-    stage.key(Qt.Key.Key_Backtab)
-    stage.until_it_listens()
-    stage.key(Qt.Key.Key_Backtab)
-    stage.key(Qt.Key.Key_Space)
-    assert [wish for wish, _ in stage.wishes] == ["deny"]
+    names = [
+        one.objectName() or (one.text() if isinstance(one, QPushButton) else one.accessibleName())
+        for one in reached
+        if one is not None
+    ]
+    assert names == ["inboxRow", "Command", "Edit", "inboxAllowButton", "Review…", "inboxDenyButton", "inboxShowButton"]
+    stage.key(Qt.Key.Key_Tab)
+    assert stage.rows[0].hasFocus()
 
 
 def test_the_keyboard_stays_in_the_inbox_while_rows_go_and_come(stage: Stage) -> None:
@@ -154,6 +265,14 @@ def test_the_keyboard_stays_in_the_inbox_while_rows_go_and_come(stage: Stage) ->
     stage.press(stage.rows[0], "inboxAllowButton")
     stage.show([])
     stage.show([ended("s1")])
+    assert stage.rows[0].hasFocus()
+
+
+def test_the_colours_of_a_question_follow_the_theme(stage: Stage) -> None:
+    stage.open([item(asking(), "s1")])
+    before = stage.card
+    stage.theme.choose("dark")
+    assert stage.card is not before
     assert stage.rows[0].hasFocus()
 
 
@@ -191,9 +310,8 @@ def test_it_is_as_high_as_its_rows_and_shows_each_whole(stage: Stage) -> None:
 def test_a_row_says_all_of_it_to_a_screen_reader(stage: Stage) -> None:
     stage.open([item(asking(), "s1")])
     name = stage.rows[0].accessibleName()
-    assert all(part in name for part in ("Make a file", "Wants to run a command", "touch made.txt", "In the sandbox"))
-    names = [button.accessibleName() for button in stage.rows[0].buttons]
-    assert names == ["Allow once: Make a file", "Deny: Make a file", "Show: Make a file"]
+    assert all(part in name for part in ("Make a file", "Wants to run a command", "touch made.txt"))
+    assert [button.accessibleName() for button in stage.rows[0].buttons] == ["Show: Make a file"]
 
 
 def test_the_button_shows_a_number_with_a_sign_until_it_has_an_icon(stage: Stage) -> None:
@@ -217,43 +335,3 @@ def test_the_button_shows_a_number_with_a_sign_until_it_has_an_icon(stage: Stage
 def test_the_button_says_how_much_there_is(stage: Stage, items: int, waiting: int, said: str) -> None:
     stage.button.show_count(items, waiting)
     assert stage.button.accessibleName() == said
-
-
-@pytest.mark.parametrize("pixels", [13, 28])
-@pytest.mark.parametrize(
-    "command",
-    [f"curl http://example.com/{'a' * 100};rm -r build", "x" * 150, "a/" * 75, f"echo {'字' * 60}", "W" * 150],
-)
-def test_all_of_a_command_that_can_be_allowed_is_drawn(stage: Stage, theme: Theme, command: str, pixels: int) -> None:
-    one = item(asking(command))
-    assert one.can_allow
-    stage.open([one])
-    (label,) = (label for label in stage.rows[0].findChildren(CodeLabel))
-    font = theme.code_font()
-    font.setPixelSize(pixels)
-    label.setFont(font)
-    stage.qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
-    layout = label.laid_out(label.width())
-    lines = [layout.lineAt(at) for at in range(layout.lineCount())]
-    assert sum(line.textLength() for line in lines) == len(command)
-    assert all(line.x() + line.naturalTextWidth() <= label.contentsRect().right() + 1 for line in lines)
-    assert layout.boundingRect().bottom() <= label.height()
-
-
-def test_a_yes_counts_only_while_all_of_the_row_is_in_sight(stage: Stage) -> None:
-    items = [item(asking(f"touch {'long ' * 25}"), f"s{number}") for number in range(12)]
-    stage.open(items)
-    scroll = part(stage.popup, QScrollArea, "inboxList")
-    row = stage.rows[0]
-    stage.qtbot.waitUntil(lambda: row.is_listening)
-    bar = scroll.verticalScrollBar()
-    bar.setValue(row.y() + row.height() - 20)  # its buttons are in sight, what they are for is not
-    stage.press(row, "inboxAllowButton")
-    assert stage.wishes == []
-    assert row.visibleRegion().boundingRect() == row.rect()  # the press has brought all of it into sight
-    stage.qtbot.waitUntil(lambda: row.is_listening)
-    bar.setValue(row.y() + row.height() - 20)
-    stage.key(Qt.Key.Key_Backtab)
-    stage.key(Qt.Key.Key_Tab)  # so do keys
-    stage.key(Qt.Key.Key_Space)
-    assert stage.wishes == [("allow", items[0])]

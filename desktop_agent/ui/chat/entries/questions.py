@@ -4,6 +4,7 @@ Cards ignore accidental answers: see `ui.chat.question.approval`.
 """
 
 from functools import partial
+from typing import cast
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
@@ -29,6 +30,9 @@ class QuestionCard(QWidget):
     """A question that waits for the user. The parent sets its width; the height depends on the width."""
 
     resized = Signal()
+    yes: QPushButton
+    no: QPushButton
+    """The buttons for the plain answers."""
 
     def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -36,6 +40,8 @@ class QuestionCard(QWidget):
         self.styles = styles
         self.actions_ = actions
         self.is_answered = False
+        self.home: QWidget | None = None
+        """The widget that gets the focus from an answered question; without one, the focus goes where it was before."""
         self._width = 0
         self._arming = Arming(ARMING_DELAY_MS, self)
 
@@ -89,24 +95,33 @@ class QuestionCard(QWidget):
     def is_listening(self) -> bool:
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
+    def leave(self) -> None:
+        """Pass the focus on before buttons are disabled, because it would go to another question otherwise."""
+        focused = cast("QWidget | None", self.focusWidget())
+        if self.home is not None and focused is not None and focused.hasFocus():
+            self.home.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def answer(self, decision: Decision) -> None:
         if self.is_listening:
             self.is_answered = True
+            self.leave()
             self.stop()
             self.actions_.approval_answered.emit(self.request.call_id, decision)
 
 
 class SpendingCard(QuestionCard):
-    def __init__(self, place: EntryPlace, go_on: str, stop: str, parent: QWidget) -> None:
-        self._row, self._transcript = place.row, place.parent
-        request = self._entry.request
-        super().__init__(request, place.styles, place.actions, parent)
-        self._title = Paragraph(core_words(request.title), place.styles, self, font=place.styles.strong)
-        self._buttons = [self._make_button(go_on, Allowed(), "primary"), self._make_button(stop, Denied(), "")]
-
-    @property
-    def _entry(self) -> SpendingEntry:
-        return self._row.entry_as(SpendingEntry)
+    def __init__(
+        self,
+        request: ApprovalRequest,
+        styles: TextStyles,
+        actions: EntryActions,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(request, styles, actions, parent)
+        self._title = Paragraph(core_words(request.title), styles, self, font=styles.strong)
+        go_on = next((offer.label for offer in request.scopes), self.tr("Go on"))
+        self.yes = self._make_button(go_on, Allowed(), "primary")
+        self.no = self._make_button(self.tr("Stop here"), Denied(), "")
 
     def _make_button(self, text: str, decision: Decision, variant: str) -> QPushButton:
         clicked = partial(self.answer, decision)
@@ -114,16 +129,11 @@ class SpendingCard(QuestionCard):
 
     def place_all(self, y: int, width: int) -> int:
         y += self._title.place(PADDING, y, width) + Space.S + 2
-        return y + flow(self._buttons, QRect(PADDING, y, width, 0))
-
-    @property
-    def is_listening(self) -> bool:
-        return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
+        return y + flow([self.yes, self.no], QRect(PADDING, y, width, 0))
 
     def stop(self) -> None:
-        if any(button.hasFocus() for button in self._buttons):
-            self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
-        for button in self._buttons:
+        self.leave()
+        for button in (self.yes, self.no):
             button.setEnabled(False)
 
 
@@ -137,8 +147,8 @@ class SpendingWidget(EntryWidget):
         self._line: Paragraph | None = None
         self._card: SpendingCard | None = None
         if self._entry.is_waiting:
-            offers = [offer.label for offer in self._entry.request.scopes]
-            self._card = SpendingCard(place, offers[0] if offers else self.tr("Go on"), self.tr("Stop here"), self)
+            self._card = SpendingCard(self._entry.request, place.styles, place.actions, self)
+            self._card.home = place.parent
         self.refresh()
 
     @property

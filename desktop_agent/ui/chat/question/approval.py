@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Denied
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
+from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard, SpendingCard
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
 from desktop_agent.ui.chat.question.request_card import FLAT_PADDING, CardField, ChangeField, card_notes, shown_lines
@@ -105,6 +105,7 @@ class ApprovalCard(QuestionCard):
         self._notes = card_notes(request, question.text, styles, self)
         self._show_why()
         self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
+        self.yes, self.no = self._answers.yes, self._answers.no
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
         self._refusal = make_label(role="warning", parent=self, is_plain=True)
@@ -293,6 +294,8 @@ def question_card(
     parent: QWidget,
     loader: CardLoader | None,
 ) -> QuestionCard:
+    if request.spending is not None:
+        return SpendingCard(request, styles, actions, parent)
     if request.question is None:
         return ApprovalCard(request, drafts, styles, actions, parent, loader)
     if request.question.sampling is not None:

@@ -60,11 +60,11 @@ class CardAnswers(QObject):
         self._is_stopped = False
         self._listens = True
         keys = native_keys(ALLOW_KEYS)
-        self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
-        self._allow.setAccessibleName(self.tr("Allow once"))
-        self._allow.setProperty("variant", "primary")
+        self.yes = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
+        self.yes.setAccessibleName(self.tr("Allow once"))
+        self.yes.setProperty("variant", "primary")
         allow_once = partial(allow, "once")
-        self._allow.clicked.connect(allow_once)
+        self.yes.clicked.connect(allow_once)
         self._offers: dict[QPushButton, list[str]] = {}
         """The words of each offer; every second part is quoted."""
         for offer in (offer for offer in request.scopes if offer.is_quick):
@@ -75,9 +75,9 @@ class CardAnswers(QObject):
             button.setToolTip(plain_tooltip(text))
             self._offers[button] = parts
         self.review = make_button(self.tr("Review…"), parent=card)
-        self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
-        self._buttons = [self._allow, *self._offers, self.review, self._deny]
-        self._deny.setToolTip(self.tr("{keys} denies at once").format(keys=native_keys(DENY_KEYS)))
+        self.no = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
+        self._buttons = [self.yes, *self._offers, self.review, self.no]
+        self.no.setToolTip(self.tr("{keys} denies at once").format(keys=native_keys(DENY_KEYS)))
         self._shortcuts = (
             answer_shortcut(ALLOW_KEYS, allow_once, card),
             answer_shortcut(DENY_KEYS, self._on_deny_now, card),
@@ -112,13 +112,13 @@ class CardAnswers(QObject):
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
-        for button in (self._allow, *self._offers):
+        for button in (self.yes, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without a description, Qt uses the tool tip, which contains markup if the text may be cut.
             button.setAccessibleDescription(obstacle or (button.accessibleName() if button.toolTip() else ""))
         keys = native_keys(ALLOW_KEYS) if self._listens else ""
-        self._allow.setToolTip((plain_tooltip(obstacle) if is_refused else obstacle) or keys)
-        self._allow.setAccessibleDescription(obstacle or keys)
+        self.yes.setToolTip((plain_tooltip(obstacle) if is_refused else obstacle) or keys)
+        self.yes.setAccessibleDescription(obstacle or keys)
         for button in self._offers:  # rules are for the agent's command; an edited command is allowed once
             button.setVisible(not is_edited and not self.is_denying)
 
@@ -133,12 +133,12 @@ class CardAnswers(QObject):
 
     def fit(self, width: int) -> None:
         shown = self._shown()
-        self._allow.show_keys(is_shown=self._listens)
+        self.yes.show_keys(is_shown=self._listens)
         self._fit_offers(shown, 2 * width)  # their full text
         if sum(button.sizeHint().width() for button in shown) + Space.S * (len(shown) - 1) > width:
-            self._allow.show_keys(is_shown=False)
+            self.yes.show_keys(is_shown=False)
             if not self._fit_offers(shown, width):
-                self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
+                self.yes.show_keys(is_shown=self._listens)  # there are two rows anyway
 
     def _fit_offers(self, shown: Sequence[QPushButton], width: int) -> bool:
         """Return whether all `shown` buttons fit in one row."""
@@ -187,5 +187,5 @@ class CardAnswers(QObject):
         for widget in self._denial:
             widget.hide()
         self._show_buttons()
-        self._deny.setFocus()
+        self.no.setFocus()
         self.switched.emit()

@@ -276,6 +276,7 @@ class RequestCard(QuestionCard):
         """`others` are further buttons that consent."""
         self._yes_words = yes_words
         self._consents = (self.yes, *others)
+        self.no = no
         self._buttons = (*self._consents, no)
         self.set_shortcut(is_enabled=True)
         self._update_answers()

@@ -149,6 +149,7 @@ class KeyboardOrder(QObject):
         self._layout = layout
         self._order: tuple[tuple[int, int, int], ...] = ()
         self._asking: ToolEntry | None = None
+        self._is_held = False
         self._bar = _Bar(start.viewport())
         self._is_by_keyboard = False
         """Whether the keyboard brought the focus to the transcript itself. Only then is a mark shown."""
@@ -163,6 +164,11 @@ class KeyboardOrder(QObject):
         if order != self._order:  # also when a row gets a question, buttons or links later
             self._order = order
             self._order_tabs(rows)
+
+    def hold_answers(self, is_held: bool) -> None:
+        """Let the keys that answer no question here while another list of questions has them."""
+        self._is_held = is_held
+        self._layout.lay_out_gently()
 
     def mark(self) -> None:
         entry = QApplication.focusWidget()
@@ -195,7 +201,7 @@ class KeyboardOrder(QObject):
         before, self._asking = self._asking, None
         for row in rows:
             if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
-                row.widget.set_shortcut(is_enabled=self._asking is None)
+                row.widget.set_shortcut(is_enabled=self._asking is None and not self._is_held)
                 self._asking = self._asking or row.entry
                 if before is not None and self._asking is not before:
                     row.widget.rearm()

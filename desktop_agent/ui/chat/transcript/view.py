@@ -58,7 +58,7 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
         self.row_layout.laid_out.connect(self._on_laid_out)
         self.navigation = Navigation(self, self.row_layout, self.finder)
-        self._keyboard = KeyboardOrder(self, self.row_layout)
+        self.keyboard = KeyboardOrder(self, self.row_layout)
         self.status = ConversationStatus(self, theme, self.row_layout, self.entry_actions)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
@@ -147,8 +147,8 @@ class TranscriptView(QAbstractScrollArea):
 
     def _on_laid_out(self) -> None:
         self.status.place()
-        self._keyboard.arrange()
-        self._keyboard.mark()
+        self.keyboard.arrange()
+        self.keyboard.mark()
         if self.isVisible():
             self.status.update_ticking()
         self.navigation.ask_for_pages()
