@@ -1,7 +1,6 @@
 """Questions to the user that wait for an answer, and the rules that answers make.
 
-`Approvals` has the questions of one session: no answer is a no. `RuleBook` has the rules in force in one session: its
-own, which the journal holds, and the lasting ones of the user's file `rules.toml`:
+Lasting rules are in the user's file `rules.toml`:
 
 ```toml
 [[rule]]
@@ -13,10 +12,8 @@ scope = "always"            # or project, with its folder in workspace
 created_at = 2026-11-21T21:37:00Z
 ```
 
-Several windows may share that file. Before every decision it is looked at again, and read when it changed, so a rule
-that was revoked elsewhere does not go on allowing here. It fails closed. A broken entry is named and skipped, so what
-it would allow is not allowed. A broken *forbid* would let through what the user wanted stopped: what the file forbade
-stays forbidden, and when it cannot be read at the start, nothing runs until it is mended or the user decides.
+Several processes may change the file, so it is checked before every decision. A broken entry allows nothing. If a
+broken entry may forbid something, earlier rules stay; at the start, nothing runs until the user decides.
 """
 
 import asyncio
@@ -56,8 +53,6 @@ class HeldQuestion(Struct):
 
 
 class Approvals:
-    """The open questions of one session."""
-
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._pending: dict[CallId, asyncio.Future[Decision]] = {}
@@ -71,10 +66,10 @@ class Approvals:
         *,
         is_recorded: bool = False,
     ) -> Decision:
-        """Record `request` unless it is, wait for its answer, and record and return what `confirm` makes of it.
+        """Record `request` if necessary, wait for its answer, and record and return the result of `confirm`.
 
-        The question is registered before it is recorded, so that no answer can come too early. A decision is always
-        recorded, also when the wait is cancelled: then it is `Aborted`.
+        The question is registered before it is recorded, so that no answer can come too early. A cancelled wait is
+        recorded as `Aborted`.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._pending[request.call_id] = answer
@@ -90,7 +85,6 @@ class Approvals:
             await self.conclude(turn, request.call_id, decision)
 
     async def conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
-        """Record the decision about a question, and let it go if it is held."""
         self.let_go(call_id)
         await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
 
@@ -119,11 +113,11 @@ class Approvals:
             self._held.setdefault(request.call_id, HeldQuestion(request))
 
     def held(self, call_id: CallId) -> HeldQuestion | None:
-        """Return the held question about a call. It can be answered at any time until `let_go`."""
+        """Return the held question about a call. It can be answered until `let_go`."""
         return self._held.get(call_id)
 
     def let_go(self, call_id: CallId) -> None:
-        """Stop accepting answers to a held question: the caller concludes it, or asks it now."""
+        """Stop accepting answers to a held question."""
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
@@ -136,8 +130,6 @@ RULES_NAME = "rules.toml"
 
 
 class LoadedRules(Struct, frozen=True):
-    """The rules in force, and the problems in the file."""
-
     rules: tuple[Rule, ...] = ()
     problems: tuple[FileProblem, ...] = ()
     """A problem with a rule has the rule's number in the file as its key: `rule 1`."""
@@ -156,14 +148,11 @@ class RulesFile:
         self._file = TableFile(path, "rule", "rules")
 
     def load(self) -> LoadedRules:
-        """Return the sound rules, and a problem for each other one. Blocks; never raises."""
+        """Return the valid rules, and a problem for each other one. Blocks; never raises."""
         return LoadedRules(*self._file.load(_rule, lambda rule: rule.id, _problem_of))
 
     def add(self, *rules: Rule) -> None:
-        """Append rules, replacing those with the same id. Blocks.
-
-        Raises `StorageError` if that is impossible and `UsageError` if the file is broken; the file is then unchanged.
-        """
+        """Append rules, replacing those with the same id. Blocks. Raises `StorageError` and `UsageError`."""
         lasting = {rule.id: rule for rule in rules if rule.scope != "session"}
 
         def put(tables: TableList) -> None:
@@ -175,7 +164,7 @@ class RulesFile:
             self._file.change(put)
 
     def remove(self, rule_id: str) -> bool:
-        """Remove a rule; return whether it was there. Blocks. Raises like `add`."""
+        """Remove a rule; return whether it existed. Blocks. Raises like `add`."""
         return self._file.remove(lambda table: table.get("id") == rule_id)
 
 
@@ -191,7 +180,6 @@ def _table(rule: Rule) -> dict[str, object]:
 
 
 def _rule(entry: object, known: Collection[Hashable]) -> Rule:
-    """Return the rule of one entry. Raises `ValueError`, which says what is wrong with it."""
     values = table_of(entry, Rule.__struct_fields__)
     rule = Rule(
         id=text_in(values, "id", is_needed=True),
@@ -217,7 +205,7 @@ def _rule(entry: object, known: Collection[Hashable]) -> Rule:
 
 
 class LiveRules:
-    """The lasting rules, reread when the file changes. One for all sessions, usable from any thread."""
+    """The lasting rules, reread when the file changes. One for all sessions. Thread-safe."""
 
     def __init__(self, file: RulesFile) -> None:
         """Does not read the file: there are no rules before the first `look`."""
@@ -234,7 +222,6 @@ class LiveRules:
         return () if self._has_held else tuple(problem for problem in self.loaded.problems if problem.is_fault)
 
     def go_on(self) -> None:
-        """Put the readable rules in force. Only the user decides that."""
         self._has_held = True
 
     def look(self) -> None:
@@ -253,15 +240,12 @@ class LiveRules:
 
 
 def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
-    """Return a broken file's readable rules, after every earlier rule that forbade or asked."""
     held = tuple(rule for rule in before.rules if rule.effect != "allow")
     known = {rule.id for rule in held}
     return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
 
 
 class RuleBook:
-    """The rules of one session, and how they change."""
-
     def __init__(self, live: LiveRules, session_rules: Mapping[str, Rule], log: EventLog) -> None:
         """`session_rules` follows the log: a rule is there as soon as the answer that made it is recorded."""
         self._live = live
@@ -291,7 +275,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """Keep rules. One that cannot be written is reported and has no effect."""
+        """A rule that cannot be written is reported and has no effect."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:
@@ -302,7 +286,6 @@ class RuleBook:
         self.report()
 
     async def revoke(self, rule_id: str) -> None:
-        """Revoke a rule, wherever it is stored; an unknown one is ignored."""
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:

@@ -1,10 +1,6 @@
 """Background commands: jobs that outlive the tool call that started them, but never the application.
 
-A session owns one `Jobs`. Closing it ends every job's whole process tree. `JobReports` tells the front ends when a job
-starts or ends, and regularly while one runs.
-
-A job's output (both streams, as written) goes to a log file of its own. It can grow without limit: a log that exceeds
-its limit is moved to `<log>.1`, replacing the previous one.
+A job's output goes to a log file. A log that exceeds its limit is moved to `<log>.1`, replacing the previous one.
 """
 
 import asyncio
@@ -30,7 +26,6 @@ from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.terminal.printout import plain_text
 
 LOG_LIMIT_BYTES = 16 * 1024 * 1024
-"""The size at which a log is moved aside. A job takes at most twice this on disk."""
 
 
 class JobLog:
@@ -98,7 +93,6 @@ def _aside(log: Path) -> Path:
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024
-"""How much of a log's end is read to find its last line."""
 
 
 class Jobs:
@@ -118,10 +112,7 @@ class Jobs:
         """Awaited by `look`; records what the jobs have changed so far."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
-        """Start `command`, shown to people as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
-
-        Raises `OSError` if it or its log cannot be started.
-        """
+        """Start `command`, shown to people as `shown`. Raises `OSError` if it or its log cannot be started."""
         now = self._clock.now()
         job_id = f"job-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         log = JobLog(self._folder / f"{job_id}.log")
@@ -158,11 +149,11 @@ class Jobs:
         return tuple(seen.get(job.id, job) if job.state == "running" else job for job in self._jobs.values())
 
     async def tail(self, job_id: str, max_bytes: int = TAIL_BYTES) -> str:
-        """Return the end of what the job has printed. Raises `KeyError` for an unknown id."""
+        """Return the end of the job's output. Raises `KeyError` for an unknown id."""
         return await asyncio.to_thread(read_tail, self._jobs[job_id].log, max_bytes)
 
     async def wait(self, job_id: str, timeout_s: float | None = None) -> Job:
-        """Return the job when its whole process tree has ended, or as it is after `timeout_s`.
+        """Return the job when its whole process tree has ended, or after `timeout_s`.
 
         Cancelling only stops the waiting. Raises `KeyError` for an unknown id.
         """
@@ -171,10 +162,7 @@ class Jobs:
         return self._jobs[job_id]
 
     def ask_to_stop(self, job_id: str) -> None:
-        """Begin to end the job's process tree if it runs; `on_change` and `wait` report when it is gone.
-
-        Raises `KeyError` for an unknown id.
-        """
+        """Begin to end the job's process tree; `on_change` and `wait` report the end. Raises `KeyError`."""
         if running := self._running.get(job_id):
             running.is_stopped = True
             running.child.ask_to_end()
@@ -182,7 +170,7 @@ class Jobs:
             raise KeyError(job_id)
 
     async def stop(self, job_id: str) -> Job:
-        """End the job's process tree if it still runs; return when it is gone. Raises `KeyError` for an unknown id."""
+        """End the job's process tree and wait. Raises `KeyError` for an unknown id."""
         self.ask_to_stop(job_id)
         return await unhurried(self.wait(job_id))
 
@@ -222,13 +210,12 @@ class _Running(Struct):
 
 
 def _look_at(jobs: list[Job]) -> dict[str, Job]:
-    """Return running jobs by id, with their current memory and last line. Blocks."""
     memory = memory_of([job.pid for job in jobs]) if jobs else {}
     return {job.id: replace(job, memory_bytes=memory[job.pid], last_line=_last_line(job.log)) for job in jobs}
 
 
 def _last_line(log: Path) -> str:
-    """Return the last line that is not blank, as a terminal shows it; empty if it cannot be read. Blocks."""
+    """Return the last line that is not blank; empty if it cannot be read. Blocks."""
     with suppress(OSError):
         lines = [line for line in plain_text(read_tail(log, _LINE_BYTES)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
@@ -240,8 +227,6 @@ EVERY_S = 2.0
 
 
 class JobReports:
-    """Reports the jobs of one session once it has any."""
-
     def __init__(self, jobs: Jobs, log: EventLog, clock: Clock) -> None:
         self._jobs = jobs
         self._log = log

@@ -1,8 +1,4 @@
-"""Checks the spelling of what the user writes with the installed dictionaries, and picks the words to check.
-
-Enchant finds the dictionaries: the desktop's on Linux, the system's on macOS, its own on Windows. Without Enchant, or
-without a dictionary, nothing is checked.
-"""
+"""Checks the spelling of the user's text with the dictionaries that Enchant finds, and picks the words to check."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -12,13 +8,11 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 T = TypeVar("T")
 
 _ALWAYS: Final = ("en_US",)
-"""Besides the user's languages: most people write English to an agent, and technical terms are English."""
+"""Checked besides the user's languages: technical terms are English."""
 _MOST_SUGGESTIONS: Final = 6
 
 
 class _Dictionary(Protocol):
-    """What is used of an `enchant.Dict`."""
-
     def check(self, word: str) -> bool: ...
 
     def suggest(self, word: str) -> list[str]: ...
@@ -42,7 +36,7 @@ class Speller:
         return tuple(found)[:_MOST_SUGGESTIONS]
 
     def learn(self, word: str) -> None:
-        """Accept a word from now on: it goes into the user's own list, which other programs read, too."""
+        """Add a word to the user's own list, which other programs read, too."""
         _ask(lambda: self._dictionaries[0].add(_as_listed(word)), None)
 
     def _has(self, word: str) -> bool:
@@ -93,13 +87,12 @@ _CLOSING: Final = "\"')]*~“”‘’«»‹›.,;:!?…–—"
 _PROSE: Final = re.compile(r"[^\W\d_]+(?:['’‐-][^\W\d_]+)*")
 _PART: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FIRST_WITHOUT_SPACES: Final = "\u2e80"
-"""The first code point of the East Asian scripts, whose words are not separated and not in any dictionary."""
+"""The first code point of the East Asian scripts, which do not separate words."""
 
 
 class ProseWord(NamedTuple):
     text: str
     start: int
-    """Where it starts, in code points, as Python counts."""
 
     @property
     def end(self) -> int:
@@ -109,8 +102,8 @@ class ProseWord(NamedTuple):
 def words_of(message: str) -> Iterator[ProseWord]:
     """Yield the words of the message that a dictionary can know, in order.
 
-    Skips text between backticks, and everything that looks like code: words with a digit, with a capital inside, in
-    capitals only, with a sign between letters other than an apostrophe or a hyphen, and slash commands.
+    Skips text between backticks, slash commands, and everything that looks like code: words with a digit, with a
+    capital inside, in capitals only, or with a sign between letters other than an apostrophe or a hyphen.
     """
     prose = _CODE.sub(lambda code: " " * len(code[0]), message)
     for token in _TOKEN.finditer(prose):

@@ -1,11 +1,6 @@
 """Exports of a session: `md` and `html` to read, `jsonl` to import elsewhere, `patch` of what it changed.
 
-    export_text(journal, form, blobs) -> Iterator[bytes]              the export, piece by piece
-    export_session(journal, form, blobs, target, overwrites=False)    the same into a file
-
-Both block, read the journal without locking it, and hold no more than one turn (`patch`: the changed files) in memory.
-A session that is running is exported as far as it has come. Each form has a module that reads an `ExportSource` turn by
-turn; those that take long to import are imported when they are asked for.
+The journal is read without a lock, one turn at a time, so a session may be running.
 """
 
 import errno
@@ -27,7 +22,7 @@ Progress = Callable[[int], object]
 
 
 def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
-    """Yield the session in this form. Raises `StorageError`, at the first piece or later, if it cannot be read."""
+    """Yield the session in this form. Blocks. Raises `StorageError`, at the first piece or later."""
     source = ExportSource(journal, blobs)
     match form:
         case "md":
@@ -55,7 +50,7 @@ def export_session(
     overwrites: bool = False,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Write the export to `target` and return its size in bytes. The file appears only when it is complete.
+    """Write the export to `target` and return its size in bytes. Blocks. The file appears only when it is complete.
 
     Raises `UsageError` if the file exists and must not be overwritten, or if its name is invalid, and `StorageError`.
     """

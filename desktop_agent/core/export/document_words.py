@@ -1,6 +1,6 @@
 """How documents describe a session's entries, in words that all forms share.
 
-Text from any source goes through `shown`, after which it has no keys, no control characters and no hidden text.
+`shown` removes keys, control characters and hidden text from any text.
 """
 
 import json
@@ -32,10 +32,9 @@ from desktop_agent.core.transcript import (
 )
 
 MAX_CHARS = 200_000
-"""How many characters of a text a document shows at most."""
 
 _UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Fewer than `plain_text.HIDING`, because documents quote prose, which may have no-break spaces and emoji."""
+"""Fewer than `plain_text.HIDING`, because quoted prose may have no-break spaces and emoji."""
 
 
 def shown(text: str) -> str:
@@ -65,7 +64,6 @@ _MAX_DAMAGES = 20
 
 
 def when(moment: datetime) -> str:
-    """Return a time as documents show it: in UTC, and not in this machine's zone."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
@@ -131,7 +129,7 @@ def result_of(entry: ToolEntry) -> str:
 
 
 def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
-    """Return what a call changed, as a patch for reading. Files that are gone or too large are only named."""
+    """Return a call's changes as a patch for reading. Files that are gone or too large are only named."""
     files: list[PatchFile] = []
     notes: list[str] = []
     held = source.blobs.of_file

@@ -1,4 +1,4 @@
-"""The input of an export: a stored session, the facts that stand above the conversation, and its turns."""
+"""The input of an export: a stored session, the facts above the conversation, and its turns."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from desktop_agent.core.store.journal.lines import open_regular, read_lines
 from desktop_agent.core.transcript import Entry, SessionInfo, Transcript, TurnState
 
 MAX_FILE_BYTES = 512 * 2**10
-"""How many bytes a file may have for a document to show what changed in it."""
+"""How many bytes a file may have for a document to show its changes."""
 
 _HEADING = frozenset(
     {b"session_opened", b"session_renamed", b"mode_set", b"prompt_submitted", b"usage_reported", b"turn_started"}
@@ -23,22 +23,18 @@ _HEADING = frozenset(
 
 
 class ExportSource(Struct, frozen=True):
-    """A stored session. Nothing here writes or locks, so the session may be running."""
-
     journal: Path
     blobs: Blobs
 
 
 class Facts(Struct):
-    """The information that stands above the conversation."""
-
     session: SessionInfo = field(default_factory=SessionInfo)
     turns: TurnState = field(default_factory=TurnState)
     damages: list[Damage] = field(default_factory=list[Damage])
 
 
 def read_facts(source: ExportSource) -> Facts:
-    """Return what is known of the session as a whole. Reads the journal once. Raises `StorageError`."""
+    """Reads the journal once. Raises `StorageError`."""
     facts = Facts()
     try:
         with open_regular(source.journal) as file:
@@ -56,7 +52,7 @@ def read_facts(source: ExportSource) -> Facts:
 
 
 def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Entry]]:
-    """Yield the entries of each turn as a list. What cannot be read is described in `damages`."""
+    """Yield the entries of each turn. Unreadable lines are described in `damages`."""
     part = Transcript()
     for line, found in read_each_line(source.journal, source.blobs):
         if isinstance(found, Damage):

@@ -1,7 +1,6 @@
 """A session as one passive, self-contained HTML file: no script, nothing fetched, all text escaped.
 
-Its content security policy enforces this in the browser: it allows one style sheet, by its hash, and pictures embedded
-in the file. A model's Markdown becomes text, coloured code, and web links.
+Its content security policy allows one style sheet, by its hash, and embedded pictures.
 """
 
 from base64 import b64encode
@@ -40,7 +39,7 @@ from desktop_agent.core.transcript import (
 
 _MAX_NESTING = 60
 _MAX_COLOURED_CHARS = 100_000
-"""How many characters of code are coloured at most, because a lexer may take seconds for more."""
+"""How many characters of code are coloured, because a lexer may take seconds for more."""
 _MAX_COLOURED_LINE = 5_000
 
 
@@ -49,12 +48,10 @@ def prose(text: str) -> str:
 
 
 def code(text: str, language: str = "") -> str:
-    """Return code as a block, coloured when its language is known."""
     return f'<pre class="code"><code>{_coloured(text, language)}</code></pre>\n'
 
 
 def is_web_link(url: str) -> bool:
-    """Whether `url` is an http(s) address with a host, without blanks or control characters."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -77,7 +74,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _picture(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
-    """Render an external picture as its description: fetching it would tell others that the document was read."""
+    """Render an external picture as its description: fetching it would reveal that the document was read."""
     return f'<span class="picture">{escape(tokens[at].content or "picture")}</span>'
 
 
@@ -107,13 +104,11 @@ def _coloured(text: str, language: str) -> str:
 
 MAX_PICTURE_BYTES = 4 * 2**20
 MAX_PICTURES_BYTES = 64 * 2**20
-"""How many bytes all pictures in one file may have together."""
 
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def export_html(source: ExportSource) -> Iterator[str]:
-    """Yield the file in pieces. Raises `StorageError`."""
     facts = read_facts(source)
     page = _Page(source)
     yield _head(facts)

@@ -1,14 +1,13 @@
-"""A session as JSON lines that another machine can import: the journal's own lines, with what they refer to in them.
+"""A session as JSON lines that another machine can import: the journal's own lines, with referenced contents.
 
 ```
 {"type": "desktop_agent_export", "version": 1, "session_id": …}    first
-{"v": 1, "seq": 1, "at": …, "type": "session_opened", …}           a line of the journal, long texts in place
-{"type": "blob", "digest": …, "media_type": …, "base64": …}        a picture or a whole output, before who names it
-{"type": "export_ended", "records": n, "left_out": [ … ]}          last; without it the file is not whole
+{"v": 1, "seq": 1, "at": …, "type": "session_opened", …}           a line of the journal, with long texts
+{"type": "blob", "digest": …, "media_type": …, "base64": …}        a picture or output, before its reference
+{"type": "export_ended", "records": n, "left_out": [ … ]}          last; without it the file is incomplete
 ```
 
-Left out, and said so at the end: the contents of changed files (the undo history; they may hold anything), lines that
-cannot be read, and blobs over `MAX_BLOB_BYTES`. Everything that looks like a key is masked.
+The undo history, unreadable lines and blobs over `MAX_BLOB_BYTES` are left out. Secrets are masked.
 """
 
 import json
@@ -39,7 +38,7 @@ _MAX_NAMED = 200
 
 
 def export_jsonl(source: ExportSource) -> Iterator[bytes]:
-    """Yield the lines. No more than one line and the blobs it names is in memory. Raises `StorageError`."""
+    """Yield the lines, with only one line and its blobs in memory. Raises `StorageError`."""
     yield _encoded({"type": HEADER_TYPE, "version": EXPORT_VERSION, "session_id": source.journal.parent.name})
     writing = _Writing(source)
     with storage_error("The session could not be read.", path=source.journal), open_regular(source.journal) as file:
@@ -52,12 +51,10 @@ class _Writing(Struct):
     source: ExportSource
     records: int = 0
     _written: set[str] = field(default_factory=set[str])
-    """The digests of the blobs that were already written to the file."""
     _problems: list[str] = field(default_factory=list[str])
     _changes: int = 0
 
     def lines_for(self, line: Line) -> Iterator[bytes]:
-        """Yield a line of the journal, and before it the blobs that it names."""
         try:
             fields = migrated(decode_line(line))
         except (MalformedLineError, RecursionError) as error:
@@ -94,7 +91,7 @@ class _Writing(Struct):
         return {mask(name): self._value(item, blobs) for name, item in fields.items()}
 
     def _reference(self, fields: JsonObject, blobs: list[JsonObject]) -> JsonObject:
-        """Add the blob that `fields` refer to to `blobs`, masked if it is text. Return the new reference to it."""
+        """Add the blob of a reference to `blobs`, masked if it is text. Return the new reference."""
         size, media_type = fields["size"], str(fields["media_type"])
         if not isinstance(size, int) or not 0 <= size <= MAX_BLOB_BYTES:
             self._problems.append(f"a content of {size} bytes ({media_type}) is too large")

@@ -1,8 +1,4 @@
-"""A session as one Markdown document, for reading or for an issue.
-
-What the model and the user wrote stays Markdown, but is made harmless: HTML, external pictures and non-web links become
-text, and an open code fence ends with the message.
-"""
+"""A session as one Markdown document, with harmless Markdown: no HTML, external pictures or non-web links."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +18,7 @@ _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 
 
 def export_markdown(source: ExportSource) -> Iterator[str]:
-    """Yield the document in pieces. Raises `StorageError`."""
+    """Raises `StorageError`."""
     facts = read_facts(source)
     session = facts.session
     yield f"# {_inline(session.title) or 'Untitled session'}\n\n"
@@ -94,7 +90,6 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return text for a line of the document itself, with nothing that Markdown or HTML would interpret."""
     escaped = one_line(text, 600).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]!|])", r"\\\1", escaped)
 
@@ -104,7 +99,7 @@ def _code(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return Markdown of others, reduced to formatting. Code stays as it is; an open fence is closed."""
+    """Return Markdown of others, reduced to formatting. Code stays unchanged; an open fence is closed."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""

@@ -1,8 +1,4 @@
-"""What a session changed in its folder, as one patch for `git apply`. Exact bytes: nothing is masked.
-
-Files whose changes were all undone are left out. A partly undone file appears as it was right after that undo,
-including what the user had written in it until then.
-"""
+"""What a session changed in its folder, as one patch for `git apply`. Exact bytes: nothing is masked."""
 
 from collections.abc import Iterator
 
@@ -19,7 +15,7 @@ _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "cha
 
 
 def export_patch(source: ExportSource) -> Iterator[bytes]:
-    """Yield the patch. A file whose content is no longer on the disk is named at the top, in a line that git skips."""
+    """Yield the patch. A missing file is named at the top, in a line that git skips."""
     state = ChangeState()
     for _, found in read_each_line(source.journal, source.blobs):
         if isinstance(found, Readable) and found.event.type in _TELLING:

@@ -1,9 +1,6 @@
-"""Conversations of other programs, and of ours from elsewhere, as sessions that can be read, searched and continued.
+"""Conversations of other programs, and of this one from elsewhere, as sessions to read, search and continue.
 
-    import_conversation(file, home, plan) -> Imported
-
-Nothing in the file is run or trusted: it gives no permission, names no file to read, and what cannot be read is named
-by its line. The journal is written in a temporary folder and gets its name when it is complete.
+Nothing in the file is run or trusted. The journal is written in a temporary folder, and moved when it is complete.
 """
 
 import hashlib
@@ -38,14 +35,12 @@ from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
-"""How many lines are inspected to tell the program. The first lines may be such that several programs write."""
+"""How many lines are inspected to recognise the program."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
-    """What the user decides about the new session, because the file does not say it."""
-
     session_id: SessionId
     now: datetime
     model: ModelRef
@@ -53,11 +48,10 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
     sandbox: SandboxMode
     app_version: str
     workspace: Path | None = None
-    """The folder in which to continue; None for the folder that the file names."""
+    """The folder in which to continue; `None` for the folder that the file names."""
     fallback: Path | None = None
     """The folder in which to continue if the one that the file names is not on this machine."""
     is_again: bool = False
-    """Whether to import the conversation even if it was imported before."""
 
 
 class Imported(Struct, frozen=True, kw_only=True):
@@ -73,8 +67,6 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 class AlreadyImportedError(UsageError):
-    """The conversation was imported before, as `session_id`."""
-
     def __init__(self, session_id: SessionId) -> None:
         hint = "Open that session, or import the conversation once more (--again)."
         super().__init__(f"This conversation was imported already, as {session_id}.", hint=hint)
@@ -84,8 +76,8 @@ class AlreadyImportedError(UsageError):
 def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) -> Imported:
     """Create a session in the data folder from the conversation in `file`. Blocks.
 
-    Raises `UsageError` if the file is not a known kind of conversation, is empty, or its folder is not on this machine;
-    `AlreadyImportedError`; and `StorageError`. Then there is no new session.
+    Raises `UsageError` for an unknown or empty file, or a folder that is not on this machine, `AlreadyImportedError`,
+    and `StorageError`. Then there is no new session.
     """
     kind = _kind_of(file)
     facts = FileFacts(kind)
@@ -141,7 +133,7 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
 
 
 class _Writer:
-    """Numbers the records and writes them. Before the first one it writes the opening, with the same time."""
+    """Numbers the records and writes them, after the opening, which gets the time of the first record."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -160,8 +152,6 @@ class _Writer:
 
 
 class _Place(Struct, frozen=True):
-    """The folder of the new session, and why it is not the one that the file names."""
-
     workspace: Path
     note: str = ""
 
@@ -169,8 +159,7 @@ class _Place(Struct, frozen=True):
 def _workspace(plan: ImportPlan, named: str) -> _Place:
     """Return the folder of the new session. One that the file names is used only if it is a project on this machine.
 
-    The file may come from another user. If it could choose the home folder or the whole disk, commands would be
-    confined only to that.
+    Otherwise a stranger's file could choose the home folder, and commands would be confined only to that.
     """
     if plan.workspace is not None:
         return _Place(plan.workspace)
@@ -236,7 +225,6 @@ _FORMATS: dict[SourceKind, _Format] = {
 
 
 def _kind_of(path: Path) -> SourceKind:
-    """Return which program wrote the file, judged by its first lines and not by its name."""
     problems: list[str] = []
     for _, fields in islice(read_objects(path, problems), _LOOKED_AT):
         for kind, form in _FORMATS.items():
@@ -253,10 +241,7 @@ LOG_NAME = "imports.jsonl"
 
 
 class ImportMark(Struct, frozen=True, kw_only=True):
-    """One import: the file, the conversation in it, and the session that it became.
-
-    It prevents importing a conversation twice by mistake; nothing else depends on it.
-    """
+    """One import, recorded to prevent importing a conversation twice by mistake."""
 
     digest: str
     source: str
@@ -264,7 +249,7 @@ class ImportMark(Struct, frozen=True, kw_only=True):
     session_id: SessionId = ""
 
     def is_same(self, other: "ImportMark") -> bool:
-        """Whether both imports are of the same conversation: from the same file, or from a later state of it."""
+        """Whether both imports are of the same file, or of a later state of the conversation."""
         has_id = bool(self.source_id)
         return self.digest == other.digest or (
             has_id and (self.source, self.source_id) == (other.source, other.source_id)

@@ -1,14 +1,11 @@
 """Session files of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`.
 
-Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the Responses API
-items that make up the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
-`local_shell_call`, `web_search_call`) and their outputs. The items between two user messages or outputs become one
-message here. `event_msg` repeats what the items say, and adds titles, aborted turns and rollbacks; `compacted` replaces
-the conversation by a summary. The first versions wrote the items themselves, without an envelope.
+Each line is `{"timestamp", "type", "payload"}`; the first versions had no envelope. `response_item` lines are items of
+the Responses API. `event_msg` repeats them, and adds titles, aborted turns and rollbacks; `compacted` replaces the
+conversation by a summary.
 
-Left out and counted: what the program prepended to prompts (its instructions and the environment), and encrypted
-reasoning. What the user wrote is kept as a note where no item has it. The title is the beginning of what they wrote,
-without the list of open files that an editor puts in front.
+Left out and counted: instructions that the program prepended to prompts, and encrypted reasoning. The user's texts that
+no item has are kept as notes.
 """
 
 import re
@@ -86,12 +83,12 @@ def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter)
 
 
 class _Telling(Struct):
-    """The conversation while it is being read. The model's items are collected until one of another kind follows."""
+    """The conversation while it is being read. The model's items are collected until another kind follows."""
 
     conversation: ConversationWriter
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
     title: str = ""
-    """The part of the first prompt behind the context that an editor added; empty if no editor did."""
+    """The first prompt without an editor's context; empty if no editor added any."""
     _at: datetime | None = None
     _model: str = ""
     _prompts: set[str] = field(default_factory=set[str])
@@ -221,7 +218,6 @@ class _Telling(Struct):
         self._blocks.append(ToolUseBlock(id=call_id, name=name or text_in(item, "name"), arguments=arguments))
 
     def _search(self, item: JsonObject, at: datetime | None) -> None:
-        """Record a search that the provider ran itself. Its result is part of the text that follows."""
         call_id = text_in(item, "id") or f"search-{self.conversation.calls}-{len(self._blocks)}"
         query = text_in(object_in(item, "action"), "query")
         self._blocks.append(ToolUseBlock(id=call_id, name="web_search", arguments={"query": query}))
@@ -230,7 +226,6 @@ class _Telling(Struct):
 
 
 def _typed(text: str) -> str:
-    """Return the part of a text that the user typed, without what the program put in front of it."""
     agents_file = _AGENTS_FILE.match(text)
     return without_leading_blocks(text[agents_file.end() :] if agents_file else text, _OWN_TAGS)[0]
 

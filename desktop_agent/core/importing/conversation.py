@@ -1,7 +1,6 @@
 """A conversation of another program, added step by step and written as this application's records.
 
-The records are a valid session for any order of steps: turns follow each other and end, every call gets one result, no
-call id is used twice, times are in the past. Nothing is run, and no permission is imported.
+The records are a valid session for any order of steps: turns end, and every call gets one result.
 """
 
 from base64 import b64decode
@@ -38,7 +37,6 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript.entries import first_line
 
 MAX_RESULT_CHARS = 40_000
-"""How many characters of a result the model reads again. Of a longer one, the whole is stored separately."""
 MAX_PICTURE_BYTES = 8 * 2**20
 
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
@@ -78,10 +76,9 @@ class ConversationWriter(Struct):
     _is_open: bool = False
     _begun_at: datetime = ev.UNSTAMPED
     _chars: int = 0
-    """How many characters were added so far, from which the tokens are estimated."""
     _requests: int = 0
     _waiting: dict[CallId, CallId] = field(default_factory=dict[CallId, CallId])
-    """Calls without a result: the id in the file, and the id in the new session."""
+    """Calls without a result: maps the id in the file to the id in the new session."""
     _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     _used: set[CallId] = field(default_factory=set[CallId])
 
@@ -197,7 +194,7 @@ class ConversationWriter(Struct):
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))
 
     def keep_words(self, what: str, text: str, at: datetime | None) -> None:
-        """Keep what the user wrote, or what cannot be read, as a note; `what` says why it is not a message."""
+        """Keep the user's text, or an unreadable one, as a note; `what` says why it is not a message."""
         if text := text.strip():
             line = shortened(first_line(text), _MAX_HINT)
             self.note(ev.Notice(level="info", code=ev.IMPORTED_WORDS, title=what, hint=line, detail=text), at)
@@ -228,7 +225,7 @@ class ConversationWriter(Struct):
         self._add(ev.TurnStarted(turn=self.turn, model=self.model))
 
     def _is_wanted(self, block: AssistantBlock) -> bool:
-        """Whether a block can be imported. Not if only its own provider understands it, since nobody could read it."""
+        """Whether a block can be imported. One that only its own provider understands cannot."""
         if isinstance(block, OpaqueBlock) and block.call is not None:
             return True
         if isinstance(block, OpaqueBlock | RedactedThinkingBlock):
@@ -295,7 +292,6 @@ class ConversationWriter(Struct):
         )
 
     def _since(self, moment: datetime) -> float:
-        """Return the seconds since `moment`, measured by the times in the file, because there is no better source."""
         return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
 
 

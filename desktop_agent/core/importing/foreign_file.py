@@ -1,4 +1,4 @@
-"""The file of another program's conversation: its JSON lines, and what a first pass through it finds."""
+"""The file of another program's conversation: its JSON lines, and the results of a first pass."""
 
 import json
 import re
@@ -34,9 +34,8 @@ class FileFacts(Struct):
     title: str = ""
     is_title_given: bool = False
     wanted: set[int] = field(default_factory=set[int])
-    """The indexes (from 0) of the objects that form the conversation, in a file where not all objects do."""
+    """The indexes (from 0) of the objects that form the conversation, if not all do."""
     problems: list[str] = field(default_factory=list[str])
-    """The unreadable lines: a message for each, with its number."""
     left_out: Counter[str] = field(default_factory=Counter[str])
 
 
@@ -76,7 +75,6 @@ def read_objects(
 
 
 def _joined_objects(line: Line) -> list[JsonObject]:
-    """Return the objects of a line that consists of several."""
     objects: list[JsonObject] = []
     try:
         rest = (line.content or b"").decode().strip()
@@ -91,10 +89,7 @@ def _joined_objects(line: Line) -> list[JsonObject]:
 
 
 def without_leading_blocks(text: str, tags: Collection[str]) -> tuple[str, dict[str, str]]:
-    """Return a text without the `<tag>…</tag>` blocks that a program put in front of it, and their contents by tag.
-
-    The contents of several blocks of a tag are lines of one text.
-    """
+    """Remove `<tag>…</tag>` blocks in front of a text, and return the rest and their contents by tag."""
     block = re.compile(rf"\s*<({'|'.join(map(re.escape, tags))})(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
     contents: dict[str, str] = {}
     at = 0
@@ -105,7 +100,7 @@ def without_leading_blocks(text: str, tags: Collection[str]) -> tuple[str, dict[
 
 
 def words_in(content: object) -> list[str]:
-    """Return the texts of a message of the user; a block of an unknown kind as it stands in the file."""
+    """Return the texts of a message of the user. A block of an unknown kind stays JSON."""
     texts: list[str] = []
     for block in cast("list[object]", content) if isinstance(content, list) else [content]:
         match block:

@@ -1,7 +1,6 @@
 """This application's own files: what `sessions export --format jsonl` writes, and plain journals.
 
-The conversation is recorded again, like that of any other program. Anything that grants a permission (answers to
-questions, rules, the mode) and the undo history are not imported. Pictures and long outputs are, if the file has them.
+Permissions (answers, rules, the mode) and the undo history are not imported.
 """
 
 from base64 import b64decode
@@ -23,7 +22,7 @@ _SILENT = frozenset({
     "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
     "compaction_undone",
 })  # fmt: skip
-"""Records that concern only the other machine or its window, or that follow from other records."""
+"""Records that concern only the other machine, or that follow from other records."""
 
 
 def is_own(fields: JsonObject) -> bool:
@@ -70,7 +69,6 @@ def import_own(path: Path, facts: FileFacts, conversation: ConversationWriter) -
 class _Telling(Struct):
     conversation: ConversationWriter
     _blobs: set[str] = field(default_factory=set[str])
-    """The digests of the contents that the file includes."""
     _turns: dict[int, int] = field(default_factory=dict[int, int])
 
     def keep_blob(self, fields: JsonObject) -> None:

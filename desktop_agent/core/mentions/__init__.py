@@ -1,1 +1,1 @@
-"""Mentions: what a prompt points at with `@`, and what they bring into the conversation."""
+"""Mentions: references with `@` in a prompt, and the content that they add to the conversation."""

@@ -1,13 +1,12 @@
-"""What a mention of a file, folder or symbol brings into the conversation: what `read_file` would read, or nothing.
+"""Mentions of files, folders and symbols: they add what `read_file` would read, or are refused with an explanation.
 
-A file outside the workspace, one that the policy would ask about (secrets), and one that is neither text nor a picture
-are refused with an explanation. Of a long file the model reads the beginning, and how to read on. A file that the user
-names for a prompt in another way, such as on the command line, is included the same way, even from outside the
-workspace: no text written by others can name it.
-
-@symbol:src/app.py:load what this file defines by this name, as it is when the prompt is sent @symbol:src/app.py:12:load
-the definition at or nearest to this line, if the file has several @symbol:load what the workspace defines by this name,
-if there is only one definition
+Files outside the workspace and secrets are refused, unless the user names them in another way, such as on the command
+line.
+```
+@symbol:src/app.py:load       the definition of this name in this file
+@symbol:src/app.py:12:load    the one nearest to this line
+@symbol:load                  the only definition of this name in the workspace
+```
 """
 
 import asyncio
@@ -62,8 +61,6 @@ _ASK_INSTEAD = "Ask the agent to read it: then you are asked, and can allow it."
 
 
 class FileMentions(Struct, eq=False):
-    """The files and folders of one session, as its tools may read them."""
-
     _box: Toolbox
     _policies: Policies
 
@@ -79,7 +76,6 @@ class FileMentions(Struct, eq=False):
         return await asyncio.to_thread(self._read, mention, place, boundary)
 
     async def text(self, mention: PathMention) -> str:
-        """Return the text of a mentioned file. Raises `UsageError` if it cannot be attached, or is too large."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_find, mention, boundary)
         assert place is not None  # only what is not certain may be text
@@ -87,7 +83,7 @@ class FileMentions(Struct, eq=False):
         return await asyncio.to_thread(_whole_text, mention, place, boundary)
 
     async def include(self, path: str) -> Attachment:
-        """Return a file, wherever it is, that the user named for a prompt. Raises `UsageError` and `StorageError`."""
+        """Return a file, also outside the workspace, that the user named. Raises `UsageError` and `StorageError`."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_named, path, boundary)
         await self._require_allowed(place, "Copy what the model may read of it into another file, and include that.")
@@ -97,11 +93,7 @@ class FileMentions(Struct, eq=False):
         return replace(read, digest=None) if is_outside else read
 
     async def _require_allowed(self, place: ResolvedPath, instead: str) -> None:
-        """Raise `UsageError` if `read_file` would be refused or would need approval.
-
-        Only rules count here. The policy that asks before every call of the model does not, since the user made the
-        mention.
-        """
+        """Raise `UsageError` if `read_file` would be refused or would need approval by a rule."""
         disguised = await asyncio.to_thread(self._box.secrets().behind, [place.relative])
         facts = CallFacts(
             tool="read_file",
@@ -134,7 +126,6 @@ class FileMentions(Struct, eq=False):
         )
 
     def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Attachment:
-        """Read a file, which must be within the boundary, if there is one. Blocks."""
         with _opened(mention, place, boundary) as file:
             before = os.fstat(file.fileno())
             read = self._content(mention, place, file, before.st_size)
@@ -155,7 +146,7 @@ class FileMentions(Struct, eq=False):
         return replace(read, media_type=_TEXT, lines=mention.lines, size=shown, text=part.text)
 
     def _picture(self, read: Attachment, file: BufferedReader, beginning: bytes) -> Attachment:
-        """Return a binary file as a picture. Raises `UsageError` if no model accepts such a picture."""
+        """Return a binary file as a picture. Raises `UsageError` if no model accepts it."""
         file.seek(0)
         content = file.read(LARGEST_PICTURE_BYTES + 1)
         try:
@@ -284,12 +275,9 @@ def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
 
 _TARGET = re.compile(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")
 _MOST_NAMED = 3
-"""How many possible definitions a hint lists at most."""
 
 
 class SymbolTarget(Struct, frozen=True):
-    """What a symbol mention names, in its parts."""
-
     name: str
     path: str = ""
     """The file that defines the symbol; empty for the whole workspace."""
@@ -305,13 +293,11 @@ class SymbolTarget(Struct, frozen=True):
 
 
 class SymbolMentions(Struct, eq=False):
-    """The symbols of one session's workspace, as its tools may read them."""
-
     _files: FileMentions
     _box: Toolbox
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return the definition as it is now. Raises `UsageError`, which says what is wrong, and `StorageError`."""
+        """Return the present definition. Raises `UsageError` and `StorageError`."""
         target = SymbolTarget.read(mention.target)
         if target is None:
             raise UsageError("It names no function, class or constant.")
@@ -330,7 +316,6 @@ class SymbolMentions(Struct, eq=False):
         return attached
 
     async def _only(self, name: str) -> FoundSymbol:
-        """Return the only definition of that name. Raises `UsageError` if there is none, or more than one."""
         named = await self._named(name)
         if not named:
             raise UsageError("The folder has no function, class or constant of that name.")
@@ -353,7 +338,7 @@ class SymbolMentions(Struct, eq=False):
 
 
 def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
-    """Return the first and last line (from 1) of the definition nearest to the target line. Blocks, so use a thread."""
+    """Return the first and last line (from 1) of the definition nearest to the target line. Blocks for long."""
     lines = text.replace("\r\n", "\n").split("\n")
     places = [
         at

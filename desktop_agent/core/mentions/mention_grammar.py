@@ -1,15 +1,18 @@
 r"""Reads mentions in a prompt: `@source:target`, or `@path` of a file or folder. Pure.
 
-@docs:readme a resource of the MCP server `docs`, by its name @docs:note://one by its address @docs:"Release notes"
-quoted, if it has spaces; inside, `\"` and `\\` stand for what follows the backslash @src/app.py a file, relative to the
-workspace, with `/` @src/app.py:10-40 some of its lines; `:10` is one line @src/ a folder @"docs/my notes.md" quoted, if
-it has spaces; lines follow the quotes: `@"my notes.md":3`
+```
+@docs:readme            a resource of the MCP server `docs`, by its name
+@docs:note://one        by its address
+@docs:"Release notes"   quoted, if it has spaces; inside, `\"` and `\\` stand for what follows the backslash
+@src/app.py             a file, relative to the workspace, with `/`
+@src/app.py:10-40       some of its lines; `:10` is one line
+@src/                   a folder
+@"docs/my notes.md":3   quoted, if it has spaces; lines follow the quotes
+```
 
-The `@` must be at the beginning or follow white space, an opening bracket or a quotation mark, so `me@example.org:8080`
-is not a mention. An unquoted mention ends at white space, and punctuation at its end belongs to the sentence. Nothing
-in backquotes or in a fenced block is a mention. The caller checks whether a source exists. `@` has other meanings in
-texts (`@property`, `@types/node`): a file must exist only if the mention looks like a path, by its ending, its lines or
-its quotation marks; anything else without a file is plain text.
+The `@` must be at the beginning or follow white space, an opening bracket or a quotation mark. Nothing in backquotes or
+in a fenced block is a mention. A path that does not look like one, such as `@types/node`, is plain text if there is no
+such file.
 """
 
 import re
@@ -19,7 +22,7 @@ from msgspec import Struct
 from desktop_agent.core.base.file_names import real_name
 
 BEFORE = r"(?<![^\s(\[{\"'“‘«])"
-"""Lookbehind: what can precede the `@` of a mention."""
+"""Lookbehind: the characters that can precede the `@` of a mention."""
 
 _SOURCE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 _MENTION = re.compile(
@@ -36,20 +39,17 @@ _ESCAPED = re.compile(r"\\(.)")
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _AT_END = frozenset(".,;:!?…'\"”’»。、，；：！？")
 _LONGEST_TYPED = 300
-"""How far before the cursor a mention that is being typed may begin, in characters."""
 
 
 class Mention(Struct, frozen=True):
     source: str
     target: str
     written: str
-    """The mention as written, with the `@` and any quotation marks."""
+    """With the `@` and any quotation marks."""
     start: int
 
 
 class TypedMention(Struct, frozen=True):
-    """A mention that is being typed before the cursor."""
-
     start: int
     source: str
     """Empty until a colon is typed. Until then, `target` is part of a path, or the beginning of a source's name."""
@@ -73,7 +73,7 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
 
 
 def typed_before(text: str, cursor: int) -> TypedMention | None:
-    """Return the mention that is being typed before the cursor, if there is one. Looks only at the cursor's line."""
+    """Return the mention that is being typed before the cursor, on the cursor's line."""
     line = text.rfind("\n", 0, cursor) + 1
     begin = max(line, cursor - _LONGEST_TYPED)
     match = _TYPED.search(text[begin:cursor])
@@ -108,12 +108,11 @@ def unescaped(text: str) -> str:
 
 
 def code_in(text: str) -> list[tuple[int, int]]:
-    """Return the spans of backquotes and fenced blocks. Nothing in them is a mention."""
     return [match.span() for match in _CODE.finditer(text)]
 
 
 def without_punctuation(target: str) -> str:
-    """Return `target` without the punctuation at its end. A closing bracket stays if `target` also opens it."""
+    """Remove punctuation at the end of `target`. A closing bracket stays if `target` also opens it."""
     while target:
         last = target[-1]
         opening = _BRACKETS.get(last)
@@ -137,21 +136,19 @@ _LOOKS_LIKE_A_PATH = re.compile(
     r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"
     r"|log|lua|md|mjs|pdf|php|png|ps1|py|pyi|rb|rs|rst|scss|sh|sql|svg|swift|toml|ts|tsv|tsx|txt|webp|xml|yaml|yml|zig)"
 )
-"""Matches what surely is meant as a path; does not match `@app.route` and `@angular/core`."""
+"""Matches certain paths; does not match `@app.route` and `@angular/core`."""
 
 
 class PathMention(Struct, frozen=True):
-    """One mention of a file or folder, as it stands in a text."""
-
     path: str
     written: str
-    """The mention as written, with the `@`, any quotation marks and any lines."""
+    """With the `@`, any quotation marks and any lines."""
     start: int
     first: int = 0
-    """The first of the mentioned lines, counted from 1; 0 if the whole file is mentioned."""
+    """The first of the mentioned lines, counted from 1; 0 for the whole file."""
     last: int = 0
     is_certain: bool = True
-    """Whether this is surely meant as a path. If not, it is plain text when there is no such file."""
+    """Whether this is surely a path. Otherwise it is plain text if there is no such file."""
 
     @property
     def lines(self) -> str:
@@ -162,7 +159,7 @@ class PathMention(Struct, frozen=True):
 
 
 def paths_in(text: str) -> tuple[PathMention, ...]:
-    """Return the mentions of paths in `text`, in order. `@docs:x` is one of them, but not a certain one."""
+    """Return the mentions of paths in order. `@docs:x` is one of them, but not a certain one."""
     if "@" not in text:
         return ()
     code = code_in(text)
@@ -188,7 +185,7 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
 
 
 def _path_in(quotes: str) -> str:
-    """Return the path in quotation marks; one in C quotes, whose name is not UTF-8, stays in them."""
+    """Return the path in quotation marks. C quotes, for a name that is not UTF-8, are kept."""
     return quotes if real_name(quotes) != quotes else unescaped(quotes[1:-1])
 
 

@@ -1,7 +1,4 @@
-"""Suggestions for a mention that is being typed, best first, as data for a list. Pure; meant to run in a thread.
-
-Also finds the resource of a server that a mention means, and fills in the address of a template part by part.
-"""
+"""Suggestions for a mention that is being typed, best first. Pure; meant to run in a thread."""
 
 import re
 from collections import Counter
@@ -28,9 +25,8 @@ VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
 def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
     """Return the resource that `target` names, by its address, its name or its title, in this order.
 
-    An address that is not listed, such as one built from a template, is accepted as it is. Returns `None` if `target`
-    is neither listed nor an address. Raises `UsageError` for an ambiguous name, and for a template that is not filled
-    in.
+    An address that is not listed is accepted. Returns `None` if `target` is neither listed nor an address. Raises
+    `UsageError` for an ambiguous name, and for an incomplete template.
     """
     for found in resources:
         if found.uri == target:
@@ -52,7 +48,7 @@ def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedR
 
 
 def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
-    """Return the resources that can be mentioned, each with its mention. It has their name, if unique and visible."""
+    """Return the resources with their mentions: by name, if unique and visible, or else by address."""
     names = Counter(found.name for found in resources)
     uris = {found.uri for found in resources}
     ways: list[tuple[OfferedResource, str]] = []
@@ -66,10 +62,10 @@ def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[
 
 
 SESSION_SOURCE = "session"
-"""What a mention of a session begins with, unless an MCP server has that name."""
+"""The source of mentions of sessions, unless an MCP server has that name."""
 
 SYMBOL_SOURCE = "symbol"
-"""What a mention of a function, a class or a constant begins with, unless an MCP server has that name."""
+"""The source of mentions of symbols, unless an MCP server has that name."""
 
 MOST_OFFERED = 40
 _MOST_OF_OTHERS = 4
@@ -85,7 +81,6 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
     written: str
     detail: str = ""
     spans: tuple[Span, ...] = ()
-    """Which parts of `label` match the typed text."""
     is_close: bool = True
     """Whether the typed text matches in one piece or at the beginnings of words."""
 
@@ -98,7 +93,7 @@ class OfferedSession(Struct, frozen=True):
     id: str
     title: str
     folder: str
-    """The last part of the path of the folder in which the session worked."""
+    """The name of the session's folder."""
 
 
 class FolderPaths:
@@ -138,7 +133,7 @@ class FolderPaths:
 class MentionSources(Struct, frozen=True, kw_only=True):
     paths: FolderPaths
     sessions: tuple[OfferedSession, ...] = ()
-    """The sessions, most recently used first."""
+    """Most recently used first."""
     servers: tuple[ServerStatus, ...] = ()
 
 
@@ -155,14 +150,13 @@ def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOff
 
 
 def with_symbols(offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer]) -> tuple[MentionOffer, ...]:
-    """Return `offers` with `symbols`, which were found later, inserted behind the best offers of every other kind."""
+    """Insert `symbols` behind the best offers of every other kind."""
     others = [at for at, offer in enumerate(offers) if offer.kind not in ("file", "folder")]
     at = max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
     return (*offers[:at], *symbols, *offers[at:])
 
 
 def _of_others(typed: str, sources: MentionSources) -> Iterator[MentionOffer]:
-    """Yield the sources whose name begins with the typed text, then the sessions and resources that match it."""
     with_resources = [server for server in sources.servers if server.resources or server.templates]
     names = [server.name for server in with_resources]
     if sources.sessions and SESSION_SOURCE not in names:
@@ -200,7 +194,6 @@ def _of_sessions(sessions: Sequence[OfferedSession], typed: str, limit: int) -> 
 
 
 def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
-    """Yield the matching resources of a server, then its templates. All texts come from the server."""
     ways = ways_to_mention(server.name, server.resources)
     labels = [shown_text(found.title or found.name) for found, _ in ways]
     for place, spans in _fitting(labels, [found.uri for found, _ in ways], typed):
@@ -222,7 +215,7 @@ def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
 
 
 def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> list[tuple[int, tuple[Span, ...]]]:
-    """Return index and match of each label that matches, or whose address begins with `typed`; if empty, of all."""
+    """Return index and match of each label that matches, or whose address begins with `typed`."""
     if not typed:
         return [(place, ()) for place in range(len(labels))]
     spans = {match.text: match.spans for match in find_matches(labels, typed, limit=MOST_OFFERED).best}

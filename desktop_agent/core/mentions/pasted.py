@@ -1,7 +1,4 @@
-"""Pasted content that is not text, or is too long: kept for a while, and mentioned as `@pasted:NAME`.
-
-Once the message is sent, the journal has the content, and the file in this folder is no longer needed.
-"""
+"""Pasted content that is not text, or is too long: stored for a while, and mentioned as `@pasted:NAME`."""
 
 import asyncio
 import re
@@ -26,20 +23,18 @@ from desktop_agent.core.tools.output import OutputLimits, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 
 PASTED_SOURCE = "pasted"
-"""What a mention of pasted content begins with, unless an MCP server has that name."""
+"""The source of mentions of pasted content, unless an MCP server has that name."""
 
 LARGEST_BYTES = 10 * 2**20
 KEPT = timedelta(days=30)
-"""How long content is kept that is in no sent message, such as content that only a draft mentions."""
+"""How long content that is in no sent message is kept."""
 
 _NAME = re.compile(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
 _TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
-"""How much of a text the model reads at most. Of a longer text, it reads the beginning and the end."""
+"""How much of a text the model reads. Of a longer text, it reads the beginning and the end."""
 
 
 class PastedContents(Struct, eq=False):
-    """The folder of pasted contents. Methods block."""
-
     _folder: Path
 
     @classmethod
@@ -64,7 +59,7 @@ class PastedContents(Struct, eq=False):
         return path.name
 
     def read(self, name: str) -> bytes:
-        """Return the content with this name. Raises `UsageError` if there is none any more."""
+        """Blocks. Raises `UsageError` if there is no such content."""
         if _NAME.fullmatch(name) is None:
             raise UsageError("Nothing of that name was pasted.")
         try:
@@ -82,13 +77,11 @@ class PastedContents(Struct, eq=False):
 
 
 class PastedMentions(Struct, eq=False):
-    """Resolves the mentions of pasted content in one session's messages."""
-
     _contents: PastedContents
     _keep: Keep
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return the pasted content. Raises `UsageError` and `StorageError`."""
+        """Raises `UsageError` and `StorageError`."""
         return await asyncio.to_thread(self._attachment, mention)
 
     def _attachment(self, mention: Mention) -> Attachment:

@@ -1,7 +1,4 @@
-"""Fetches everything that a prompt mentions before it enters the conversation: all of it, or none.
-
-A prompt with a mention that cannot be fetched is not sent, because the user wrote it for a model that has read this.
-"""
+"""Fetches everything that a prompt mentions before it enters the conversation: all of it, or none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +17,7 @@ from desktop_agent.core.protocol.model import Attachment
 MOST_MENTIONS = 20
 
 MOST_LOOKED_AT = 500
-"""How many words with an `@` are checked for being files. A text with more of them does not mention files."""
+"""How many words with an `@` are checked for being files."""
 
 AnyMention = Mention | PathMention
 
@@ -83,7 +80,6 @@ class PromptMentions(Struct, eq=False):
             raise ServerError(title, hint=hint, detail=error.detail) from error
 
     async def _shown(self, read: Attachment | None) -> Attachment | None:
-        """Return what was read. Raises `UsageError` for a picture if the model takes none."""
         if read is not None and read.kind == "picture" and await self._takes_pictures() is False:
             raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
         return read

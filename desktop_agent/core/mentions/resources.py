@@ -1,8 +1,4 @@
-"""What a mention of another session, or of a server's resource, brings into the conversation.
-
-`@session:` takes a session's id or its whole title: the model reads the session's export, or the beginning and the end
-of a long one. `@server:resource` is fetched from the server.
-"""
+"""Mentions of other sessions, by id or title, and of a server's resources: the content that they add."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -54,7 +50,6 @@ class SessionMentions(Struct, eq=False):
         )
 
     def _meant(self, target: str) -> SessionSummary:
-        """Return the session that has this title, or else this id."""
         summaries = self._catalog.summaries()
         titled = [each for each in summaries if each.title.casefold() == target.casefold()]
         if len(titled) > 1:
@@ -70,7 +65,7 @@ class SessionMentions(Struct, eq=False):
         return named
 
     def _exported(self, found: SessionSummary) -> tuple[str, int]:
-        """Return what the model reads of the export, and the size of all of it. Holds only both ends in memory."""
+        """Return the part of the export that the model reads, and the size of all of it."""
         head, tail = bytearray(), bytearray()
         size, lines = 0, 0
         for piece in export_text(self._catalog.journal_path(found.id), "md", self._blobs):
@@ -93,8 +88,6 @@ _LONGEST_FIELD = 1_000
 
 
 class ResourceMentions(Struct, eq=False):
-    """Resolves mentions of resources of the servers that a session may use."""
-
     _servers: Callable[[], Sequence[Connection]]
     _keep: Keep
 
@@ -113,7 +106,6 @@ class ResourceMentions(Struct, eq=False):
         return await asyncio.to_thread(self._attachment, mention, found, parts)
 
     def _attachment(self, mention: Mention, found: OfferedResource, parts: Sequence[Part]) -> Attachment:
-        """Store the parts of a resource for the model and the user, and return the attachment. Blocks."""
         size = sum(map(_size, parts))
         if size > LARGEST_RESOURCE_BYTES:
             raise _too_large(size)
@@ -148,7 +140,7 @@ async def _meant(mention: Mention, server: Connection) -> OfferedResource:
 
 
 def _plain(parts: Sequence[Part], uri: str) -> Sequence[Part]:
-    """Return a resource that is one text, without its address, because the frame around the text has it."""
+    """Drop the address of a resource that is one text, because the frame around the text has it."""
     match parts:
         case [ResourcePart(uri=address, text=text)] if address == uri:
             return [TextPart(text)]

@@ -1,7 +1,6 @@
 """Finds the definitions of a workspace whose name contains the typed text, and ranks them.
 
-Ripgrep reads all files but those that are ignored, hidden or often hold secrets; its matches are parsed in threads. The
-search ends when it is cancelled, or has more matches than anybody looks through.
+Ripgrep searches all files but ignored, hidden or secret ones; its matches are parsed in threads.
 """
 
 import asyncio
@@ -26,7 +25,6 @@ from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.ripgrep import SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 2_000
-"""How many symbols are collected at most. If there are more, the user has to type more letters."""
 
 _MOST_LINES = 50_000
 _MOST_OF_A_FILE = 200
@@ -37,14 +35,14 @@ Batch = Callable[[Sequence[FoundSymbol]], Awaitable[None]]
 
 
 def name_typed(typed: TypedMention) -> str:
-    """Return the part of a symbol's name typed so far; empty where no symbols are to be searched."""
+    """Return the typed part of a symbol's name; empty where no symbols are to be searched."""
     if typed.source not in ("", SYMBOL_SOURCE) or not can_be_a_name(typed.target):
         return ""
     return typed.target if typed.source or len(typed.target) >= _SHORTEST else ""
 
 
 async def search_symbols(name: str, ground: SearchGround, found: Batch) -> bool:
-    """Pass the symbols whose name contains `name` to `found`; return whether that was all. Raises `ToolError`."""
+    """Pass the symbols whose name contains `name` to `found`; return whether these are all. Raises `ToolError`."""
     command = await asyncio.to_thread(_command, name, ground)
     lines: list[bytes] = []
     came = asyncio.Event()
@@ -123,7 +121,7 @@ def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
 
 
 def symbol_offers(symbols: Sequence[FoundSymbol], name: str) -> tuple[MentionOffer, ...]:
-    """Return the best symbols for `name`: exact matches first, then beginnings of names, then beginnings of words."""
+    """Return the best symbols: exact matches first, then beginnings of names, then beginnings of words."""
     best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:MOST_OFFERED]
     return tuple(_offers_of(best, name, _ambiguous(symbols)))
 
@@ -158,5 +156,5 @@ def _offers_of(
 
 
 def written_symbol(name: str, path: str, line: int = 0) -> str:
-    """Return the mention of a definition. It needs `line` if the file has several of that name."""
+    """`line` is needed if the file has several definitions of that name."""
     return written(SYMBOL_SOURCE, f"{path}:{line}:{name}" if line else f"{path}:{name}")

@@ -1,7 +1,4 @@
-"""Runs slash commands: parses the line, finds the handler, and records the answer.
-
-Nothing here asks the model on its own: `/compact` says that it does, and a command from a file is a prompt.
-"""
+"""Runs slash commands: parses the line, finds the handler, and records the answer."""
 
 import asyncio
 import logging
@@ -91,7 +88,7 @@ class SlashCommands:
             await self._say_later(text, _failure(error))
 
     async def aclose(self) -> None:
-        """Cancel fetches and wait for the answers still due. What they wait for must have been stopped before."""
+        """Cancel fetches and wait for the answers still due. The work for these answers must already be stopped."""
         for task in self._fetching:
             task.cancel()
         if self._fetching:

@@ -1,10 +1,7 @@
 """The commands, declared once, and how a line is parsed as one of them.
 
-`/help`, the popup of the composer, the user guide and the tests are generated from the declarations. A command is
-`/name`, then words, which can be quoted, or plain text up to the end. A prompt that begins with a slash is written with
-two slashes, or with a space in front. A quotation mark counts only if it begins a word that also ends with one, so that
-`/pin add don't touch it` needs no quoting. Answers of commands are markdown, in which names and texts written by others
-are shown as code.
+A prompt that begins with a slash is written with two slashes. A quotation mark counts only if it begins a word that
+also ends with one, so that `/pin add don't touch it` needs no quoting.
 """
 
 import re
@@ -44,20 +41,20 @@ def _longest_run(text: str) -> int:
 
 
 Origin = Literal["built-in", "person", "project", "server"]
-"""Where a command comes from: the application, the user's folder, the project's folder, or an MCP server."""
+"""`person`: the user's folder. `project`: the project's folder. `server`: an MCP server."""
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
     name: str
     arguments: str = ""
-    """How to write the arguments. `[…]` is optional, `A|B` is a choice, and words in capitals are placeholders."""
+    """The syntax of the arguments: `[…]` is optional, `A|B` is a choice, capitals are placeholders."""
     summary: str
     origin: Origin = "built-in"
     asks_model: bool = False
     works_meanwhile: bool = True
     """Whether the command can be carried out while the agent works."""
     problem: str = ""
-    """Why the command cannot be used; it is still listed."""
+    """Why the command cannot be used, although it is listed."""
 
 
 BUILT_IN: tuple[Declaration, ...] = (
@@ -108,7 +105,6 @@ BUILT_IN: tuple[Declaration, ...] = (
         summary="Write the conversation or its changes to a file of yours",
     ),
 )
-"""The commands of the application, in the order of `/help`."""
 
 _ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)", "server": " (of a server)"}
 _AS_A_PROMPT = "A prompt that begins with a slash is written with two, or with a space in front."
@@ -128,7 +124,6 @@ def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> st
 
 
 def _described(command: Declaration) -> str:
-    """Return the description of a command. Words that come from files are shown as code."""
     is_ours = command.origin == "built-in"
     summary = command.summary if is_ours else code(command.summary)
     asks = "; asks the model" if is_ours and command.asks_model else ""
@@ -143,9 +138,7 @@ _NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
 
 class Invocation(Struct, frozen=True):
     name: str
-    """The command's name, without the slash."""
     rest: str
-    """Everything behind the name, without the white space around it."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -168,7 +161,7 @@ def typed_prompt(prompt: str) -> str:
 
 
 def parse(text: str) -> Invocation:
-    """Parse a command. Never fails: an invalid name is an unknown command."""
+    """Never fails: an invalid name is an unknown command."""
     text = text.strip()
     match = _NAME.match(text)
     if match is None:
@@ -177,12 +170,12 @@ def parse(text: str) -> Invocation:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Return the words of `text`. In double quotes `\\"` and `\\\\` stand for what follows the backslash."""
+    """Split into words. In double quotes `\"` and `\\` stand for what follows the backslash."""
     return tuple(_unquoted(match) for match in _WORD.finditer(text))
 
 
 def first_word(text: str) -> tuple[str, str]:
-    """Return the first word of `text`, and the text behind it as it was written."""
+    """Return the first word of `text`, and the rest unchanged."""
     match = _WORD.match(text.lstrip())
     if match is None:
         return "", ""
@@ -190,7 +183,7 @@ def first_word(text: str) -> tuple[str, str]:
 
 
 def plain_text(text: str) -> str:
-    """Return `text` without the quotation marks around all of it, if there are any."""
+    """Remove quotation marks around all of `text`."""
     text = text.strip()
     match = _WORD.fullmatch(text)
     return _unquoted(match) if match is not None else text

@@ -17,7 +17,6 @@ from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, I
 PROJECT_FOLDER = Path(".desktop-agent", "commands")
 MAX_FILE_BYTES = 65_536
 MAX_FILES = 300
-"""How many files of one folder are read."""
 _MAX_DEPTH = 4
 _MAX_LINE = 200
 
@@ -27,8 +26,6 @@ _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
-    """A command file, as it was read."""
-
     declaration: Declaration
     path: Path
     body: str
@@ -48,7 +45,7 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 
 
 def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tuple[OwnCommand, ...]:
-    """Return the user's and the project's commands by name; those that cannot be used have a `problem`. Blocks."""
+    """Return the user's and the project's commands by name; unusable ones have a `problem`. Blocks."""
     found = list(_read_folder(config / "commands", config / "commands", "person", None))
     found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project", secret_at)
     taken = dict.fromkeys(BUILT_IN_NAMES, "a built-in command has this name")
@@ -118,7 +115,7 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
 
 
 def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
-    """Return the text of a file inside `root`. Raises `ValueError`, which says what is wrong, and `OSError`."""
+    """Return the text of a file inside `root`. Raises `ValueError` with a reason, and `OSError`."""
     target = path.resolve(strict=True)
     if not target.is_relative_to(root):
         raise ValueError("it is a link that leads out of the folder")
@@ -156,12 +153,9 @@ def _one_line(text: str) -> str:
 BETWEEN = ":"
 _LONGEST_SUMMARY = 200
 LONGEST_PROMPT = 200_000
-"""How many characters a prompt may have. A longer one is refused."""
 
 
 class ServerPrompt(Struct, frozen=True):
-    """A prompt that a server offers."""
-
     connection: Connection
     offered: OfferedPrompt
 

@@ -1,4 +1,4 @@
-"""The commands about the session (model, context, pins, settings, status, other turns), and what all commands use."""
+"""The commands about the session (model, context, pins, settings, status, other turns), and shared parts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -43,10 +43,9 @@ E = TypeVar("E", bound=ev.DurableEvent)
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """Services of the application that belong to no single session. Commands without their service are not offered."""
+    """Services of the application. Commands without their service are not offered."""
 
     config: Callable[[Path], WorkspaceSettings] | None = None
-    """Returns the settings in force in a folder."""
     forker: Callable[[SessionId, int | None], Awaitable[SessionId]] | None = None
     """Copies a session as it was before the given turn, and returns the id of the copy. Raises `AgentError`."""
     exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
@@ -63,21 +62,18 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class CommandParts(Struct, frozen=True, kw_only=True):
-    """What the commands of one session need."""
-
     transcript: Transcript
     context_manager: ContextManager
     workspace: Path
     config_folder: Path
-    """The folder that contains the user's own commands."""
     secrets: Callable[[], SecretNames]
     """Returns which files of the workspace hold secrets."""
     contents: Callable[[FileImage | None], bytes | None]
-    """Returns the content of a recorded file; `None` where there is none. Blocks."""
+    """Returns the content of a recorded file; `None` if there is none. Blocks."""
     services: Services
     provider_ids: tuple[str, ...]
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
-    """Completes a model that is named in part, from the current model and the settings."""
+    """Completes a partly named model from the current model and the settings."""
     accounts: AccountsFile
     servers: Callable[[], tuple[Connection, ...]]
 
@@ -86,13 +82,12 @@ class Performed(Struct, frozen=True):
     """The outcome of an op that a command asked for."""
 
     events: list[ev.KnownEvent]
-    """What was recorded for the op, and the notices that the command must report itself."""
+    """The recorded events, and the notices that the command must report itself."""
     task: "asyncio.Task[None] | None" = None
     """The part of the work that continues in the background. It adds to `events`."""
 
     @property
     def notice(self) -> ev.Notice | None:
-        """Why the op was not carried out, or what the user should know about it."""
         return self.first(ev.Notice)
 
     def first(self, kind: type[E]) -> E | None:
@@ -103,28 +98,23 @@ class Performed(Struct, frozen=True):
 
 
 class SessionControls(Struct, frozen=True, kw_only=True):
-    """The parts of the session that its commands can use."""
-
     perform: Callable[[ops.Op], Awaitable[Performed]]
-    """Carries out an op as if a front end had submitted it."""
     prompt: Callable[[str, str], Awaitable[object]]
-    """Sends or queues a prompt. The second text is the part of it that the user typed, which may mention resources."""
+    """Sends or queues a prompt. The second text is the part that the user typed, which may have mentions."""
     prompt_later: Callable[[str], None]
-    """Sends a prompt when the session has finished its current work. The command does not make the session wait."""
+    """Sends a prompt when the session has finished its current work, without waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
     is_busy: Callable[[], bool]
 
 
 class Reply(Struct, frozen=True):
-    """What a command answers."""
-
     output: str
     is_error: bool = False
     opens: SessionId = ""
 
 
 Answer = Reply | Awaitable[Reply]
-"""What a command answers, or an awaitable for an answer that comes later, while the session continues."""
+"""A later answer comes while the session continues."""
 
 
 def refusal(notice: ev.Notice) -> Reply:
@@ -138,7 +128,7 @@ def no_more(words: Sequence[str], usage: str) -> None:
 
 @contextmanager
 def reported() -> Generator[None]:
-    """Turn a `StorageError` into the answer of a command. Only one of the session's own journal stops the session."""
+    """Turn a `StorageError` into an answer, because only the session's own journal may stop the session."""
     try:
         yield
     except StorageError as error:
@@ -252,7 +242,6 @@ def _level_words(level: str) -> str:
 
 
 async def compact(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Answer:
-    """Start a compaction. The session continues meanwhile, and the outcome is reported later."""
     done = await controls.perform(ops.Compact(focus=plain_text(invocation.rest)))
     return _compaction_reply(done) if done.task is None else _when_compacted(done, done.task)
 
@@ -433,7 +422,6 @@ _PARTLY_GONE = {
     "files": "",
     "both": "The model no longer sees what came after.",
 }
-"""Said when some files were left alone. These files are listed, too."""
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:

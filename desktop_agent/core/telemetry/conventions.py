@@ -1,8 +1,7 @@
 """Every name that is exported: spans, their attributes, metrics with their units and attributes.
 
-Names that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's semantic conventions, in the version that is
-named here (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). The other names are this
-application's. `docs/guide/telemetry.md` has the same tables; a test compares them.
+Names that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's:
+https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai
 """
 
 from collections.abc import Mapping
@@ -11,14 +10,14 @@ from typing import Literal
 from msgspec import Struct
 
 CONVENTIONS_VERSION = "1.41.0"
-"""The last version with GenAI in it; ADR 20 says why this one."""
+"""The last version with GenAI in it: ADR 20."""
 SCHEMA_URL = f"https://opentelemetry.io/schemas/{CONVENTIONS_VERSION}"
 
 SERVICE_NAME = "desktop-agent"
 SCOPE = "desktop_agent"
 
 OTHER = "_OTHER"
-"""Exported instead of the name of a tool that does not exist: the model made it up, so it could be anything."""
+"""Exported instead of the name of a tool that does not exist, which could be anything."""
 
 OPERATION = "gen_ai.operation.name"
 CONVERSATION = "gen_ai.conversation.id"
@@ -72,8 +71,6 @@ MetricKind = Literal["counter", "histogram", "gauge"]
 
 
 class MetricForm(Struct, frozen=True):
-    """A metric's name, what it counts, and its attributes."""
-
     name: str
     kind: MetricKind
     unit: str

@@ -1,7 +1,4 @@
-"""Folds the events of a session, and the states of the MCP servers, into spans and metrics.
-
-Every name it exports is in `conventions`. Imports the SDK of OpenTelemetry, so it is only imported by `pipeline`.
-"""
+"""Folds the events of a session, and the states of the MCP servers, into spans and metrics. Imports OpenTelemetry."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -25,8 +22,6 @@ Attributes = Mapping[str, str | bool | int | float | tuple[str, ...]]
 
 
 class Instruments:
-    """The metrics of a process, as `conventions` declares them."""
-
     def __init__(self, meter: Meter) -> None:
         self._records: dict[str, Callable[[float, Labels], None]] = {}
         for form in otel.METRICS:
@@ -42,7 +37,6 @@ class Instruments:
                     self._records[name] = meter.create_gauge(name, unit, text).set
 
     def record(self, form: otel.MetricForm, labels: Labels, value: float = 1) -> None:
-        """Add to a counter, record in a histogram, or set a gauge."""
         self._records[form.name](value, labels)
 
 
@@ -58,7 +52,7 @@ def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None
 _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
     {"completed", "max_turns", "limit", "approval_required", "interrupted"}
 )
-"""Ends of a turn that are not failures. All others are."""
+"""Ends of a turn that are not failures."""
 
 CALL_METHOD = "tools/call"
 START_METHOD = "initialize"
@@ -206,7 +200,6 @@ class EventFold:
     # -- turns, and what their prompts mention --
 
     def _count_fetched(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued) -> None:
-        """Count what a prompt fetched. A queued prompt is counted when it is queued, and not again when it is sent."""
         if event.prompt_id not in self._queued and event.attachments:
             self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(event.attachments))
         if isinstance(event, ev.Queued):
@@ -307,7 +300,7 @@ class EventFold:
         self._batch += 1
 
     def _finish_call(self, event: ev.ToolCallFinished) -> None:
-        """Count a call, and end its span. If an earlier process started the call, it has no span here."""
+        """Count a call, and end its span, unless an earlier process started it."""
         call = self._calls.pop(event.call_id, None)
         tool, result = call.tool if call is not None else otel.OTHER, event.result
         error = self._error_type(event)
@@ -394,7 +387,7 @@ def _kind(request: ApprovalRequest) -> str:
 
 
 class ServerWatch:
-    """Records the starts of MCP servers. They belong to the process, because no session has events for them."""
+    """Records the starts of MCP servers, for which sessions have no events."""
 
     def __init__(self, tracer: Tracer, instruments: Instruments) -> None:
         self._tracer = tracer

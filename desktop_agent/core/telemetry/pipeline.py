@@ -1,10 +1,7 @@
-"""The only way out of the process: the SDK's providers and exporters, with bounded queues that drop what does not fit.
+"""The only way out of the process: the SDK's providers and exporters, with bounded queues that drop the excess.
 
-Spans and metrics go by HTTP to a receiver, or as lines of OTLP's JSON into a file
-(https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/). Nothing is made global, so what other libraries
-trace with OpenTelemetry, with contents, does not come this way. What the SDK logs about these exports is kept out of
-the logs, because it is repeated with every export. What it logs about other exports in the same process is logged as
-before.
+Nothing is made global, so other libraries' traces do not come this way. The file format is OTLP's JSON lines:
+https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 """
 
 import asyncio
@@ -67,15 +64,15 @@ _LOGGERS = (
     "opentelemetry.sdk.trace",
     "urllib3.connectionpool",
 )
-"""The loggers of the exporters. All are named, because a filter does not apply to the loggers below its own."""
+"""All loggers are named, because a filter does not apply to the loggers below its own."""
 
 
 TIMEOUT_S = 5.0
-"""How long one export may take, retries included."""
+"""How many seconds one export may take, retries included."""
 
 
 class WatchedSpans(SpanExporter):
-    """Passes spans on, and tells `health` whether they arrived. Never raises."""
+    """Passes spans on, and reports the outcome to `health`. Never raises."""
 
     def __init__(self, inner: SpanExporter, health: Health) -> None:
         self._inner = inner
@@ -91,8 +88,6 @@ class WatchedSpans(SpanExporter):
 
 
 class WatchedMetrics(MetricExporter):
-    """Passes metrics on, and tells `health` whether they arrived. Never raises."""
-
     def __init__(self, inner: MetricExporter, health: Health) -> None:
         super().__init__(inner._preferred_temporality, inner._preferred_aggregation)
         self._inner = inner
@@ -115,9 +110,9 @@ class WatchedMetrics(MetricExporter):
 
 
 def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
-    """Return the exporters to the receiver at `address`. They send to `/v1/traces` and `/v1/metrics` below it.
+    """Return the exporters to `/v1/traces` and `/v1/metrics` below `address`.
 
-    Raises `ValueError` for an address that is not on the web, and `ProviderError` for a proxy that cannot be used.
+    Raises `ValueError` for an address that is not on the web, and `ProviderError` for an unusable proxy.
     """
     if not address.startswith(("http://", "https://")):
         raise ValueError("the address must begin with http:// or https://")
@@ -155,9 +150,9 @@ def _watch(health: Health, export: Callable[[], bool]) -> bool:
 
 _PATIENCE_S = 5
 MOST_BYTES = 64 * 2**20
-"""How many bytes one file may have. Two full ones are kept, with `.1` and `.2` at the end of their names."""
+"""How many bytes one file may have. Two full ones are kept, as `.1` and `.2`."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
-"""Fields with bytes that OTLP's JSON has in hexadecimal, unlike protobuf's JSON, which has them in base64."""
+"""Fields that OTLP's JSON has in hexadecimal, and protobuf's JSON in base64."""
 
 
 class SpanLines(SpanExporter):
@@ -181,8 +176,7 @@ class MetricLines(MetricExporter):
     def force_flush(self, timeout_millis: float = 0) -> bool:
         return True
 
-    def shutdown(self, timeout_millis: float = 0, **kwargs: object) -> None:
-        """Do nothing, because no messages are kept here."""
+    def shutdown(self, timeout_millis: float = 0, **kwargs: object) -> None: ...
 
 
 def append_line(path: Path, message: Message) -> None:
@@ -234,7 +228,6 @@ def _with_hex_ids(value: object) -> object:
 
 
 QUEUE = 2048
-"""How many spans wait at most. One more drops the oldest."""
 BATCH = 256
 SPANS_EVERY_S = 5.0
 METRICS_EVERY_S = 30.0
@@ -245,8 +238,6 @@ FAILING_FLUSH_S = 0.2
 
 
 class SdkPipeline:
-    """Makes the folds of sessions and sends their spans and metrics, in its own threads, which `aclose` ends."""
-
     def __init__(self, wanted: TelemetrySettings, environ: Mapping[str, str], instance_id: str, health: Health) -> None:
         """Raises `ValueError` for an invalid address. Blocks briefly."""
         for name in _LOGGERS:
@@ -282,7 +273,7 @@ class SdkPipeline:
         return EventFold(self._tracer, self._instruments, self._contents, facts, self._health)
 
     def server_changed(self, status: ServerStatus) -> None:
-        """Record the current state of an MCP server. Never raises."""
+        """Never raises."""
         try:
             with quiet(self._health):
                 self._servers.changed(status)
@@ -290,7 +281,7 @@ class SdkPipeline:
             self._health.failed(f"It was ended by a defect: {type(error).__name__}")
 
     async def aclose(self) -> None:
-        """Send what is left, and end, within `LAST_FLUSH_S`. What has not been sent by then is lost."""
+        """Send what is left, and end, within `LAST_FLUSH_S`. The rest is lost."""
         with quiet(self._health):
             self._servers.close()
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -336,10 +327,9 @@ def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tu
 
 
 def _resource(environ: Mapping[str, str], instance_id: str) -> Resource:
-    """Return what every export says about this process.
+    """Return the description of this process in every export.
 
-    Of the environment, only two variables count. The SDK's detectors are not used, because one of them exports the
-    command line, which includes the prompt.
+    The SDK's detectors are not used, because one of them exports the command line, which includes the prompt.
     """
     given: dict[str, str] = {}
     for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):

@@ -1,8 +1,6 @@
 """Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first needs it.
 
-`SessionTelemetry` listens to the events of one session while its settings ask for it; `Telemetry` is what the sessions
-of a process share; `Contents` decides which part of a text may be exported. Nothing here imports the SDK of
-OpenTelemetry: `pipeline` does, and is imported when telemetry is switched on.
+Only `pipeline` imports OpenTelemetry, when telemetry is switched on.
 """
 
 import asyncio
@@ -46,10 +44,7 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Contents:
-    """Cuts and masks the texts that the user asked to export: the beginning, without what looks like a secret.
-
-    `secrets` are masked whatever they look like.
-    """
+    """Cuts and masks the texts that the user asked to export. `secrets` are masked in any form."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = secrets
@@ -59,7 +54,7 @@ class Contents:
     def text(self, text: str) -> str:
         """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked. A cut is marked.
 
-        If the cut is in a word, that word is left out, because perhaps only its end would identify it as a key.
+        A cut word is left out, because perhaps only its end would identify it as a key.
         """
         masked = mask(text[: self._looked_at], self._secrets)
         is_whole = len(text) <= self._looked_at
@@ -101,7 +96,7 @@ def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
 class SessionFacts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     is_tool: Callable[[str], bool]
-    """Whether the session has a tool of this name. If not, a model made the name up."""
+    """Whether the session has a tool of this name. A model can make up names."""
     clock: Clock
 
 
@@ -109,7 +104,7 @@ _LONGEST_REASON = 500
 
 
 class Health:
-    """The state of one pipeline. Several threads can use it."""
+    """The state of one pipeline. Thread-safe."""
 
     def __init__(self, target: str, secrets: Sequence[str]) -> None:
         """`target` names the receiver for users; `secrets` never appear in messages."""
@@ -130,7 +125,7 @@ class Health:
         self.is_failing = False
 
     def unsaid(self) -> ev.Notice | None:
-        """Return what the user must be told: the first failure. Only the first caller gets it."""
+        """Return the first failure for the user. Only the first caller gets it."""
         with self._lock:
             if not self._reason or self._is_said:
                 return None
@@ -149,7 +144,7 @@ _watched: ContextVar[Health | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def quiet(health: Health) -> Generator[None]:
-    """Report the SDK's warnings in this thread to `health`, as failures. They are not logged."""
+    """Report the SDK's warnings in this thread to `health`, as failures, instead of logging them."""
     token = _watched.set(health)
     try:
         yield
@@ -158,7 +153,7 @@ def quiet(health: Health) -> Generator[None]:
 
 
 def to_health(record: logging.LogRecord) -> bool:
-    """Filter a log record: if it was logged within `quiet`, it goes to that `Health` and not into the log."""
+    """Filter a log record: within `quiet`, it goes to `Health` and not into the log."""
     health = _watched.get()
     if health is None:
         return True
@@ -174,7 +169,7 @@ logger = logging.getLogger(__name__)
 Listener = Callable[[ev.Event], None]
 ServerListener = Callable[[ServerStatus], None]
 SubscribeToServers = Callable[[ServerListener], Callable[[], None]]
-"""Calls a listener with every change of a server's status, until the function that it returns is called."""
+"""Calls a listener with every change of a server's status. Returns a function to end that."""
 
 
 class EventFolding(Protocol):
@@ -184,23 +179,17 @@ class EventFolding(Protocol):
 
 
 class Pipeline(Protocol):
-    """Where telemetry goes; `SdkPipeline` is the real one."""
-
     def fold(self, facts: SessionFacts) -> EventFolding: ...
 
     def server_changed(self, status: ServerStatus) -> None: ...
 
-    async def aclose(self) -> None:
-        """Send what can be sent without a noticeable wait, and end the pipeline."""
-        ...
+    async def aclose(self) -> None: ...
 
 
 _MakePipeline = Callable[[TelemetrySettings, Mapping[str, str], str, Health], Pipeline]
 
 
 class SharedPipeline:
-    """A pipeline, and how many sessions use it."""
-
     def __init__(self, wanted: TelemetrySettings, health: Health) -> None:
         self.wanted = wanted
         self.health = health
@@ -212,7 +201,7 @@ class SharedPipeline:
 
 
 class Telemetry:
-    """What the sessions of a process share. Costs nothing until the settings of a session name a receiver."""
+    """The pipelines of a process. Costs nothing until a session's settings name a receiver."""
 
     def __init__(self, environ: Mapping[str, str], subscribe_to_servers: SubscribeToServers) -> None:
         self._environ = environ
@@ -221,7 +210,7 @@ class Telemetry:
         self._pipelines: dict[TelemetrySettings, SharedPipeline] = {}
 
     async def enter(self, wanted: TelemetrySettings) -> SharedPipeline | None:
-        """Return the pipeline for these settings until `leave`, or None if they name no receiver. Never raises."""
+        """Return the pipeline for these settings until `leave`, or `None` if they name no receiver. Never raises."""
         if not wanted.is_on:
             return None
         shared = self._pipelines.get(wanted)
@@ -272,7 +261,7 @@ class SessionTelemetry:
         observe: Callable[[Listener | None], None],
         facts: SessionFacts,
     ) -> None:
-        """`settings` returns those in force now; `observe` sets the listener that gets every event from then on."""
+        """`settings` returns the present ones; `observe` sets the listener for every event."""
         self._telemetry = telemetry
         self._settings = settings
         self._observe = observe
@@ -282,7 +271,7 @@ class SessionTelemetry:
         self._is_outdated = False
 
     async def prepare(self) -> None:
-        """Start, continue or stop, as the settings say. The first start takes as long as an import. Never raises."""
+        """Start, continue or stop, following the settings. The first start takes as long as an import. Never raises."""
         wanted = self._settings()
         known = self._shared.wanted if self._shared is not None else TelemetrySettings()
         if known == wanted and not self._is_outdated:

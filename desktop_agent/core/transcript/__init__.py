@@ -1,8 +1,4 @@
-"""The transcript: a pure fold of events into what a user reads, used by the window, the command line and export.
-
-`Transcript.apply(event)` updates the entries and returns patches that say exactly what changed, so a view of 2,000
-entries touches only the one that is streaming. Replaying a journal gives the same entries as having watched it live.
-"""
+"""The transcript: a pure fold of events into what a user reads, used by the window, the command line and export."""
 
 from desktop_agent.core.transcript.change_state import (
     ChangeState as ChangeState,

@@ -1,8 +1,6 @@
-"""The recorded changes; which of them are undone, kept or commented on; and what else calls destroyed.
+"""The recorded changes, and which of them are undone, kept or commented on.
 
-An undo is a step that can be taken back. It stays open while any change that it undid is still undone, even if others
-were redone in another way. So the steps of a journal follow from its undos and redos alone, also in journals of
-versions that had no steps.
+An undo is a step that can be taken back. It stays open while any change that it undid is still undone.
 """
 
 from collections import Counter
@@ -35,8 +33,6 @@ NOTHING: frozenset[HunkKey] = frozenset()
 
 
 class StepPart(Struct, frozen=True):
-    """Which hunks of one change were undone before a step and after it."""
-
     change_id: ChangeId
     before: frozenset[HunkKey]
     after: Undone
@@ -48,7 +44,7 @@ class StepPart(Struct, frozen=True):
         return bool(now - self.before if self.after is None else now & (self.after - self.before))
 
     def taken_back(self, now: Undone, every: Callable[[], frozenset[HunkKey]]) -> frozenset[HunkKey]:
-        """Return what remains undone when the step is taken back, of what is undone `now`.
+        """Return what remains undone of the change when the step is taken back.
 
         `every` returns all hunks of the change; it is called only if they are needed.
         """
@@ -60,10 +56,8 @@ class StepPart(Struct, frozen=True):
 
 
 class UndoStep(Struct, frozen=True):
-    """An undo that has not been taken back yet, or only partly."""
-
     seq: int
-    """The sequence number of its event, by which the step is identified."""
+    """The sequence number of the undo's event, which identifies the step."""
     at: datetime
     outcomes: tuple[FileOutcome, ...]
     parts: tuple[StepPart, ...]
@@ -71,7 +65,6 @@ class UndoStep(Struct, frozen=True):
     """The changes by `undo` that hold the exact files before and after the undo; empty in old journals."""
 
     def open_paths(self, records: Mapping[ChangeId, ChangeRecord]) -> set[str]:
-        """Return the files in which something that the step undid is still undone."""
         ids = {
             part.change_id
             for part in self.parts
@@ -86,17 +79,15 @@ class UndoStep(Struct, frozen=True):
 
 
 class UndoEffect(Struct, frozen=True):
-    """The effect of one undo or redo: what was undone of each change before and after it."""
-
     start: int
     """How many changes were recorded before this undo or redo."""
     written: int
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
     kept: frozenset[str] = frozenset()
-    """Folders that the undo or redo should have removed, but that still contain files."""
+    """Folders that should have been removed, but still contain files."""
     is_recorded: bool = True
-    """Whether the journal contains what the undo or redo wrote. Old journals do not."""
+    """Whether the journal contains the writes of the undo or redo. Old journals do not."""
 
 
 def undone_of(record: ChangeRecord) -> Undone:
@@ -104,7 +95,6 @@ def undone_of(record: ChangeRecord) -> Undone:
 
 
 def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[ChangeId]:
-    """Return the changes, each once, whose undone state an undo or redo reports."""
     return dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts_of(event))))
 
 
@@ -116,7 +106,7 @@ def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
 def step_of(
     event: ev.ChangesUndone, before: Mapping[ChangeId, Undone], records: Mapping[ChangeId, ChangeRecord]
 ) -> UndoStep | None:
-    """Return the step of an undo, if it undid anything. `before` says what was undone of each change until then."""
+    """Return the step of an undo, if it undid anything. `before` has the earlier undone state of each change."""
     parts: list[StepPart] = []
     for change_id, was in before.items():
         now = undone_of(records[change_id])
@@ -145,32 +135,25 @@ CHANGE_EVENTS: Final = frozenset(
 
 
 class ChangeState(Fold):
-    """The fold of the recorded changes. Only `apply` changes it."""
-
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
     """All changes in the order made, with the user's, undos and redos. One that `is_prior` may be recorded later."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
-    """The user's unsent remarks by id, oldest first."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
-    """The undos that can be taken back, oldest first."""
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
-    """The effect of each undo and redo, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """Changes that could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
-    """What each call destroyed and its changes alone do not show."""
+    """Destroyed files, branches and tags of each call, beyond its changes."""
     refs_put_back: set[tuple[CallId, RefChange]] = field(default_factory=set[tuple[CallId, RefChange]])
     """The branches, tags and stash entries that recoveries restored, each with the call that had changed it."""
     files_put_back: set[tuple[CallId, OutsideFile]] = field(default_factory=set[tuple[CallId, OutsideFile]])
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """The largest number of any change in each turn of the journal, counting changes that were only planned."""
+    """The largest number of any change in each turn, counting changes that were only planned."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
-    """How many changes share an id, for each id that several changes of the journal have. Earlier versions used some
-    ids twice. Here such changes are told apart by their order, as `3.2~1` and `3.2~2`.
-    """
+    """How many changes share an id in journals of earlier versions. Here they are numbered: `3.2~1`, `3.2~2`."""
 
     # -- questions --
 
@@ -212,7 +195,7 @@ class ChangeState(Fold):
     # -- the fold --
 
     def apply(self, event: ev.Event, turn: int, tool: str | None) -> None:
-        """Fold one event of a turn. `tool` is the tool of the call that the event is about, if there is one."""
+        """Fold one event of a turn. `tool` is the tool of the event's call, if there is one."""
         match event:
             case ev.ToolCallStarted(call=call):
                 self.destroyed.pop(call.id, None)
@@ -320,7 +303,7 @@ class ChangeState(Fold):
                 self.numbers[turn] = max(self.numbers.get(turn, 0), number)
 
     def _make_room(self, changes: Sequence[FileChange]) -> None:
-        """Note ids that are about to be used a second time, and rename the recorded changes that have these ids."""
+        """Note ids that are about to be used a second time, and rename the recorded changes with these ids."""
         self._count(changes)
         times = Counter(change.id for change in changes)
         known = dict.fromkeys((one for one in times if one in self.changes), 1)
@@ -331,7 +314,6 @@ class ChangeState(Fold):
             self._rename_known()
 
     def _told_apart(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-        """Return the new changes with unique ids, also for the changes that they revert."""
         return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
 
     def _numbered(self, change: FileChange) -> FileChange:
@@ -351,7 +333,6 @@ class ChangeState(Fold):
             known.changes = self._meant(known.changes)
 
     def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
-        """Replace ids of the journal by unique ones. An id of several changes stands for the latest of them."""
         return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
 
     def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:
@@ -392,5 +373,4 @@ class ChangeState(Fold):
 
 
 def _is_index(file: OutsideFile) -> bool:
-    """Whether `file` is git's index, which git itself rewrites when it next looks at the repository."""
     return file.path.endswith("/index") and "/.git/" in file.path

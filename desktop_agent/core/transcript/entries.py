@@ -1,4 +1,4 @@
-"""The entries of a transcript, which a user reads in order, and what a single event contributes to them. Pure."""
+"""The entries of a transcript, which a user reads in order, and the contribution of a single event. Pure."""
 
 import json
 import re
@@ -43,10 +43,7 @@ _CONTAINERS = (dict, list, set)
 
 
 class Fold(Struct):
-    """The state that results from the events so far."""
-
     def copy(self) -> Self:
-        """Return a copy whose containers are its own, while their items are shared with the original."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
@@ -59,7 +56,7 @@ class TextEntry(Struct, kw_only=True):
     is_open: bool
     kind: Literal["text", "thinking"]
     is_final: bool = False
-    """Whether it ends an answer that calls no tools."""
+    """Whether the text ends an answer that calls no tools."""
 
     @property
     def text(self) -> str:
@@ -69,8 +66,6 @@ class TextEntry(Struct, kw_only=True):
 
 
 class ToolEntry(Struct, kw_only=True):
-    """A tool call: its arguments, output, changes and result."""
-
     turn: int
     call: ToolCall
     title: str
@@ -79,31 +74,29 @@ class ToolEntry(Struct, kw_only=True):
     state: ToolState = "started"
     output_tail: str = ""
     output_chars: int = 0
-    """How many characters the call has put out so far, including those that `output_tail` no longer holds."""
+    """How many characters the call has put out so far, including those cut from `output_tail`."""
     result: ToolResult | None = None
     duration_s: float | None = None
     approval: ApprovalRequest | None = None
     """The question to the user; set while the call waits for the answer."""
     decision: Decision | None = None
     judged: ev.CommandJudged | None = None
-    """What is known about the command in the form to which the user has edited it, while the call waits."""
+    """The judgement of the command as the user has edited it, while the call waits."""
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
     permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
+    """The question and answer that allowed the call, kept while its server asks the user something else."""
     unanswered: tuple[ApprovalRequest, Aborted] | None = None
-    """The last question about it, or of its server, that got no answer."""
-    """The question and answer by which the call was approved, kept while its server asks the user something else."""
+    """The last unanswered question about the call, or of its server."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
-    """How long the call waited for answers. This does not count as its own time."""
     changes: tuple[FileChange, ...] = ()
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries that the call moved or dropped."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and files of git's own, that the call destroyed."""
+    """Destroyed files outside the workspace, or of git's own."""
     is_recoverable: bool = False
-    """Whether the call destroyed something of which there is a safety copy."""
+    """Whether there is a safety copy of something that the call destroyed."""
     is_recovered: bool = False
 
     @property
@@ -136,7 +129,6 @@ class ToolEntry(Struct, kw_only=True):
         self.waiting_since = None
 
     def record(self, event: ev.ChangesRecorded) -> None:
-        """Add what the call changed. Several events can report this, one after the other."""
         self.changes += event.changes
         self.uncaptured += event.uncaptured
         self.refs += event.refs
@@ -159,7 +151,7 @@ class SpendingEntry(Struct, kw_only=True):
 class NoticeEntry(Struct, kw_only=True):
     notice: ev.Notice
     is_waiting: bool = False
-    """Whether the running session is in the wait before a retry that the notice announces. The user can skip it."""
+    """Whether the session is in the announced wait before a retry. The user can skip it."""
     wait_s: float = 0.0
 
 
@@ -169,9 +161,7 @@ class UndoEntry(Struct, kw_only=True):
     at: datetime
     reason: str = ""
     refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries that a recovery put back."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and files of git's own, that a recovery put back."""
 
 
 class CompactionEntry(Struct, kw_only=True):
@@ -179,20 +169,17 @@ class CompactionEntry(Struct, kw_only=True):
 
     event: ev.Compacted
     summary: Summary
-    """The summary, with the user's edits, if any."""
     is_undone: bool = False
     is_in_force: bool = True
-    """Whether the model sees this summary."""
 
 
 class PageEntry(Struct, kw_only=True):
     """A placeholder for entries that are not loaded. `Transcript.pages` says where they are."""
 
     number: int
-    """The page number, from 0."""
     entries: int
     characters: int
-    """How many characters the entries show when unfolded, from which their height is estimated."""
+    """How many characters the unfolded entries show, to estimate their height."""
 
 
 Entry = (
@@ -214,23 +201,18 @@ Entry = (
 
 
 class ChangeRecord(Struct):
-    """A recorded change and whether it is undone at the moment."""
-
     change: FileChange
     turn: int
     call_id: CallId
     at: datetime
     is_undone: bool = False
-    """Whether the whole change is undone, so that nothing of it is in force."""
     undone_hunks: frozenset[HunkKey] = frozenset()
-    """The hunks of the change that are undone while the rest of it is in force."""
+    """The undone hunks of a change that is otherwise in force."""
     tool: str = ""
     seq: int = 0
 
 
 class Destroyed(Struct):
-    """What a call destroyed: in its changes, and beyond them."""
-
     changes: tuple[ChangeId, ...] = ()
     refs: tuple[RefChange, ...] = ()
     outside: tuple[OutsideFile, ...] = ()
@@ -246,15 +228,13 @@ class JournalPage(Struct, frozen=True, kw_only=True):
     entries: int = 0
     characters: int = 0
     calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    """The calls on this page with the names of their tools; the name is empty for a question that is about no call."""
+    """The calls on this page with the names of their tools; empty for a question about no call."""
     compactions: tuple[str, ...] = ()
     late: tuple[int, ...] = ()
-    """The byte offsets of lines after this page that concern entries on it."""
+    """The byte offsets of later lines that concern entries on this page."""
 
 
 class QueuedPrompt(Struct, frozen=True):
-    """A prompt that waits for the running turn to end, or for the next request of that turn."""
-
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -263,7 +243,6 @@ class QueuedPrompt(Struct, frozen=True):
 
 
 def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
-    """Return the plan that a call wrote, from `todos` in its metadata; None if it wrote none. Never raises."""
     listed = result.metadata.get("todos")
     if not isinstance(listed, list):
         return None
@@ -293,7 +272,7 @@ def spending_line(entry: SpendingEntry) -> str:
 
 
 CUT_OFF_KEY = "cut_off"
-"""The key in a result's metadata that is true if the application ended before the call had its result."""
+"""The metadata key that is true if the application ended before the call had its result."""
 
 
 def how_it_ended(end: TurnEnded) -> str:
@@ -304,20 +283,20 @@ def how_it_ended(end: TurnEnded) -> str:
 
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
-"""How many characters a list or object on one line has at most. Longer ones have a line for each item."""
+"""How many characters a list or object on one line may have. Longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100
-"""How many characters a line is indented at most. What is nested more deeply stays on one line."""
+"""How many characters a line is indented at most."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
-"""This application's tools that let the model explain a call."""
+"""Own tools that let the model explain a call."""
 
 
 def asked_call(request: ApprovalRequest, at_least: int | None = None) -> str:
     """Return the exact call: the tool, then its arguments, one per line.
 
-    Empty if the question shows everything as its command or changes. Values are JSON, but multi-line texts are written
-    as they are, indented below their name, so that no line can pass for another argument. With `at_least`, the result
-    can end after that many characters, so that a caller that shows only the beginning need not wait for the rest.
+    Empty if the question shows everything as its command or changes. Values are JSON, but multi-line texts are indented
+    below their name, so that no line can pass for another argument. The result may end after `at_least` characters, for
+    callers that show only the beginning.
     """
     if not (request.server or request.arguments):
         return ""
@@ -367,7 +346,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _inline(value: object) -> str | None:
-    """Return a value on one line; None if it is too long. Reads no more of the value than is needed to tell."""
+    """Return a value on one line; `None` if it is too long."""
     text = ""
     for piece in _ENCODER.iterencode(value):
         text += piece
@@ -382,11 +361,10 @@ def explanation_of(call: ToolCall) -> str:
 
 
 Piece = tuple[Literal["text", "thinking", "call"], str]
-"""A part of a message that a user reads: some text, or the id of a call that ran at the provider."""
 
 
 def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
-    """Return the readable parts of a message. Neighbours of one kind are joined, as in streaming; calls appear once."""
+    """Return the readable parts of a message. Neighbours of one kind are joined; calls appear once."""
     readable: list[Piece] = []
     for block in content:
         piece: Piece

@@ -1,7 +1,7 @@
 """How events change the entries: which ones they add, and which ones they affect.
 
-Calls that ran at a provider are shown like other calls, from the blocks of the provider's message. Of consecutive
-notices about failed tries, only the last is shown, with the wait that it announces.
+Calls that ran at a provider are shown like other calls. Of consecutive notices about failed tries, only the last is
+shown.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,6 @@ def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
 
 
 def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
-    """Update an entry from its hosted call. `cited` are the pages found by a search that the answer cites."""
     query = call.query or entry.title
     arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
     entry.call, entry.title = ToolCall(id=call.id, name=call.tool, arguments=arguments), query
@@ -90,7 +89,7 @@ def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Cita
 
 
 def with_cited(calls: dict[CallId, HostedCall], cited: dict[str, Citation]) -> dict[CallId, HostedCall]:
-    """Return `calls`. Cited pages that no call lists are added to the last search, which must have found them."""
+    """Add cited pages that no call lists to the last search, which must have found them."""
     listed = {page.url for call in calls.values() for page in call.pages}
     more = tuple(WebPage(url=each.url, title=each.title) for each in cited.values() if each.url not in listed)
     searches = [call for call in calls.values() if call.tool == "web_search" and call.state == "completed"]
@@ -122,12 +121,9 @@ FALLBACK = "fallback"
 """The notice code after which another model answers, so that a half-streamed message is void as well."""
 
 ANEW: Final = frozenset((RETRYING, FALLBACK))
-"""The notice codes after which the message is sent again from its beginning."""
 
 
 class RetryNotices(Struct):
-    """Remembers which live entry is the notice that announces the wait before the next try."""
-
     waiting: int | None = None
     """The notice's position among the live entries; `None` while no turn waits."""
 
@@ -152,7 +148,7 @@ class RetryNotices(Struct):
         return [Patch("update", index)]
 
     def give_way(self, paged: PagedEntries, event: ev.Notice) -> list[Patch]:
-        """Remove the last entry if it reports a failed try and `event` the next one, because one notice is enough."""
+        """Remove the last entry if it reports a failed try and `event` the next one."""
         if len(paged.entries) == paged.base or event.turn is None:
             return []
         last = paged.entries[-1]
@@ -168,7 +164,7 @@ def _tells_retry(entry: Entry) -> bool:
 
 
 OUTPUT_TAIL_CHARS = 65_536
-"""How many characters of a call's live output are kept. The tool's result, or its blob, has all of it."""
+"""How many characters of a call's live output are kept."""
 
 ENTRY_EVENTS: Final = frozenset(
     (
@@ -200,14 +196,11 @@ ENTRY_EVENTS: Final = frozenset(
 
 
 class EntryFold(Fold):
-    """The fold of the entries. Its patches say which of them changed."""
-
     paged: PagedEntries = field(default_factory=PagedEntries)
     _open: list[int] = field(default_factory=list[int])
-    """Entries of the message that is being streamed. Their positions are counted from the first live entry."""
+    """Entries of the message that is being streamed, by position from the first live entry."""
     _retries: RetryNotices = field(default_factory=RetryNotices)
     _unfinished: set[CallId] = field(default_factory=set[CallId])
-    """Hosted calls that began in the last message and will end in the next one."""
 
     def copy(self) -> Self:
         return replace(super().copy(), paged=self.paged.copy(), _retries=replace(self._retries))
@@ -283,7 +276,7 @@ class EntryFold(Fold):
         return [patch]
 
     def _message_done(self, event: ev.MessageDone) -> list[Patch]:
-        """Finalise the streamed entries of a message. If none were streamed, as in a replay, create them."""
+        """Finalise the streamed entries of a message, or create them in a replay."""
         content, goes_on = event.content, event.stop_reason == "pause_turn"
         streamed = [_piece(self.paged.entries[self.paged.base + at]) for at in self._open]
         cited = citations_of(content)
@@ -392,7 +385,6 @@ class EntryFold(Fold):
         return patches
 
     def _give_up(self) -> list[Patch]:
-        """Show as failed those hosted calls whose end no message will report any more."""
         unfinished, self._unfinished = self._unfinished, set()
         calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
         return [patch for call in calls for patch in self._update_hosted_call(call, {})]

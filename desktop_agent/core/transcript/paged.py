@@ -1,8 +1,7 @@
 """The entries of a transcript, of which whole pages can stay on disk.
 
-The entries of the pages come first, in order, and then the live entries, to which events append. A page that is not
-loaded is represented by one `PageEntry`. Later events about an entry on a page (`late`) are kept here, so that the page
-shows them whenever it is loaded.
+A page that is not loaded is one `PageEntry`. Later events about its entries are collected in `late`. The live entries
+follow the pages.
 """
 
 from copy import copy
@@ -25,12 +24,10 @@ from desktop_agent.core.transcript.entries import (
 
 
 class Patch(Struct, frozen=True):
-    """What changed.
+    """A change of the transcript. `append` and `remove` concern the entry at `index`; `update` redraws it.
 
-    `append` and `remove` concern the entry at `index`; `update` says to draw it again; `text` and `output` carry only
-    what was added to it; `changes` means the recorded changes or their state; `status` everything outside the entries.
-    `expand` says that the page at `index` became the `count` entries it stood for, `collapse` that the `count` entries
-    from `index` on became a page again.
+    `text` and `output` carry only what was added. `changes`: the recorded changes or their state. `status`: everything
+    outside the entries. `expand` and `collapse`: the page at `index` became its `count` entries, or the reverse.
     """
 
     kind: Literal["append", "remove", "update", "text", "output", "changes", "status", "expand", "collapse"]
@@ -56,24 +53,19 @@ LateEvent = (
 class _Loaded(Struct, frozen=True):
     count: int
     tools: dict[CallId, int]
-    """The position of each tool call of the page, counted from the page's beginning."""
     compactions: dict[str, int]
 
 
 class PagedEntries(Fold):
-    """The entries, and at which position each call and each summary is."""
-
     entries: list[Entry] = field(default_factory=list[Entry])
     pages: list[JournalPage] = field(default_factory=list[JournalPage])
-    """The pages before the live entries, the oldest first."""
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
     """For each page, the events about its entries that came after the table of pages was made."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
     base: int = 0
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """The position of each call among the live entries, counted from the first of these."""
+    """The position of each call among the live entries."""
     _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """The page number of each call that is on a page."""
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
     _questions: set[CallId] = field(default_factory=set[CallId])
 
@@ -84,7 +76,6 @@ class PagedEntries(Fold):
 
     @property
     def call_ids(self) -> set[CallId]:
-        """The ids of all tool calls so far, and of questions that are about no tool call."""
         return {*self._paged_tools, *self._tools, *self._questions}
 
     def tool_of(self, call_id: CallId) -> str | None:
@@ -95,7 +86,6 @@ class PagedEntries(Fold):
         return entry.call.name if entry is not None else None
 
     def is_question(self, call_id: CallId) -> bool:
-        """Whether this is the id of a question that is about no call."""
         return call_id in self._questions
 
     def page_of_call(self, call_id: CallId) -> int | None:
@@ -118,7 +108,6 @@ class PagedEntries(Fold):
 
     @property
     def live(self) -> list[Entry]:
-        """The entries that are not on a page yet."""
         return self.entries[self.base :]
 
     # -- pages --
@@ -150,7 +139,7 @@ class PagedEntries(Fold):
         )
 
     def join_last_pages(self, page: JournalPage) -> None:
-        """Join the last two pages into one, `page`. Neither of the two may be loaded."""
+        """Join the last two pages into one, `page`. Neither may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
         del self.entries[self.base - 1]
@@ -176,7 +165,6 @@ class PagedEntries(Fold):
     # -- for the fold --
 
     def put_in(self, number: int, page: "PagedEntries") -> Patch:
-        """Replace the placeholder of a page by its entries."""
         start = self.page_start(number)
         compactions = {e.event.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
         self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)

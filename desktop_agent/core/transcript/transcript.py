@@ -1,8 +1,6 @@
-"""The transcript: one event in, and patches that say what it changed.
+"""The transcript: one event in, and patches with the resulting changes out.
 
-`Transcript` passes events to five folds, each of which gets only the events of its set. The state of the session, of
-its turns and of the model's context is here and stays small however long the session gets; changes are in
-`change_state`, the entries in `entry_fold`.
+`Transcript` passes events to five folds; changes are in `change_state`, the entries in `entry_fold`.
 """
 
 from collections.abc import Iterable
@@ -60,14 +58,10 @@ CONTEXT_EVENTS: Final = frozenset(
 
 
 class ContextState(Fold):
-    """The fold of the context window. Only `apply` changes it."""
-
     context_tokens: int = 0
-    """How many tokens the context had after the last request."""
     use: ContextUse | None = None
-    """How full the model's window is, as the running session last reported it."""
+    """As last reported by the running session."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    """The texts that stay in the model's context, by id. The oldest comes first."""
     guidance: tuple[GuidanceFile, ...] = ()
     compactions: dict[str, int] = field(default_factory=dict[str, int])
     """Each summary that is neither undone nor rewound, with the last turn it covers. The model sees the last one."""
@@ -79,7 +73,6 @@ class ContextState(Fold):
         return next(reversed(self.compactions), None)
 
     def apply(self, event: ev.Event, last_turn: int) -> None:
-        """Fold one event; `last_turn` is the last turn that began before it."""
         match event:
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 self.rewound.update(range(turn, last_turn + 1))
@@ -117,24 +110,19 @@ _SESSION_EVENTS: Final = frozenset(
         ev.RulesReported,
     )
 )
-"""Events that say more about a session than that it continues."""
 
 
 class SessionInfo(Struct):
-    """The fold of what concerns the session as a whole. Only `apply` changes it."""
-
     session_id: SessionId = ""
     workspace: str = ""
     folder: FolderIdentity | None = None
-    """The identity of the folder in which the session last worked, at that path; None if it was not recorded."""
+    """The identity of the session's last folder; `None` if not recorded."""
     title: str = ""
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"
     sandbox: SandboxMode = "restricted"
     jobs: tuple[Job, ...] = ()
-    """The background commands of the running session; empty if this was folded from a journal alone."""
     rules: tuple[Rule, ...] = ()
-    """The rules in force, as the running session last reported them."""
     opened_at: datetime = ev.UNSTAMPED
     updated_at: datetime = ev.UNSTAMPED
     last_seq: int = 0
@@ -185,7 +173,6 @@ class SessionInfo(Struct):
 Status = Literal["idle", "working", "waiting"]
 
 CUT = 2_000
-"""How many characters of a prompt are kept when its entry goes to a page."""
 
 TURN_EVENTS: Final = frozenset(
     (
@@ -210,30 +197,25 @@ TURN_EVENTS: Final = frozenset(
 
 
 class TurnState(Fold):
-    """The fold of the turns. Only `apply` and `cut_prompt` change it."""
-
     todos: tuple[TodoItem, ...] = ()
     turn: int = 0
     """The number of the last turn; 0 before the first."""
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
     activity: str = ""
-    """What is happening now beyond the entries, such as `writing edit_file (3.2 kB)`."""
+    """Present activity beyond the entries, such as `writing edit_file (3.2 kB)`."""
     usage: Usage = field(default_factory=Usage)
-    """The sum over all requests. The copied requests of a fork add no cost: the other session paid for them."""
+    """The sum over all requests. Copied requests of a fork add no cost."""
     turn_usage: Usage = field(default_factory=Usage)
     cache_miss: CacheMiss | None = None
-    """The last cache miss of the last turn."""
     mended: list[Flaw] = field(default_factory=list[Flaw])
-    """The flaws that were mended in answers of this session."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn: first those that steer it, then the others, each group oldest first."""
+    """Prompts that wait for the running turn: first the steering ones, then the others, each group oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """The user's prompts by turn. Of a long prompt on a page that was put away, only the beginning is kept."""
+    """The user's prompts by turn. Only the beginning of a long prompt on a page is kept."""
     cut_prompts: set[int] = field(default_factory=set[int])
     """The turns for which `prompts` has only the beginning of the prompt."""
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """The unanswered questions, oldest first."""
     asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     ended_at: datetime | None = None
 
@@ -245,7 +227,7 @@ class TurnState(Fold):
 
     @property
     def is_working(self) -> bool:
-        """Whether a turn does more than wait for answers. A server that asks goes on working meanwhile."""
+        """Whether a turn does more than wait for answers. A server that asks continues to work."""
         is_server_at_work = any(request.question is not None for request in self.waiting.values())
         return self.is_running and (not self.waiting or is_server_at_work)
 
@@ -259,7 +241,7 @@ class TurnState(Fold):
             self.cut_prompts.add(turn)
 
     def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
-        """Fold one event; `is_known_call` says whether the call that the event is about exists."""
+        """Fold one event; `is_known_call` says whether the event's call exists."""
         match event:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
@@ -334,14 +316,12 @@ _SILENT: Final = frozenset(
         ev.UnknownEvent,
     )
 )
-"""Events that change nothing but their entry, if they have one."""
 _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
-"""Events after which another summary may be in force."""
 
 
 class Transcript(Struct):
-    """One session as a user sees it: four small folds and the entries. Only `apply` and loading pages change it."""
+    """One session as a user sees it. Only `apply` and loading pages change it."""
 
     session: SessionInfo = field(default_factory=SessionInfo)
     turns: TurnState = field(default_factory=TurnState)
@@ -377,7 +357,6 @@ class Transcript(Struct):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole journal is folded in. If not, only its end is, and a page stands for the rest."""
         return all(page.entries for page in self.pages)
 
     # -- pages --
@@ -438,7 +417,7 @@ class Transcript(Struct):
         return patches
 
     def _tool_of(self, event: ev.Event) -> str | None:
-        """Return the tool of the call that the event is about, if that call is known and the event counts only then."""
+        """Return the tool of the event's call, if the call is known and the event counts only then."""
         match event:
             case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
                 return self.paged.tool_of(call_id)

@@ -1,1 +1,1 @@
-"""What was used, by tool, model, folder and day: folded from all journals, independently of telemetry."""
+"""Usage by tool, model, folder and day: folded from all journals, independently of telemetry."""

@@ -1,8 +1,6 @@
 """Usage of tools and models by day, from the journals of all sessions.
 
-Each journal is folded line by line, without decoding the whole line. The fold can be stored and continued, because a
-journal only grows. What was copied from another session or imported from another program is not counted, because it was
-not used here; it does not count as spending either.
+A journal only grows, so its fold is stored and continued. Copied and imported turns are not counted.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,20 +32,19 @@ from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
 _MAX_NAME = 200
-"""How many characters of a tool's name are kept: the model can make up the name of the tool that it calls."""
+"""How many characters of a tool's name are kept: the model can make up names."""
 _MAX_ANSWER_S = 24 * 3600
-"""A longer time between two lines is not counted as a wait for an answer, because the machine was asleep."""
+"""A longer time between two lines is not counted, because the machine was asleep."""
 
 
 class JournalUsage(Struct, frozen=True, kw_only=True):
-    """What is counted of a journal up to where it was read, and what is needed to continue."""
+    """The counts of a journal up to where it was read, and the state to continue."""
 
     tools: tuple[ToolUse, ...] = ()
     models: tuple[ModelUse, ...] = ()
     running: dict[CallId, str] = field(default_factory=dict[CallId, str])
     """Calls that have not ended, with the names of their tools."""
     asked: tuple[str, str] = ("", "")
-    """The provider and the model that the current turn asks."""
     waits_since: float | None = None
     """When the wait for the present answer began, in seconds since 1970."""
 
@@ -62,8 +59,6 @@ class _Result(Struct, frozen=True):
 
 
 class _Line(Struct, frozen=True):
-    """Those fields of a line that are counted. Each kind of line has some of them."""
-
     model: ReportedModel | None = None
     call: _Call | None = None
     call_id: CallId = ""
@@ -78,8 +73,6 @@ _LINE = Decoder(learned(_Line))
 
 
 class UsageFold:
-    """What the lines folded so far used, starting from `known`."""
-
     def __init__(self, known: JournalUsage | None) -> None:
         known = known or JournalUsage()
         self._tools = {(one.day, one.tool): deepcopy(one) for one in known.tools}
@@ -89,7 +82,7 @@ class UsageFold:
         self._waits_since = known.waits_since
 
     def take(self, line: bytes) -> None:
-        """Fold in a line. An unreadable one is skipped."""
+        """An unreadable line is skipped."""
         if (head := head_of(line)) is None:
             return
         match head.kind:
@@ -184,10 +177,10 @@ Progress = Callable[[int, int], None]
 
 
 class UsageReader:
-    """Reads the usage of the sessions that the catalog of a data folder lists. Blocks; for one thread at a time."""
+    """Reads the usage of the sessions in a catalog. Blocks; for one thread at a time."""
 
     def __init__(self, catalog: Catalog, sessions: Path, cache: Path) -> None:
-        """Does not access the disk. `sessions` is the folder of journals; data that can be rebuilt is in `cache`."""
+        """Does not access the disk. `sessions` is the folder of journals; `cache` is for data that can be rebuilt."""
         self._catalog = catalog
         self._sessions = sessions
         self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(learned(JournalUsage)))
@@ -199,7 +192,7 @@ class UsageReader:
     def read(
         self, *, progress: Progress = lambda done, total: None, is_stopped: Callable[[], bool] = not_stopped
     ) -> tuple[SessionFigures, ...]:
-        """Return what each session used, as far as it was read before a stop. Raises `StorageError`."""
+        """Return the usage of each session that was read before a stop. Raises `StorageError`."""
         states = journal_states(self._sessions)
         known = self._cache.all()
         stale = [name for name, state in states.items() if name not in known or known[name].mark.state != state]

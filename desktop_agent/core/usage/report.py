@@ -1,8 +1,6 @@
-"""What all sessions used, added up by day, model, tool and folder, as a report and as flat records for programs.
+"""The usage of all sessions by day, model, tool and folder, as a report and as flat records for programs.
 
-Percentiles of durations can be computed for any sum of days and sessions, because each duration is rounded to two
-significant digits and counted. A percentile is then that of all durations, rounded. There are 90 different values per
-power of ten.
+Durations are rounded to two significant digits and counted, so that percentiles of any sum can be computed.
 """
 
 import csv
@@ -22,18 +20,18 @@ MICROSECONDS = 1_000_000
 
 
 class Durations(Struct):
-    """How long things took. `counts` says how often each rounded duration, in microseconds, occurred."""
+    """`counts` says how often each rounded duration, in microseconds, occurred."""
 
     counts: dict[int, int] = field(default_factory=dict[int, int])
     total_s: float = 0.0
-    """The exact sum, to a microsecond; durations are not rounded for it as they are in `counts`."""
+    """The exact sum, to a microsecond."""
 
     @property
     def count(self) -> int:
         return sum(self.counts.values())
 
     def percentile_s(self, percent: int) -> float | None:
-        """Return the duration, in seconds, that `percent` of all do not exceed (nearest rank); None without any."""
+        """Return the duration, in seconds, that `percent` of all do not exceed (nearest rank); `None` without any."""
         rank = math.ceil(self.count * percent / 100)
         for micros in sorted(self.counts):
             rank -= self.counts[micros]
@@ -42,7 +40,7 @@ class Durations(Struct):
         return None
 
     def add(self, duration_s: float) -> None:
-        """Count a duration. Zero means that it was not measured, so it does not count."""
+        """Count a duration. Zero means that it was not measured."""
         if duration_s > 0:
             micros = rounded(round(duration_s * MICROSECONDS) or 1)
             self.counts[micros] = self.counts.get(micros, 0) + 1
@@ -54,7 +52,6 @@ class Durations(Struct):
 
 
 def rounded(micros: int) -> int:
-    """Return a positive number rounded to two significant digits."""
     return round(micros, 2 - len(str(micros))) if micros >= 100 else micros
 
 
@@ -62,13 +59,13 @@ class ToolUse(Struct, kw_only=True):
     """The calls of one tool that ended on one day."""
 
     day: date
-    """The day in UTC, as costs are counted."""
+    """In UTC, as costs are counted."""
     tool: str
     calls: int = 0
     failed: dict[str, int] = field(default_factory=dict[str, int])
-    """How many calls failed, by the kind of error."""
+    """By the kind of error."""
     took: Durations = field(default_factory=Durations)
-    """How long the calls took, not counting the time they waited for the user."""
+    """Without waits for the user."""
 
 
 class ModelUse(Struct, kw_only=True):
@@ -78,16 +75,13 @@ class ModelUse(Struct, kw_only=True):
     provider: str
     model: str
     answered: Durations = field(default_factory=Durations)
-    """How long answers took, from the request to the arrival, including all tries."""
+    """From the request to the arrival, including all tries."""
     turns: int = 0
     ends: dict[str, int] = field(default_factory=dict[str, int])
-    """The number of turns that ended, by reason."""
     turn_s: float = 0.0
 
 
 class SessionFigures(Struct, frozen=True, kw_only=True):
-    """Everything that one session used, by day."""
-
     workspace: str
     spending: tuple[Spending, ...]
     tools: tuple[ToolUse, ...]
@@ -100,15 +94,13 @@ GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
 FAILED_ENDS = frozenset(
     {"tool_error", "fatal_tool_error", "provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""The ends of a turn that are errors. Reaching a limit or being stopped is not one."""
+"""The ends of a turn that are errors."""
 
 Key = tuple[str, ...]
-"""What a row is about: the day, the provider and the model, the tool, or the folder."""
+"""The subject of a row: the day, the provider and the model, the tool, or the folder."""
 
 
 class Figures(Struct, kw_only=True):
-    """What was used. Figures that a row cannot have are 0: a tool has no tokens, a model no calls."""
-
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
     turns: int = 0
@@ -145,28 +137,21 @@ class Figures(Struct, kw_only=True):
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """All figures of a period, each group in the order in which people read it."""
-
     first: date | None
     last: date
     total: Figures
     spending: tuple[Spending, ...]
-    """What was used and spent, by day, then by model."""
     days: dict[Key, Figures]
-    """The days with any use, oldest first."""
     models: dict[Key, Figures]
-    """The models; the one with most tokens comes first."""
     tools: dict[Key, Figures]
-    """The tools; the one that took most time comes first."""
     folders: dict[Key, Figures]
-    """The folders; the one with most tokens comes first."""
 
     def rows(self, by: Grouping) -> dict[Key, Figures]:
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]
 
 
 def report_of(sessions: Iterable[SessionFigures], first: date | None, last: date) -> UsageReport:
-    """Add up what these sessions used from the day `first` on; `last` is the day of the report. Both are in UTC."""
+    """Add up the sessions' usage from the day `first` to `last`, the day of the report, in UTC."""
     total = Figures()
     spending, days, models, tools, folders = (defaultdict[Key, Figures](Figures) for _ in range(5))
     for session in sessions:
@@ -223,12 +208,12 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
-    """Return a record for each row. What is unknown is null in JSON and empty in CSV, and never 0."""
+    """Unknown values are null in JSON and empty in CSV, and never 0."""
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 
 
 def csv_text(rows: Iterable[JsonObject]) -> str:
-    """Return records as CSV with a header (RFC 4180). Before what a spreadsheet takes for a formula there is a `'`."""
+    """Return records as CSV with a header (RFC 4180). A `'` precedes what a spreadsheet takes for a formula."""
     listed = list(rows)
     if not listed:
         return ""
