@@ -74,14 +74,19 @@ def store_key(args: argparse.Namespace, console: Console) -> None:
     file, loaded = _accounts()
     store, account = SystemKeyStore(tell=console.say), _account_for_key(args, loaded)
     before = loaded.find(account.provider, account.name)
-    store.set(entry_of(account), _read_key())
+    variable = vendor_of(account.provider).key_variable if account.is_usual else ""
+    has_variable = bool(variable and args.environ.get(variable))
+    if args.header is None or not has_variable:
+        store.set(entry_of(account), _read_key())
     if account != before:
         file.put(account)
         if before is not None and entry_of(before) != entry_of(account):
             store.delete(entry_of(before))  # it belongs to the address that the account had
     there = destination(account, _settings().loaded, args.environ)
-    text = f"The key for {account.full_label} is in the system keyring. It is sent to {there.words}."
-    console.result(_document(account, "keyring", there), text)
+    source = "environment" if has_variable and args.header is not None else "keyring"
+    kept = f"comes from {variable}" if source == "environment" else "is in the system keyring"
+    text = f"The key for {account.full_label} {kept}. It is sent to {there.words}."
+    console.result(_document(account, source, there), text)
 
 
 def delete_key(args: argparse.Namespace, console: Console) -> None:

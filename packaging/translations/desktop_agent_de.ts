@@ -4110,6 +4110,10 @@
         <translation>{0} Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
+        <source>{0} If this address takes keys in another header: `{1}`.</source>
+        <translation>{0} Falls diese Adresse Schlüssel in einer anderen Kopfzeile erwartet: `{1}`.</translation>
+    </message>
+    <message>
         <source>{0} Look at it again.</source>
         <translation>{0} Sehen Sie sie noch einmal an.</translation>
     </message>

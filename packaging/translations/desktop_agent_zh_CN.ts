@@ -4099,6 +4099,10 @@
         <translation>{0} 请选择其他名称。</translation>
     </message>
     <message>
+        <source>{0} If this address takes keys in another header: `{1}`.</source>
+        <translation>{0} 如果此地址要求用另一个请求头发送密钥：`{1}`。</translation>
+    </message>
+    <message>
         <source>{0} Look at it again.</source>
         <translation>{0} 请再看一次。</translation>
     </message>

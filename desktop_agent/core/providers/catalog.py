@@ -88,7 +88,12 @@ def other_credential(account: Account) -> str:
         return "Sign in again: `ant auth login`."
     if vendor.is_local:
         return "The server wants a key: enter it in Settings."
-    return f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."
+    hint = f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."
+    if account.where.rstrip("/") == vendor.address:
+        return hint
+    header = "x-api-key" if account.header == "bearer" else "bearer"
+    command = f"desktop-agent auth set {vendor.id} --account {account.label} --header {header}"
+    return f"{hint} If this address takes keys in another header: `{command}`."
 
 
 def custom_headers(vendor: Vendor, environ: Mapping[str, str]) -> dict[str, str]:

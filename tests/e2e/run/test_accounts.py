@@ -1,6 +1,10 @@
 """A run is by one account: its key goes to its address, and the session says which it was."""
 
 import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from desktop_agent.core.settings.settings_file import save_setting
 from tests.command_line import Ran
 from tests.e2e.run.agent import Agent
 from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.servers.dialects.anthropic import AnthropicDialect
 from tests.servers.script import reply, text
 from tests.servers.threaded import ThreadedServer, serve
 
@@ -60,6 +65,29 @@ def test_each_key_goes_to_the_address_of_its_account_only(agent: Agent, workspac
         assert refused.code == 2
         assert "own address only" in refused.err
         assert len(home.messages) == 1
+
+
+@dataclass(frozen=True)
+class OneHeader(AnthropicDialect):
+    """A gateway that takes keys in one header only."""
+
+    header: str = "authorization"
+
+    def key(self, headers: Mapping[str, str]) -> str:
+        return headers.get(self.header, "").removeprefix("Bearer ")
+
+
+@pytest.mark.parametrize(("wants", "is_sent"), [("x-api-key", "bearer"), ("authorization", "x-api-key")])
+def test_a_gateway_gets_the_key_in_the_header_that_it_wants(
+    agent: Agent, workspace: Path, accounts: Accounts, wants: str, is_sent: str
+) -> None:
+    agent.done("auth", "set", "anthropic", "--header", is_sent)  # the key is in the environment
+    with serve(reply(text("Hello.")), dialect=OneHeader(header=wants), key=USUAL_KEY) as server:
+        refused = go(agent, workspace, "--base-url", server.url)
+        assert refused.json["stopped_reason"] == "provider_error"
+        (advice,) = re.findall(r"`desktop-agent (.*)`", refused.json["problems"][0])
+        assert agent.done(*shlex.split(advice), "--json").json["source"] == "environment"
+        assert go(agent, workspace, "--base-url", server.url).code == 0
 
 
 def test_a_session_goes_on_by_its_account(agent: Agent, workspace: Path, accounts: Accounts) -> None:
