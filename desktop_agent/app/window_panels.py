@@ -106,6 +106,7 @@ def build_panels(
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
+    review.set_wrapped(is_wrapped=window.memory.wraps_lines)
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, _now)
     conversation = ConversationPane(transcript)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
@@ -143,6 +144,10 @@ def _connect(panels: WindowPanels) -> None:
     window, actions = panels.window, panels.window.actions_
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
+    panels.review.wrapping_changed.connect(window.memory.remember_wrapping)
+    panels.review.enlarge_clicked.connect(window.toggle_enlarged_review)
+    window.review_enlarged.connect(panels.review.set_enlarged)
+    actions.show_keys(actions.enlarge_review, panels.review.set_enlarge_keys)
     panels.sessions.set_arrangement(window.memory.arrangement)
     panels.sessions.arranged.connect(window.memory.remember_arrangement)
     actions.show_keys(actions.filter_files, panels.files.set_filter_shortcut)

@@ -51,6 +51,7 @@ PLACE_KEYS: Final = (
     _key("diff", "U", "Undo the change", "undo"),
     _key("diff", "R", "Redo the change", "redo"),
     _key("diff", "C", "Comment on the lines", "comment"),
+    _key("diff", "W", "Wrap long lines", "wrap"),
     _key("diff", "E", "Edit the file here", "edit"),
     _key("diff", "Ctrl+F", "Find in the changes of this file", "find"),
     _key("diff", "Ctrl+C Ctrl+Ins", "Copy the selected lines", "copy"),

@@ -295,6 +295,10 @@
         <translation>Prüfung</translation>
     </message>
     <message>
+        <source>Review in the whole window</source>
+        <translation>Prüfung im ganzen Fenster</translation>
+    </message>
+    <message>
         <source>Search all sessions…</source>
         <translation>Alle Sitzungen durchsuchen …</translation>
     </message>
@@ -4919,6 +4923,10 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
+        <source>Continue long lines below instead of beyond the edge</source>
+        <translation>Lange Zeilen darunter fortsetzen statt über den Rand hinaus</translation>
+    </message>
+    <message>
         <source>Decide later</source>
         <translation>Später entscheiden</translation>
     </message>
@@ -4935,8 +4943,28 @@
         <translation>Datei hier bearbeiten</translation>
     </message>
     <message>
+        <source>Hide everything but the review (Esc brings it back)</source>
+        <translation>Alles außer der Prüfung ausblenden (Esc holt es zurück)</translation>
+    </message>
+    <message>
         <source>Keep editing</source>
         <translation>Weiter bearbeiten</translation>
+    </message>
+    <message>
+        <source>Show the old and the new lines in two columns</source>
+        <translation>Alte und neue Zeilen in zwei Spalten zeigen</translation>
+    </message>
+    <message>
+        <source>This diff is too large to wrap its lines</source>
+        <translation>Dieser Diff ist zu groß, um seine Zeilen umzubrechen</translation>
+    </message>
+    <message>
+        <source>Whole window</source>
+        <translation>Ganzes Fenster</translation>
+    </message>
+    <message>
+        <source>Wrap lines</source>
+        <translation>Umbrechen</translation>
     </message>
     <message>
         <source>Keep</source>
@@ -4967,10 +4995,6 @@
         <translation>Aufruf anzeigen: {0}</translation>
     </message>
     <message>
-        <source>Shown {0}</source>
-        <translation>Anzeige: {0}</translation>
-    </message>
-    <message>
         <source>Side by side</source>
         <translation>Nebeneinander</translation>
     </message>
@@ -4979,20 +5003,12 @@
         <translation>Bearbeiten beenden (Esc)</translation>
     </message>
     <message>
-        <source>Switch to {0}</source>
-        <translation>Wechseln zu: {0}</translation>
-    </message>
-    <message>
         <source>Undo</source>
         <translation>Rückgängig machen</translation>
     </message>
     <message>
         <source>Undo this file</source>
         <translation>Diese Datei rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Unified</source>
-        <translation>Vereint</translation>
     </message>
     <message>
         <source>Write the file (Ctrl+S)</source>
@@ -7047,6 +7063,10 @@
     <message>
         <source>Reopen the last closed tab</source>
         <translation>Zuletzt geschlossenen Tab wieder öffnen</translation>
+    </message>
+    <message>
+        <source>Wrap long lines</source>
+        <translation>Lange Zeilen umbrechen</translation>
     </message>
     <message>
         <source>Paste</source>

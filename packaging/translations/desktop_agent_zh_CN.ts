@@ -295,6 +295,10 @@
         <translation>审阅</translation>
     </message>
     <message>
+        <source>Review in the whole window</source>
+        <translation>在整个窗口中审阅</translation>
+    </message>
+    <message>
         <source>Search all sessions…</source>
         <translation>搜索所有会话…</translation>
     </message>
@@ -4900,6 +4904,10 @@
         <translation>取消</translation>
     </message>
     <message>
+        <source>Continue long lines below instead of beyond the edge</source>
+        <translation>将长行折到下一行，而不是超出边缘</translation>
+    </message>
+    <message>
         <source>Decide later</source>
         <translation>稍后决定</translation>
     </message>
@@ -4916,8 +4924,28 @@
         <translation>在此编辑文件</translation>
     </message>
     <message>
+        <source>Hide everything but the review (Esc brings it back)</source>
+        <translation>隐藏审阅以外的所有内容（按 Esc 恢复）</translation>
+    </message>
+    <message>
         <source>Keep editing</source>
         <translation>继续编辑</translation>
+    </message>
+    <message>
+        <source>Show the old and the new lines in two columns</source>
+        <translation>分两栏显示旧行和新行</translation>
+    </message>
+    <message>
+        <source>This diff is too large to wrap its lines</source>
+        <translation>此差异太大，无法自动换行</translation>
+    </message>
+    <message>
+        <source>Whole window</source>
+        <translation>整个窗口</translation>
+    </message>
+    <message>
+        <source>Wrap lines</source>
+        <translation>自动换行</translation>
     </message>
     <message>
         <source>Keep</source>
@@ -4948,10 +4976,6 @@
         <translation>显示调用：{0}</translation>
     </message>
     <message>
-        <source>Shown {0}</source>
-        <translation>当前显示：{0}</translation>
-    </message>
-    <message>
         <source>Side by side</source>
         <translation>并排</translation>
     </message>
@@ -4960,20 +4984,12 @@
         <translation>停止编辑 (Esc)</translation>
     </message>
     <message>
-        <source>Switch to {0}</source>
-        <translation>切换到{0}</translation>
-    </message>
-    <message>
         <source>Undo</source>
         <translation>撤销</translation>
     </message>
     <message>
         <source>Undo this file</source>
         <translation>撤销此文件</translation>
-    </message>
-    <message>
-        <source>Unified</source>
-        <translation>统一视图</translation>
     </message>
     <message>
         <source>Write the file (Ctrl+S)</source>
@@ -7022,6 +7038,10 @@
     <message>
         <source>Reopen the last closed tab</source>
         <translation>重新打开上次关闭的标签页</translation>
+    </message>
+    <message>
+        <source>Wrap long lines</source>
+        <translation>长行自动换行</translation>
     </message>
     <message>
         <source>Paste</source>

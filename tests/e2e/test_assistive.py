@@ -79,7 +79,7 @@ LATER = {
     "sessionList": "Sessions",
     "changeList": "Changed files",
     "diffView": "Changes in .*pages.py: .*",
-    "diffModeButton": "Shown unified",
+    "diffModeButton": "Side by side",
     "baselinePicker": r"Last turn \(1\)",
     "keepHunkButton": "Keep line 8",
     "undoHunkButton": "Undo line 8",

@@ -1,8 +1,8 @@
-"""The bar above the diff: file name, number of changes, tool call, and mode."""
+"""The bar above the diff: the file, the number of changes, the tool call behind them, and how they are shown."""
 
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -18,6 +18,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.visible_text import encoding_name, plain_tooltip
 
 _HEIGHT = 38
+_NAME_WIDTH = 140
+"""A longer name is cut to make room for the toggles."""
 
 EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
@@ -37,7 +39,14 @@ class FileBar(QWidget):
         self.call = compact_button(object_name="showCallButton", variant="flat")
         self.call.setToolTip(self.tr("Show the call behind this change"))
         self.edit = compact_button(self.tr("Edit"), "editFileButton", variant="flat")
-        self.mode = compact_button(object_name="diffModeButton", variant="flat")
+        self.mode, self.wrap, self.enlarge = (
+            compact_button(words, name, variant="flat", is_checkable=True)
+            for words, name in (
+                (self.tr("Side by side"), "diffModeButton"),
+                (self.tr("Wrap lines"), "wrapLinesButton"),
+                (self.tr("Whole window"), "enlargeReviewButton"),
+            )
+        )
         self.discard = compact_button(self.tr("Discard"), "discardEditButton", variant="destructive")
         self.keep_editing = compact_button(self.tr("Keep editing"), "continueEditButton")
         self.cancel = compact_button(self.tr("Cancel"), "cancelEditButton", tooltip=self.tr("Stop editing (Esc)"))
@@ -54,9 +63,10 @@ class FileBar(QWidget):
         self._is_undone = False
         self._view: DiffView | None = None
         words = self._name, self._count, self.call, self._note
-        editing = self.edit, self.mode, self.discard, self.keep_editing, self.cancel, self.save
-        decisions = self._undo, self._redo, self._keep
-        hbox(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
+        self._toggles = self.mode, self.wrap, self.enlarge
+        editing = self.edit, self.discard, self.keep_editing, self.cancel, self.save
+        buttons = *editing, self._undo, self._redo, self._keep, *self._toggles
+        hbox(*words, STRETCH, *buttons, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
         self.show_editing("reading")
         theme.changed.connect(self._update_font)
 
@@ -94,6 +104,8 @@ class FileBar(QWidget):
     def attach(self, view: DiffView) -> None:
         self._view = view
         self.mode.clicked.connect(self._toggle_mode)
+        self.wrap.clicked.connect(view.toggle_wrapping)
+        view.keys.changed.connect(self.show_mode)
         view.mode_changed.connect(self.show_mode)
         self.show_mode()
 
@@ -107,13 +119,22 @@ class FileBar(QWidget):
     def show_mode(self) -> None:
         if self._view is None:
             return
-        mode, obstacle = self._view.document.mode, self._view.document.mode_obstacle()
-        names = {"side_by_side": self.tr("Side by side"), "unified": self.tr("Unified")}
-        other = names["unified" if mode == "side_by_side" else "side_by_side"]
-        self.mode.setText(names[mode])
-        self.mode.setAccessibleName(self.tr("Shown {0}").format(names[mode].lower()))
+        document, scroller = self._view.document, self._view.scroller
+        obstacle = document.mode_obstacle()
+        self.mode.setChecked(document.mode == "side_by_side")
         self.mode.setEnabled(not obstacle)
-        self.mode.setToolTip(obstacle or self.tr("Switch to {0}").format(other.lower()))
+        self.mode.setToolTip(obstacle or self.tr("Show the old and the new lines in two columns"))
+        words = self._view.keys.hint(self.tr("Continue long lines below instead of beyond the edge"), "wrap")
+        self.wrap.setChecked(scroller.wraps)
+        self.wrap.setEnabled(not scroller.is_too_large)
+        self.wrap.setToolTip(self.tr("This diff is too large to wrap its lines") if scroller.is_too_large else words)
+        self._show_widgets()
+
+    def set_enlarged(self, keys: str, *, is_enlarged: bool) -> None:
+        """Show whether the review has the whole window, and the keys that change it."""
+        self.enlarge.setChecked(is_enlarged)
+        words = self.tr("Hide everything but the review (Esc brings it back)")
+        self.enlarge.setToolTip(f"{words} ({keys})" if keys else words)
 
     def set_edit_obstacle(self, obstacle: str, *, is_offered: bool) -> None:
         self._is_edit_offered = is_offered
@@ -138,7 +159,6 @@ class FileBar(QWidget):
         is_text, is_picture = is_reading and self._is_text_shown, is_reading and not self._is_text_shown
         shown: dict[QWidget, bool] = {
             self.edit: is_text and self._is_edit_offered,
-            self.mode: is_text,
             self._redo: is_picture and self._is_undone,
             self._undo: is_picture and not self._is_undone,
             self._keep: is_picture and not self._is_undone,
@@ -147,20 +167,22 @@ class FileBar(QWidget):
             self.cancel: is_editing,
             self.save: is_editing,
         }
-        shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
+        room = self.width() - sum(each.sizeHint().width() + Space.S for each, is_shown in shown.items() if is_shown)
+        room -= 2 * Space.M + self._name.sizeHint().width()
+        cut = max(0, self._name.sizeHint().width() - _NAME_WIDTH)
+        shown |= _what_fits({self.enlarge: True, self.mode: is_text, self.wrap: is_text}, room + cut)
+        room -= sum(each.sizeHint().width() + Space.S for each in self._toggles if shown[each])
+        labels: dict[QWidget, bool] = {each: is_reading and bool(each.text()) for each in (self._count, self.call)}
+        shown |= _what_fits(labels, room)
         shown[self._note] = bool(self._note.toolTip())
         # Hide first, then show: showing both at once would widen the panel for good.
         for widget in sorted(shown, key=shown.__getitem__):
             widget.setVisible(shown[widget])
 
-    def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
-        room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
-        room -= self._name.sizeHint().width()
-        fits: dict[QWidget, bool] = {}
-        for widget in (self._count, self.call):
-            room -= widget.sizeHint().width() + Space.S
-            fits[widget] = self._stage == "reading" and bool(widget.text()) and room >= 0
-        return fits
+    def minimumSizeHint(self) -> QSize:
+        least = super().minimumSizeHint()
+        optional = [each for each in (*self._toggles, self._count, self.call) if each.isVisibleTo(self)]
+        return least - QSize(sum(each.minimumSizeHint().width() + Space.S for each in optional), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -179,3 +201,12 @@ class FileBar(QWidget):
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
+
+
+def _what_fits(wanted: dict[QWidget, bool], room: int) -> dict[QWidget, bool]:
+    """Return which of the wanted widgets fit. The first has priority over the second, and so on."""
+    fits: dict[QWidget, bool] = {}
+    for widget, is_wanted in wanted.items():
+        room -= widget.sizeHint().width() + Space.S if is_wanted else 0
+        fits[widget] = is_wanted and room >= 0
+    return fits

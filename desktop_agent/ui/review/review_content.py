@@ -55,6 +55,8 @@ class ReviewContent(QWidget):
     file_open_requested = Signal(str)
     call_requested = Signal(str)
     diff_mode_changed = Signal(str)
+    wrapping_changed = Signal(bool)
+    enlarge_clicked = Signal()
 
     def __init__(
         self, theme: Theme, diff_source: DiffSource, git: GitSource | None, spawn: Spawn, parent: QWidget
@@ -118,6 +120,7 @@ class ReviewContent(QWidget):
         files.clicked.connect(self._look_at_jobs)
         files.requested.connect(self._on_file_action)
         pane.bar.mode_chosen.connect(self.diff_mode_changed)
+        pane.bar.enlarge.clicked.connect(self.enlarge_clicked)
         pane.bar.call.clicked.connect(self._show_call_of_file)
         pane.bar.decided.connect(self._decide)
         pane.made.connect(self._on_review_made)
@@ -134,6 +137,7 @@ class ReviewContent(QWidget):
         review.hunks.requested.connect(self._decide)
         review.comments.added.connect(self._add_comment)
         review.comments.removed.connect(self._remove_comment)
+        review.view.wrapping_chosen.connect(self.wrapping_changed)
         navigation = review.view.navigation
         for action, slot in (("next_change", navigation.next_change), ("previous_change", navigation.previous_change)):
             self._keys.bind(action, slot, self)
@@ -169,6 +173,12 @@ class ReviewContent(QWidget):
     def set_mode(self, mode: RowMode) -> None:
         self._pane.view.set_mode(mode)
         self._pane.bar.show_mode()
+
+    def set_wrapped(self, *, is_wrapped: bool) -> None:
+        self._pane.view.set_wrapped(is_wrapped=is_wrapped)
+
+    def set_enlarged(self, keys: str, *, is_enlarged: bool) -> None:
+        self._pane.bar.set_enlarged(keys, is_enlarged=is_enlarged)
 
     def refresh(self) -> None:
         """Show the transcript's current state. Throttled, and deferred while hidden."""

@@ -28,6 +28,8 @@ class ReviewPanel(QWidget):
     file_open_requested = Signal(str)  # its path
     call_requested = Signal(str)  # its id
     diff_mode_changed = Signal(str)  # a `RowMode`
+    wrapping_changed = Signal(bool)
+    enlarge_clicked = Signal()
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class ReviewPanel(QWidget):
         """Whether the user reviews git's differences although the session has changed nothing."""
         self._is_unreadable = False
         self._mode: RowMode | None = None
+        self._is_wrapped = False
+        self._enlarge_keys, self._is_enlarged = "", False
         self._session: tuple[Transcript, Submit] | None = None
         self.content: ReviewContent | None = None
         self._is_preparing = False
@@ -104,6 +108,21 @@ class ReviewPanel(QWidget):
         if self.content:
             self.content.set_mode(mode)
 
+    def set_wrapped(self, *, is_wrapped: bool) -> None:
+        self._is_wrapped = is_wrapped
+        if self.content:
+            self.content.set_wrapped(is_wrapped=is_wrapped)
+
+    def set_enlarge_keys(self, keys: str) -> None:
+        self._enlarge_keys = keys
+        self.set_enlarged(self._is_enlarged)
+
+    def set_enlarged(self, is_enlarged: bool) -> None:
+        """Show whether the review has the whole window."""
+        self._is_enlarged = is_enlarged
+        if self.content:
+            self.content.set_enlarged(self._enlarge_keys, is_enlarged=is_enlarged)
+
     @property
     def has_review(self) -> bool:
         """Whether changes are shown instead of a message."""
@@ -131,11 +150,16 @@ class ReviewPanel(QWidget):
         if self.content is None:
             self.content = self._made_content
             self.content.complete()
-            if self._mode is not None:
-                self.content.set_mode(self._mode)
+            self._show_look(self.content)
         if self._session is not None:
             self.content.set_transcript(*self._session)
         return self.content
+
+    def _show_look(self, content: "ReviewContent") -> None:
+        if self._mode is not None:
+            content.set_mode(self._mode)
+        content.set_wrapped(is_wrapped=self._is_wrapped)
+        content.set_enlarged(self._enlarge_keys, is_enlarged=self._is_enlarged)
 
     @cached_property
     def _made_content(self) -> "ReviewContent":
@@ -146,6 +170,8 @@ class ReviewPanel(QWidget):
         content.file_open_requested.connect(self.file_open_requested)
         content.call_requested.connect(self.call_requested)
         content.diff_mode_changed.connect(self.diff_mode_changed)
+        content.wrapping_changed.connect(self.wrapping_changed)
+        content.enlarge_clicked.connect(self.enlarge_clicked)
         self._pages.addWidget(content)
         return content
 
@@ -164,8 +190,7 @@ class ReviewPanel(QWidget):
     def _made_in_pieces(self) -> Iterator[object]:
         content = self._made_content
         yield from content.made_in_pieces()
-        if self._mode is not None:
-            content.set_mode(self._mode)
+        self._show_look(content)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()

@@ -79,6 +79,8 @@ class EdgePanel(QObject):
         self._panel = QWidget()
         self._is_narrow = False
         self._was_open = False
+        self.is_enlarged = False
+        """Whether the panel has the whole window, where it is in its dock however narrow the window is."""
         self.dock = QDockWidget(title, window)
         self.dock.setObjectName(name)
         self._place = QWidget(self.dock)
@@ -99,10 +101,10 @@ class EdgePanel(QObject):
 
     @property
     def is_open(self) -> bool:
-        return self.drawer.isVisible() if self._is_narrow else self.dock.isVisible()
+        return self.drawer.isVisible() if self._is_narrow and not self.is_enlarged else self.dock.isVisible()
 
     def show(self) -> None:
-        if self._is_narrow:
+        if self._is_narrow and not self.is_enlarged:
             self.drawer_opening.emit()
             self.drawer.open_with(self._panel)
         else:

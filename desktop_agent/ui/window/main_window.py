@@ -124,6 +124,13 @@ class WindowMemory:
     def remember_diff_mode(self, mode: str) -> None:
         self._store.setValue("diff_mode", mode)
 
+    @property
+    def wraps_lines(self) -> bool:
+        return self._store.value("wrap_lines") == "yes"
+
+    def remember_wrapping(self, is_wrapped: bool) -> None:
+        self._store.setValue("wrap_lines", "yes" if is_wrapped else "no")
+
     def remember_look(self, theme: str, interface_px: int) -> None:
         self._store.setValue("theme", theme)
         self._store.setValue("interface_px", interface_px)
@@ -175,6 +182,7 @@ class MainWindow(QMainWindow):
     """`set_panels` fills the empty frame after its first paint."""
 
     close_requested = Signal()  # the window stays until `let_close` is called
+    review_enlarged = Signal(bool)
 
     def __init__(self, theme: Theme, layout_store: QSettings) -> None:
         super().__init__()
@@ -185,6 +193,8 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(_MINIMUM_SIZE.boundedTo(self._room))
         self.memory = WindowMemory(layout_store)
         self._may_close = False
+        self._beside_review: tuple[QByteArray, bool] | None = None
+        """The docks before the review got the whole window, and whether the review was in its drawer."""
         self._is_narrow = False
         self._file_pane: FilePane | None = None
         self._is_open_for_files = False
@@ -228,6 +238,7 @@ class MainWindow(QMainWindow):
         self.review.set_panel(pane)
         pane.wanted.connect(self._show_files)
         pane.emptied.connect(self._on_files_closed)
+        pane.left.connect(self.show_beside_review)
         pane.left.connect(self._composer.setFocus)
 
     def show_review(self) -> None:
@@ -247,6 +258,7 @@ class MainWindow(QMainWindow):
             self._composer.setFocus()
 
     def save_layout(self) -> None:
+        self.show_beside_review()
         parts: dict[LayoutPart, QByteArray] = {"geometry": self.saveGeometry()}
         if isinstance(side := self.findChild(QSplitter, "sideSplitter"), QSplitter):
             parts["side_sizes"] = side.saveState()
@@ -273,7 +285,13 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         actions = self.actions_
-        actions.toggle_side.triggered.connect(self.side.toggle)
+        for action in (
+            *(actions.new_session, actions.focus_composer, actions.choose_model, actions.quote, actions.find),
+            *(actions.filter_files, actions.toggle_jobs, actions.toggle_terminal, actions.attach_terminal),
+        ):
+            action.triggered.connect(self.show_beside_review)
+        actions.enlarge_review.triggered.connect(self.toggle_enlarged_review)
+        actions.toggle_side.triggered.connect(self._toggle_side)
         actions.toggle_review.triggered.connect(self._toggle_review)
         actions.toggle_jobs.triggered.connect(self._toggle_jobs)
         self.side.drawer_opening.connect(self.review.drawer.close_drawer)
@@ -292,10 +310,49 @@ class MainWindow(QMainWindow):
 
     # -- what changes while it is open --
 
+    def toggle_enlarged_review(self) -> None:
+        """Give the whole window below the top bar to the review, or show everything beside it again."""
+        if self._beside_review is not None:
+            self.show_beside_review()
+            return
+        focus = self.focusWidget() or self
+        self._beside_review = self.saveState(_LAYOUT_VERSION), self.review.drawer.isVisible()
+        for panel in (self.side, self.review):
+            panel.drawer.close_drawer()
+        self._conversation.hide()
+        self.side.dock.hide()
+        self.review.is_enlarged = True
+        self.show_review()
+        if self.review.dock.isAncestorOf(focus):
+            focus.setFocus()
+        self.review_enlarged.emit(True)
+
+    def show_beside_review(self) -> None:
+        """Show everything again that the enlarged review hides. Nothing happens if it hides nothing."""
+        if self._beside_review is None:
+            return
+        state, was_drawer = self._beside_review
+        self._beside_review = None
+        self.review.is_enlarged = False
+        self._conversation.show()
+        self.restoreState(state, _LAYOUT_VERSION)
+        if was_drawer:
+            self.review.show()
+        self.review_enlarged.emit(False)
+
+    def _toggle_side(self) -> None:
+        if self._beside_review is not None:
+            self.show_beside_review()
+            self.side.show()
+        else:
+            self.side.toggle()
+
     def _toggle_review(self) -> None:
         pane = self._file_pane
         if not self.review.is_open or (pane is not None and pane.tabs.current is not None):
             self.show_review()
+        elif self._beside_review is not None:
+            self.show_beside_review()
         else:
             self.review.toggle()
 
@@ -315,16 +372,26 @@ class MainWindow(QMainWindow):
             self._jobs.show()
 
     def _set_narrow(self, is_narrow: bool) -> None:
+        was_enlarged = self._beside_review is not None
+        self.show_beside_review()
         self._is_narrow = is_narrow
         self.side.set_narrow(is_narrow=is_narrow)
         self.review.set_narrow(is_narrow=is_narrow)
         self.top_bar.set_narrow(is_narrow=is_narrow)
         self._update_review_button()
+        if was_enlarged:
+            self.toggle_enlarged_review()
 
     def _update_review_button(self) -> None:
         self.top_bar.set_review_hidden(is_hidden=self._is_narrow or not self.review.dock.isVisible())
 
     # -- Qt --
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._beside_review is not None:
+            self.show_beside_review()
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt, QTimer
-from PySide6.QtTest import QTest
+from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -227,6 +227,54 @@ def test_a_hidden_review_can_be_found_again(window: MainWindow, panels: Panels) 
     assert not window.top_bar.review_button.isVisible()
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("leaving", ["enlarge_review", "toggle_review", "focus_composer", "escape", "other size"])
+def test_the_review_takes_the_whole_window_and_all_is_as_before_afterwards(
+    window: MainWindow, panels: Panels, size: QSize, leaving: str
+) -> None:
+    window.resize(size)
+    window.review.show()
+    panels.review.setFocus()
+    QApplication.processEvents()
+    before = [(each.isVisible(), each.width()) for each in (panels.sessions, panels.transcript, panels.review)]
+    told = QSignalSpy(window.review_enlarged)
+    window.actions_.enlarge_review.trigger()
+    QApplication.processEvents()
+    assert (panels.review.isVisible(), panels.sessions.isVisible(), panels.transcript.isVisible()) == (
+        True,
+        False,
+        False,
+    )
+    assert panels.review.width() == window.width()
+    assert panels.review.hasFocus() or size == NARROW
+    if leaving == "other size":
+        window.resize(NARROW if size == WIDE else WIDE)
+        QApplication.processEvents()
+        assert panels.review.width() == window.width()
+        assert not panels.transcript.isVisible()
+        window.resize(size)
+        before = before if size == WIDE else before[:2]  # in between it was beside the conversation, not in a drawer
+        leaving = "escape"
+    if leaving == "escape":
+        press(window, Qt.Key.Key_Escape)
+    else:
+        getattr(window.actions_, leaving).trigger()
+    QApplication.processEvents()
+    after = [(each.isVisible(), each.width()) for each in (panels.sessions, panels.transcript, panels.review)]
+    assert after[: len(before)] == before
+    assert told.at(told.count() - 1) == [False]
+
+
+def test_an_enlarged_review_is_not_what_the_next_start_shows(
+    qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings
+) -> None:
+    window.actions_.enlarge_review.trigger()
+    window.save_layout()
+    again = restarted(qtbot, theme, store)
+    assert again.side.dock.isVisible()
+    assert conversation_of(again).isVisible()
+
+
 def test_every_action_has_words_and_a_key_of_its_own(window: MainWindow) -> None:
     keys = [action.shortcut().toString() for action in window.actions_.all if not action.shortcut().isEmpty()]
     assert len(keys) == len(set(keys)) >= 12
@@ -278,11 +326,13 @@ def test_the_size_and_what_was_chosen_for_diffs_come_back(
     qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings
 ) -> None:
     assert window.memory.diff_mode is None
+    assert not window.memory.wraps_lines
     window.memory.remember_diff_mode("unified")
+    window.memory.remember_wrapping(True)
     window.resize(777, 555)  # within the screen: Qt keeps restored windows inside of it
     window.save_layout()
     again = restarted(qtbot, theme, store)
-    assert (again.size(), again.memory.diff_mode) == (QSize(777, 555), "unified")
+    assert (again.size(), again.memory.diff_mode, again.memory.wraps_lines) == (QSize(777, 555), "unified", True)
 
 
 def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
+from desktop_agent.ui.review.diff.line_wrapping import LEAST_COLUMNS, LineWrapping
 
 PAD = 12
 ROW_HEIGHT = 19
@@ -24,23 +25,37 @@ _SIGN_WIDTH = 14
 class Geometry:
     """Lines are `row_height` high, bars a little higher. `blocks` maps rows to the heights of the blocks below them."""
 
-    def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        rows: DiffRows,
+        *,
+        row_height: int,
+        blocks: Mapping[int, int] | None = None,
+        extra_parts: Mapping[int, int] | None = None,
+    ) -> None:
+        """`extra_parts` has how many parts wrapped rows have beyond the first."""
         self.row_height = row_height
         self.notes_height = BAR_HEIGHT if rows.notes else 0
         self._count = len(rows)
         self._bars = rows.bars
-        self._block_rows = sorted(blocks or ())
-        self._above = list(accumulate((blocks[row] for row in self._block_rows), initial=0)) if blocks else [0]
-        self._block_ends = [self.top(row + 1) for row in self._block_rows]
+        self._extra = {row: parts * row_height for row, parts in (extra_parts or {}).items()}
+        added = {row: self._extra.get(row, 0) + (blocks or {}).get(row, 0) for row in (*self._extra, *(blocks or ()))}
+        self._tall_rows = sorted(added)
+        """The rows that are wrapped or have a block."""
+        self._above = list(accumulate((added[row] for row in self._tall_rows), initial=0))
+        self._tall_ends = [self.top(row + 1) for row in self._tall_rows]
 
     @property
     def height(self) -> int:
         return self.top(self._count)
 
     def top(self, row: int) -> int:
-        return self._top_of(row, bisect_left(self._bars, row)) + self._above[bisect_left(self._block_rows, row)]
+        return self._top_of(row, bisect_left(self._bars, row)) + self._above[bisect_left(self._tall_rows, row)]
 
     def row_height_at(self, row: int) -> int:
+        return self._least_height(row) + self._extra.get(row, 0)
+
+    def _least_height(self, row: int) -> int:
         return self._top_of(row + 1, bisect_left(self._bars, row + 1)) - self._top_of(row, bisect_left(self._bars, row))
 
     def block_top(self, row: int) -> int:
@@ -48,10 +63,12 @@ class Geometry:
 
     def row_at(self, y: int) -> int:
         """Return the row at `y`, or the nearest row. A block belongs to the row above it."""
-        block = bisect_right(self._block_ends, y)
-        if block < len(self._block_rows) and y >= self.block_top(self._block_rows[block]):
-            return self._block_rows[block]
-        y -= self._above[block]
+        tall = bisect_right(self._tall_ends, y)
+        if tall < len(self._tall_rows):
+            row = self._tall_rows[tall]
+            if y >= self.top(row) + self._least_height(row):
+                return row
+        y -= self._above[tall]
         number = bisect_right(range(len(self._bars)), y, key=self._bar_top) - 1
         if number < 0:
             row = (y - self.notes_height) // self.row_height
@@ -61,6 +78,10 @@ class Geometry:
             if below >= 0:
                 row += 1 + below // self.row_height
         return max(0, min(row, self._count - 1))
+
+    def part_at(self, row: int, y: int) -> int:
+        """Return the part of a wrapped line of this row at `y`, or the nearest part of any row."""
+        return max(0, y - self.top(row)) // self.row_height
 
     def is_in_block(self, y: int) -> bool:
         row = self.row_at(y)
@@ -83,6 +104,8 @@ class Pane(NamedTuple):
     """The sides whose line numbers it shows, each with the right edge of its numbers."""
     sign_left: int
     text_left: int
+    columns: int = 0
+    """How many columns a line takes before it is wrapped; 0 if lines are not wrapped."""
 
     @property
     def text_width(self) -> int:
@@ -130,6 +153,11 @@ class DiffScroller:
         self.text_width = 0.0
         self.geometry = Geometry(document.rows, row_height=ROW_HEIGHT)
         self.panes: tuple[Pane, ...] = ()
+        self.wraps = False
+        """Whether the user wants long lines to be wrapped."""
+        self.is_too_large = False
+        """Whether the diff is too large to wrap its lines."""
+        self._wrapping = LineWrapping()
 
     @property
     def position(self) -> QPoint:
@@ -144,8 +172,19 @@ class DiffScroller:
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.digit_width)
-        self.geometry = Geometry(rows, row_height=height, blocks=blocks())
+        self.is_too_large = False
+        parts = self._wrap() if self.wraps else None
+        self.geometry = Geometry(rows, row_height=height, blocks=blocks(), extra_parts=parts)
         self.update_bars()
+
+    def _wrap(self) -> Mapping[int, int] | None:
+        room = min(pane.text_width for pane in self.panes) - PAD
+        columns = max(LEAST_COLUMNS, int(room / self.char_width))
+        parts = self._wrapping.extra_parts(self._document.rows, [pane.side for pane in self.panes], columns)
+        self.is_too_large = parts is None
+        if parts is not None:
+            self.panes = tuple(pane._replace(columns=columns) for pane in self.panes)
+        return parts
 
     def update_bars(self) -> None:
         view = self._area.viewport().size()
@@ -154,7 +193,8 @@ class DiffScroller:
         vertical.setPageStep(max(1, view.height() - self.geometry.row_height))
         vertical.setSingleStep(self.geometry.row_height)
         room = min((pane.text_width for pane in self.panes), default=0)
-        wide = round(self.text_width) + PAD if len(self._document.rows) else 0
+        is_wrapped = any(pane.columns for pane in self.panes)
+        wide = round(self.text_width) + PAD if len(self._document.rows) and not is_wrapped else 0
         horizontal.setRange(0, max(0, wide - room))
         horizontal.setPageStep(max(1, room))
         horizontal.setSingleStep(round(4 * self.char_width))
@@ -182,14 +222,34 @@ class DiffScroller:
         top = self._area.verticalScrollBar().value()
         return self.geometry.row_at(top), self.geometry.row_at(top + self._area.viewport().height())
 
-    def rows_per_page(self) -> int:
-        return max(1, self._area.viewport().height() // self.geometry.row_height - 1)
+    def rows_a_page_from(self, row: int) -> tuple[int, int]:
+        """Return the row a page above this one, and the row a page below."""
+        top, page = self.geometry.top(row), self._area.viewport().height() - self.geometry.row_height
+        return min(row - 1, self.geometry.row_at(top - page)), max(row + 1, self.geometry.row_at(top + page))
 
     def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
         margin = margin_rows * self.geometry.row_height
-        top, bottom = self.geometry.top(row) - margin, self.geometry.top(row + 1) + margin
+        self.show_area(self.geometry.top(row) - margin, self.geometry.top(row + 1) + margin)
+
+    def show_area(self, top: int, bottom: int) -> None:
+        """Scroll just far enough to show these pixels of the diff, or their beginning if not all fit."""
         bar = self._area.verticalScrollBar()
-        bar.setValue(max(bottom - self._area.viewport().height(), min(top, bar.value())))
+        bar.setValue(min(top, max(bottom - self._area.viewport().height(), bar.value())))
+
+    def show_part(self, row: int, part: int) -> None:
+        """Scroll to this part of a wrapped row."""
+        top = self.geometry.top(row) + part * self.geometry.row_height
+        self.show_area(top, top + self.geometry.row_height)
+
+    def scroll_within(self, row: int, pixels: int) -> bool:
+        """Scroll in a row that is taller than the view; return whether there was more of it to see."""
+        top, bottom = self.geometry.top(row), self.geometry.top(row + 1)
+        bar, height = self._area.verticalScrollBar(), self._area.viewport().height()
+        if bottom - top <= height or not top - height < bar.value() < bottom:
+            return False
+        before = bar.value()
+        bar.setValue(max(top, min(before + pixels, bottom - height)))
+        return bar.value() != before
 
     def scroll_sideways(self, steps: int) -> None:
         bar = self._area.horizontalScrollBar()

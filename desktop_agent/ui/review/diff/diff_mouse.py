@@ -94,7 +94,7 @@ class DiffMouse(QObject):
         place = self._place_at(point, side)
         is_extending = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         kept = navigation.selection if is_extending else None
-        navigation.go_to(row)
+        navigation.go_to(row, scrolls=False)
         anchor = kept.anchor if kept and kept.side == side else place
         navigation.select(DiffSelection(side, anchor, place))
 
@@ -150,8 +150,9 @@ class DiffMouse(QObject):
         found = line_of(self._document.rows[row], side)
         if found is None:
             return DiffPosition(row, 0)
-        laid = self._lay_line(pane, *found)
-        return DiffPosition(row, laid.offset(point.x() - pane.text_left + self._scroller.position.x()))
+        laid, scrolled = self._lay_line(pane, *found), self._scroller.position
+        part = self._scroller.geometry.part_at(row, point.y() + scrolled.y())
+        return DiffPosition(row, laid.offset(point.x() - pane.text_left + scrolled.x(), part))
 
     def _drag_to(self, point: QPoint) -> None:
         selection = self._navigation.selection

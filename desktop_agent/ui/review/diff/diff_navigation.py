@@ -44,7 +44,8 @@ class DiffNavigation(QObject):
         self.hovered_row = None
         self._select_from = None
 
-    def go_to(self, row: int, *, is_selecting: bool = False) -> None:
+    def go_to(self, row: int, *, is_selecting: bool = False, scrolls: bool = True) -> None:
+        """Mark a row. Without `scrolls`, the view stays where it is, because the user clicked there."""
         if not len(self.document.rows):
             return
         before = self.row
@@ -55,7 +56,8 @@ class DiffNavigation(QObject):
         else:
             self._select_from = None
             self.select(None)
-        self.scroller.ensure_visible(self.row)
+        if scrolls:
+            self.scroller.ensure_visible(self.row)
         self.moved.emit()
 
     def next_change(self) -> bool:
@@ -149,8 +151,15 @@ class DiffFinder(QObject):
 
     found = Signal(int, int)  # the number of the current match, from 1, and the number of matches
 
-    def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        navigation: DiffNavigation,
+        open_gap: Callable[[int], None],
+        show: Callable[[DiffPosition, LineSide, int], None],
+    ) -> None:
+        """`show` scrolls to the position of a match, given with its side and line."""
         super().__init__(navigation)
+        self._show = show
         self._navigation = navigation
         self._open_gap = open_gap
         self._rows = navigation.document.rows
@@ -198,6 +207,7 @@ class DiffFinder(QObject):
             match = match._replace(row=rows.find(match.side, match.line))
         self._current = match
         side = None if self._rows.mode == "unified" else match.side
-        end = DiffPosition(match.row, match.offset + len(self._text))
+        start, end = (DiffPosition(match.row, match.offset + size) for size in (0, len(self._text)))
         self._navigation.go_to(match.row)
-        self._navigation.select(DiffSelection(side, DiffPosition(match.row, match.offset), end))
+        self._navigation.select(DiffSelection(side, start, end))
+        self._show(start, match.side, match.line)

@@ -84,6 +84,9 @@ class _Line(NamedTuple):
     row: DiffRow
     top: int
     height: int
+    part_height: int
+    """The height of one part of a wrapped line."""
+    visible_parts: range
 
 
 class _Shown(NamedTuple):
@@ -131,7 +134,8 @@ class DiffPainter:
 
     def laid_line(self, diff: FileDiff, scroll_x: int, pane: Pane, side: LineSide, number: int) -> LaidLine:
         text = diff.old_lines[number] if side == "old" else diff.new_lines[number]
-        columns = Columns(int(scroll_x / self.char_width), int(pane.text_width / self.char_width) + 1)
+        shown = int(pane.text_width / self.char_width) + 1
+        columns = Columns(int(scroll_x / self.char_width), shown, pane.columns)
         return self._layouts.line(side, number, text, self._highlighter.spans(side, number), columns)
 
     def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
@@ -149,7 +153,9 @@ class DiffPainter:
             if row.kind in ("hunk", "gap"):
                 self._paint_bar(painter, scene, index, QRect(0, top, scene.width, height))
             else:
-                lines.append(_Line(index, row, top, height))
+                part = scene.geometry.row_height
+                parts = range(max(0, clip.top() - top) // part, max(0, clip.bottom() - top) // part + 1)
+                lines.append(_Line(index, row, top, height, part, parts))
         for pane in scene.panes:
             if pane.left <= clip.right() and pane.right >= clip.left():
                 self._paint_pane(painter, scene, pane, lines)
@@ -174,8 +180,7 @@ class DiffPainter:
             block = _moved(scene, scene.rows[index], *found) if found else None
             if found is None or block is None or found[1] != (block.old_start, block.new_start)[found[0] == "new"]:
                 continue
-            height = scene.geometry.row_height_at(index)
-            if self._label_rect(pane, block, found[0], top, height).contains(point):
+            if self._label_rect(pane, block, found[0], top, scene.geometry.row_height).contains(point):
                 return block, found[0]
         return None
 
@@ -243,8 +248,7 @@ class DiffPainter:
         if scene.plus is None:
             return
         row, pane = scene.plus
-        height = scene.geometry.row_height_at(row)
-        top = scene.geometry.top(row) - scene.scroll.y() + (height - _PLUS_SIZE) / 2
+        top = scene.geometry.top(row) - scene.scroll.y() + (scene.geometry.row_height - _PLUS_SIZE) / 2
         left = (pane.sign_left + pane.text_left - _PLUS_SIZE) / 2
         rect = QRectF(left, top, _PLUS_SIZE, _PLUS_SIZE)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -263,7 +267,7 @@ class DiffPainter:
         painter.fillRect(pane.left, line.top, _EDGE_WIDTH, line.height, self._moved_colour)
         if shown.number != (block.old_start if shown.side == "old" else block.new_start):
             return
-        rect = self._label_rect(pane, block, shown.side, line.top, line.height)
+        rect = self._label_rect(pane, block, shown.side, line.top, line.part_height)
         painter.fillRect(rect, self._moved_ground)
         painter.setFont(self._bar_font)
         painter.setPen(self._moved_colour)
@@ -290,7 +294,7 @@ class DiffPainter:
         painter.setFont(self._sign_font)
         for one in shown:
             if one.tone:
-                rect = QRectF(pane.sign_left, one.line.top, self.char_width, one.line.height)
+                rect = QRectF(pane.sign_left, one.line.top, self.char_width, one.line.part_height)
                 painter.setPen(self._moved_colour if one.moved else self._colour(_TONES[one.tone][2]))
                 painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[one.tone])
         painter.save()
@@ -316,26 +320,26 @@ class DiffPainter:
         for side, right in pane.numbers:
             number = line.row.old if side == "old" else line.row.new
             if number is not None:
-                rect = QRectF(pane.left, line.top, right - pane.left, line.height)
+                rect = QRectF(pane.left, line.top, right - pane.left, line.part_height)
                 painter.drawText(rect, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number + 1))
 
     def _paint_text(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:
         line, side, tone = shown.line, shown.side, shown.tone
         laid = self.laid_line(scene.rows.diff, scene.scroll.x(), pane, side, shown.number)
-        left = pane.text_left - scene.scroll.x()
+        left, height = pane.text_left - scene.scroll.x(), line.part_height
+        parts = range(line.visible_parts.start, min(line.visible_parts.stop, laid.part_count))
         changed = self._changed_words(scene.rows, line, side) if tone and not shown.moved else ()
-        for start, end in changed:
-            x, right = left + laid.x(start), left + laid.x(end)
+        for part, x, right in (each for word in changed for each in laid.stretches(*word, parts)):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._colour(_TONES[tone][1]))
-            painter.drawRoundedRect(QRectF(x, line.top + 1.5, right - x, line.height - 3), 2, 2)
+            painter.drawRoundedRect(QRectF(left + x, line.top + part * height + 1.5, right - x, height - 3), 2, 2)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
-        self._paint_selection(painter, scene, pane, line, laid, left)
+        self._paint_selection(painter, scene, pane, line, laid, left, parts)
         painter.setPen(self._colour("text"))
         # Syntax colours are too faint on the background of a changed word.
         over = tuple((start, end, "text") for start, end in changed if laid.is_coloured(start, end))
-        laid.draw(painter, left, line.top, line.height, over)
+        laid.draw(painter, left, line.top, height, over, parts)
         width = laid.width
         cut = laid.visible.cut_chars
         if tag := f"… +{cut:,}" if cut else ending_label(scene.rows.diff, line.row, side):
@@ -343,7 +347,7 @@ class DiffPainter:
             if tag_left < pane.right:
                 painter.setFont(self._bar_font)
                 painter.setPen(self._colour("muted"))
-                rect = QRectF(tag_left, line.top, 1_000, line.height)
+                rect = QRectF(tag_left, line.top + (laid.part_count - 1) * height, 1_000, height)
                 painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)
             if tag != self._last_tag[0]:
                 self._last_tag = tag, self._tag_metrics.horizontalAdvance(tag)
@@ -351,7 +355,7 @@ class DiffPainter:
         self.widest = max(self.widest, width)
 
     def _paint_selection(
-        self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, laid: LaidLine, left: float
+        self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, laid: LaidLine, left: float, parts: range
     ) -> None:
         selection = scene.selection
         if selection is None or selection.side != pane.side:
@@ -359,12 +363,13 @@ class DiffPainter:
         span = selection.span(line.number, MAX_DRAWN_CHARS)
         if span is None:
             return
-        x, right = left + laid.x(span[0]), left + laid.x(span[1])
-        if line.number < selection.end.row:
-            right = left + laid.width + self.char_width / 2  # the line's end is selected, too
-        colour = QColor(self._colour("accent"))
+        colour, height = QColor(self._colour("accent")), line.part_height
         colour.setAlphaF(0.3)
-        painter.fillRect(QRectF(x, line.top, right - x, line.height), colour)
+        for part, x, right in laid.stretches(*span, parts):
+            painter.fillRect(QRectF(left + x, line.top + part * height, right - x, height), colour)
+        if line.number < selection.end.row:  # the line's end is selected, too
+            top = line.top + (laid.part_count - 1) * height
+            painter.fillRect(QRectF(left + laid.width, top, self.char_width / 2, height), colour)
 
     def _changed_words(self, rows: DiffRows, line: _Line, side: LineSide) -> Spans:
         words = self._words.of(rows.diff, line.row, side)

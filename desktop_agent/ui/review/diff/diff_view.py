@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.part_keys import PartKeys, claims_key
-from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
+from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, Pane
 from desktop_agent.ui.review.diff.diff_mouse import DiffMouse
 from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffNavigation
@@ -23,13 +23,14 @@ from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 _MEASURED_LINES = 2_000
 """How many lines of each side are measured for the width of a diff. The width grows when a wider line is painted."""
 _OUTGOING_MS = 50
-_OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
+_OWN_ACTIONS = ("copy", "next_change", "previous_change", "open", "wrap")
 
 
 class DiffView(QAbstractScrollArea):
     """Shows one diff, or a message. `overlays` draw over the diff and handle its key and mouse events."""
 
-    mode_changed = Signal()  # or the user can or cannot choose the mode now
+    mode_changed = Signal()  # or the wrapping, or the user can or cannot choose one of them now
+    wrapping_chosen = Signal(bool)
 
     _mouse: DiffMouse | None = None
     """None while Qt's constructor runs, which already sends events of the viewport."""
@@ -47,11 +48,11 @@ class DiffView(QAbstractScrollArea):
         self.scroller = DiffScroller(self, self.document)
         self.navigation = DiffNavigation(self.document, self.scroller, self)
         self.navigation.moved.connect(self.describe)
-        self.finder = DiffFinder(self.navigation, self.open_gap)
+        self.finder = DiffFinder(self.navigation, self.open_gap, self._show_match)
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._on_colours_found)
         self._use_theme()
-        self._mouse = DiffMouse(self, self.navigation, self.overlays, self._lay_line, self.open_gap)
+        self._mouse = DiffMouse(self, self.navigation, self.overlays, self.lay_line, self.open_gap)
         theme.changed.connect(self._on_theme_changed)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -96,6 +97,17 @@ class DiffView(QAbstractScrollArea):
         self.document.choose_mode(mode)
         self._fit_mode()
 
+    def set_wrapped(self, *, is_wrapped: bool) -> None:
+        """Wrap long lines from now on, or do not. The first line in view stays in view."""
+        if is_wrapped != self.scroller.wraps:
+            self.scroller.wraps = is_wrapped
+            self.relayout(keep_top=True)
+            self.mode_changed.emit()
+
+    def toggle_wrapping(self) -> None:
+        self.set_wrapped(is_wrapped=not self.scroller.wraps)
+        self.wrapping_chosen.emit(self.scroller.wraps)
+
     def open_gap(self, row: int) -> None:
         if self.document.open_gap(row):
             self.navigation.selection = None
@@ -105,8 +117,11 @@ class DiffView(QAbstractScrollArea):
     def relayout(self, *, keep_top: bool = False) -> None:
         """Lay out rows and overlays again. With `keep_top`, the first visible line stays in place."""
         top = self.scroller.top_line() if keep_top else None
+        was_too_large = self.scroller.is_too_large
         self.navigation.row = max(0, min(self.navigation.row, len(self.document.rows) - 1))
         self.scroller.lay_out(self._block_heights)
+        if self.scroller.is_too_large != was_too_large:
+            self.mode_changed.emit()
         self.scroller.put_on_top(top)
         self._place_overlays()
         self.viewport().update()
@@ -186,7 +201,7 @@ class DiffView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_mode()
-        self.relayout()
+        self.relayout(keep_top=self.scroller.wraps)
         if self.document.is_narrow != self._was_narrow:
             self._was_narrow = self.document.is_narrow
             self.mode_changed.emit()
@@ -217,8 +232,12 @@ class DiffView(QAbstractScrollArea):
         longest = max(max(map(len, lines), default=0) for lines in measured)
         self.scroller.text_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
 
-    def _lay_line(self, pane: Pane, side: LineSide, number: int) -> LaidLine:
+    def lay_line(self, pane: Pane, side: LineSide, number: int) -> LaidLine:
         return self._painter.laid_line(self.document.rows.diff, self.scroller.position.x(), pane, side, number)
+
+    def _show_match(self, place: DiffPosition, side: LineSide, number: int) -> None:
+        pane = next(pane for pane in self.scroller.panes if pane.side in (None, side))
+        self.scroller.show_part(place.row, self.lay_line(pane, side, number).part_of(place.offset))
 
     def _paint_message(self, painter: QPainter) -> None:
         rect = self.viewport().rect()
@@ -317,6 +336,8 @@ class DiffView(QAbstractScrollArea):
                 navigation.next_change()
             case "previous_change":
                 navigation.previous_change()
+            case "wrap":
+                self.toggle_wrapping()
             case "open" if navigation.document.rows.gap(navigation.row) is not None:
                 self.open_gap(navigation.row)
             case _:
@@ -325,27 +346,32 @@ class DiffView(QAbstractScrollArea):
 
     def _move(self, event: QKeyEvent) -> bool:
         navigation = self.navigation
-        row, page = navigation.row, navigation.scroller.rows_per_page()
+        row, scroller = navigation.row, navigation.scroller
+        above, below = scroller.rows_a_page_from(row)
         targets = {
             Qt.Key.Key_Up: row - 1,
             Qt.Key.Key_Down: row + 1,
-            Qt.Key.Key_PageUp: row - page,
-            Qt.Key.Key_PageDown: row + page,
+            Qt.Key.Key_PageUp: above,
+            Qt.Key.Key_PageDown: below,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(navigation.document.rows) - 1,
         }
+        line, page = self.verticalScrollBar().singleStep(), self.verticalScrollBar().pageStep()
+        steps = {Qt.Key.Key_Up: -line, Qt.Key.Key_Down: line, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
+        is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         is_plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
         match Qt.Key(event.key()):
             case _ if event.matches(QKeySequence.StandardKey.SelectAll):
                 navigation.select_all()
             case Qt.Key.Key_Left if is_plain:
-                navigation.scroller.scroll_sideways(-1)
+                scroller.scroll_sideways(-1)
             case Qt.Key.Key_Right if is_plain:
-                navigation.scroller.scroll_sideways(1)
+                scroller.scroll_sideways(1)
             case Qt.Key.Key_Escape if is_plain and navigation.selection:
                 navigation.select(None)
+            case key if not is_selecting and key in steps and scroller.scroll_within(row, steps[key]):
+                pass
             case key if key in targets:
-                is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
                 navigation.go_to(targets[key], is_selecting=is_selecting)
             case _:
                 return False

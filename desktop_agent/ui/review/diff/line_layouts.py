@@ -5,6 +5,9 @@ The rest of the line is assumed to have average letters. Changed words are searc
 """
 
 import time
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import QPointF, Qt
@@ -15,6 +18,7 @@ from desktop_agent.core.diff.rows import DiffRow, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.highlighter import LineSpans
+from desktop_agent.ui.review.diff.line_wrapping import wrap
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import foreground, format_ranges
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, utf16_length, visible_line
@@ -26,67 +30,134 @@ _UNBOUNDED = 1e7
 
 
 class Columns(NamedTuple):
-    """The visible characters of a line: at most `shown`, beginning at `first`."""
+    """The visible characters of a line: at most `shown`, beginning at `first`. All of them if the line is wrapped."""
 
     first: int
     shown: int
+    wrapped_at: int = 0
+    """How many columns a part of a wrapped line has at most; 0 if lines are not wrapped."""
 
     def window(self, length: int) -> tuple[int, int]:
+        if self.wrapped_at or length <= MAX_WHOLE_CHARS:
+            return 0, length
         start = min(self.first, length) // WINDOW_CHARS * WINDOW_CHARS
         end = (self.first + self.shown) // WINDOW_CHARS * WINDOW_CHARS + WINDOW_CHARS
-        return (0, length) if length <= MAX_WHOLE_CHARS else (start, min(end, length))
+        return start, min(end, length)
+
+
+class _Part:
+    """A laid-out stretch of a line, with `left` pixels before its text."""
+
+    def __init__(self, text: str, first: int, left: float, style: "LineStyle") -> None:
+        self.first = first
+        """The position of its text in the line."""
+        self.left = left
+        self.length = utf16_length(text)
+        self.layout = QTextLayout(text, style.font)
+        self.layout.setCacheEnabled(True)
+        self.layout.setTextOption(style.option)
+        self._char_width = style.char_width
+
+    def lay_out(self, formats: list[QTextLayout.FormatRange]) -> "_Part":
+        self.layout.setFormats(formats)
+        self.layout.beginLayout()
+        self.line: QTextLine = self.layout.createLine()
+        self.line.setLineWidth(_UNBOUNDED)
+        self.line.setPosition(QPointF(0, 0))
+        self.layout.endLayout()
+        return self
+
+    def x(self, position: int) -> float:
+        inside = max(0, min(position - self.first, self.length))
+        x, _ = cast("tuple[float, int]", self.line.cursorToX(inside))
+        return self.left + x + (position - self.first - inside) * self._char_width
 
 
 class LaidLine:
-    """One laid-out line that can be painted anywhere. Offsets are character offsets in the line of the file."""
+    """One laid-out line that can be painted anywhere. Offsets are character offsets in the line of the file.
 
-    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, style: "LineStyle") -> None:
+    A wrapped line has several parts, one below the other. Each is laid out when it is first needed.
+    """
+
+    def __init__(self, visible: VisibleLine, columns: Columns, spans: LineSpans, style: "LineStyle") -> None:
         self.visible = visible
-        self.window = window
+        self.columns = columns
+        self.window = columns.window(len(visible.text))
         self.spans = spans
-        start, end = window
-        text = visible.text[start:end]
         self._style = style
-        self._first = utf16_length(visible.text[:start])
-        self._left = start * style.char_width
-        self._rest = (len(visible.text) - end) * style.char_width
-        self._length = utf16_length(text)
-        self._layout = QTextLayout(text, style.font)
-        self._layout.setCacheEnabled(True)
-        self._layout.setTextOption(style.option)
-        self._layout.setFormats(self._ranges(spans))
-        self._layout.beginLayout()
-        self._line: QTextLine = self._layout.createLine()
-        self._line.setLineWidth(_UNBOUNDED)
-        self._line.setPosition(QPointF(0, 0))
-        self._layout.endLayout()
+        self._starts = wrap(visible, columns.wrapped_at) if columns.wrapped_at else self.window[:1]
+        ends = *self._starts[1:], self.window[1]
+        self._texts = [visible.text[start:end] for start, end in zip(self._starts, ends, strict=True)]
+        before = utf16_length(visible.text[: self._starts[0]])
+        self._firsts = list(accumulate(map(utf16_length, self._texts[:-1]), initial=before))
+        self._parts: dict[int, _Part] = {}
+
+    @property
+    def part_count(self) -> int:
+        return len(self._texts)
 
     @property
     def width(self) -> float:
-        return self._left + self._line.naturalTextWidth() + self._rest
+        """The width of the last part."""
+        rest = len(self.visible.text) - self.window[1]
+        return self._width(self.part_count - 1) + rest * self._style.char_width
+
+    def part_of(self, offset: int) -> int:
+        return max(0, bisect_right(self._firsts, self.visible.position(offset)) - 1)
 
     def x(self, offset: int) -> float:
-        position = self.visible.position(offset) - self._first
-        inside = max(0, min(position, self._length))
-        x, _ = cast("tuple[float, int]", self._line.cursorToX(inside))
-        return self._left + x + (position - inside) * self._style.char_width
+        return self._part(self.part_of(offset)).x(self.visible.position(offset))
 
-    def offset(self, x: float) -> int:
-        return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
+    def stretches(self, start: int, end: int, parts: range) -> Iterator[tuple[int, float, float]]:
+        """Yield where the text from `start` to `end` is in these parts: the part, and the left and right edge."""
+        first, last = self.part_of(start), self.part_of(end)
+        for number in range(max(first, parts.start), min(last + 1, parts.stop)):
+            left = self.x(start) if number == first else 0.0
+            right = self.x(end) if number == last else self._width(number)
+            right = min(right, self.width) if number == self.part_count - 1 else right
+            if left < right:
+                yield number, left, right
+
+    def offset(self, x: float, part: int = 0) -> int:
+        at = self._part(min(part, self.part_count - 1))
+        return self.visible.offset(at.first + at.line.xToCursor(x - at.left))
 
     def is_coloured(self, start: int, end: int) -> bool:
         return any(first < end and start < last for first, last, _ in self.spans)
 
-    def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
-        """Paint the text vertically centred in a row of this height. Colours in `over` replace syntax colours."""
-        place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
-        self._layout.draw(painter, place, self._ranges(over))
+    def draw(
+        self,
+        painter: QPainter,
+        x: float,
+        top: float,
+        height: float,
+        over: LineSpans = (),
+        parts: range | None = None,
+    ) -> None:
+        """Paint the text, each part vertically centred in a row of this height. Colours in `over` replace syntax
+        colours. Only `parts` are painted, if given.
+        """
+        for number in range(self.part_count) if parts is None else parts:
+            part = self._part(number)
+            place = QPointF(x + part.left, top + number * height + (height - part.line.height()) / 2)
+            part.layout.draw(painter, place, self._ranges(part, over))
 
-    def _ranges(self, spans: LineSpans) -> list[QTextLayout.FormatRange]:
+    def _width(self, number: int) -> float:
+        part = self._part(number)
+        return part.left + part.line.naturalTextWidth()
+
+    def _part(self, number: int) -> _Part:
+        if number not in self._parts:
+            left = 0.0 if self.columns.wrapped_at else self.window[0] * self._style.char_width
+            part = _Part(self._texts[number], self._firsts[number], left, self._style)
+            self._parts[number] = part.lay_out(self._ranges(part, self.spans))
+        return self._parts[number]
+
+    def _ranges(self, part: _Part, spans: LineSpans) -> list[QTextLayout.FormatRange]:
         ranges: list[tuple[int, int, QTextCharFormat]] = []
         for first, last, role in spans:
-            start = max(0, self.visible.position(first) - self._first)
-            end = min(self._length, self.visible.position(last) - self._first)
+            start = max(0, self.visible.position(first) - part.first)
+            end = min(part.length, self.visible.position(last) - part.first)
             if start < end:
                 ranges.append((start, end - start, self._style.format(role)))
         return format_ranges(ranges)
@@ -97,7 +168,7 @@ class LineStyle:
         self.font = font
         self.char_width = QFontMetricsF(font).horizontalAdvance("0")
         self.option = QTextOption()
-        # Code runs from left to right even if its strings do not, and a wrapped line would be two rows.
+        # Code runs from left to right even if its strings do not. Where it is wrapped, each part has its own layout.
         self.option.setWrapMode(QTextOption.WrapMode.NoWrap)
         self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self._theme = theme
@@ -123,9 +194,9 @@ class LineLayouts:
         key = (side, number)
         laid = self._kept.pop(key, None)
         visible = laid.visible if laid else visible_line(without_ending(text), is_first=number == 0)
-        window = columns.window(len(visible.text))
-        if laid is None or laid.window != window or laid.spans != spans:
-            laid = LaidLine(visible, window, spans, self._style)
+        wanted = columns.window(len(visible.text)), columns.wrapped_at
+        if laid is None or (laid.window, laid.columns.wrapped_at) != wanted or laid.spans != spans:
+            laid = LaidLine(visible, columns, spans, self._style)
         while len(self._kept) >= self.MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = laid

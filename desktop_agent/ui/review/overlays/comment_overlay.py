@@ -280,21 +280,26 @@ class CommentOverlay(DiffOverlay):
         self._theme = theme
         self._view = view
         self._path = ""
-        self._comments: tuple[LineComment, ...] = ()
+        self.comments: tuple[LineComment, ...] = ()
         self._written: LineComment | None = None
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
         self._blocks: list[_Block] = []
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
+        self._saved_id = ""
+        """The comment that was saved last, until the session has it."""
         self._plus: tuple[int, Pane] | None = None
         self._gutter_from: int | None = None
 
     def set_comments(self, comments: tuple[LineComment, ...]) -> None:
         before = self._shown()
-        self._comments = comments
+        self.comments = comments
         if self._shown() != before:
             self._on_resized()
+            self._show_block(self._saved_id)
+        if any(comment.id == self._saved_id for comment in comments):
+            self._saved_id = ""
 
     def write(self) -> None:
         rows, navigation = self._view.document.rows, self._view.navigation
@@ -325,7 +330,7 @@ class CommentOverlay(DiffOverlay):
         self._plus = None
 
     def _shown(self) -> list[LineComment]:
-        return [comment for comment in self._comments if comment.path == self._path]
+        return [comment for comment in self.comments if comment.path == self._path]
 
     def block_heights(self) -> dict[int, int]:
         found: dict[int, int] = {}
@@ -368,9 +373,18 @@ class CommentOverlay(DiffOverlay):
 
     def _on_resized(self) -> None:
         self._view.relayout(keep_top=True)
-        row = next((block.row for block in self._blocks if block.is_editor), None)
-        if row is not None:
-            self._view.scroller.ensure_visible(row)
+        if self._written is not None:
+            self._show_block(self._written.id)
+
+    def _show_block(self, comment_id: str) -> None:
+        """Scroll to this comment, or to its editor, if it is in the diff."""
+        block = next((block for block in self._blocks if block.comment.id == comment_id), None)
+        if block is None:
+            return
+        geometry = self._view.scroller.geometry
+        top = geometry.block_top(block.row) + block.offset
+        line = geometry.row_height if top - geometry.row_height >= geometry.top(block.row) else 0
+        self._view.scroller.show_area(top - line, top + block.height + _MARGIN)
 
     def _rect(self, top: int, height: int) -> QRect:
         left = self._view.scroller.text_left
@@ -437,7 +451,11 @@ class CommentOverlay(DiffOverlay):
         if self._written and self._editor:
             comment = replace(self._written, text=self._editor.text)
             self._drafts.pop(_draft_key(self._written), None)
+            others = (each for each in self.comments if each.id != comment.id)
+            self.comments = *others, comment  # at once, so that nothing moves until the session has it
+            self._saved_id = comment.id
             self._close()
+            self._show_block(comment.id)
             self.added.emit(comment)
 
     def _on_cancelled(self) -> None:
@@ -471,7 +489,7 @@ class CommentOverlay(DiffOverlay):
             return False
         row, navigation = self._view.scroller.row_at(point), self._view.navigation
         navigation.side = pane.side or navigation.side
-        navigation.go_to(row)
+        navigation.go_to(row, scrolls=False)
         self._gutter_from = row
         navigation.select_lines(row, row)
         return True

@@ -35,6 +35,7 @@ async def _play(tour: Tourist) -> None:
     view.verticalScrollBar().setValue(0)
     await tour.take("review")
     await _columns(tour)
+    await _whole(tour)
     await _narrow(tour)
     changes = await tour.see_changes()
     changes.setCurrentIndex(changes.model().index(1, 0))
@@ -52,6 +53,15 @@ async def _columns(tour: Tourist) -> None:
     await tour.take("review-columns")
     await tour.user.click("diffModeButton")
     tour.window.resizeDocks([dock], [before], Qt.Orientation.Horizontal)
+
+
+async def _whole(tour: Tourist) -> None:
+    """The review in the whole window, with wrapped lines."""
+    await tour.user.click("enlargeReviewButton")
+    await tour.user.click("wrapLinesButton")
+    await tour.take("review-whole")
+    await tour.user.click("wrapLinesButton")
+    await tour.press(Qt.Key.Key_Escape)
 
 
 async def _narrow(tour: Tourist) -> None:
@@ -76,7 +86,7 @@ async def _clash(tour: Tourist, changes: QListView, view: DiffView) -> None:
 
 
 REVIEW = Scene(
-    states=("comment", "review", "review-columns", "review-narrow", "review-picture", "clash"),
+    states=("comment", "review", "review-columns", "review-whole", "review-narrow", "review-picture", "clash"),
     play=_play,
     answers=orders.answers(),
 )

@@ -50,14 +50,18 @@ def test_long_files_get_room_for_their_line_numbers() -> None:
     assert long.text_left - short.text_left >= 6 * 6.5 - 28
 
 
-def test_blocks_make_room_below_their_rows_and_belong_to_them() -> None:
+def test_wrapped_lines_and_blocks_make_room_and_belong_to_their_rows() -> None:
     rows = DiffRows(make_diff(LINES, EDITED), "unified")
     blocks = {0: 50, 3: 80, 4: 7, len(rows) - 1: 33}
-    geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks)
+    wrapped = {2: 3, 3: 1, len(rows) - 2: 40}
+    geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks, extra_parts=wrapped)
     y = 0
     for row in range(len(rows)):
-        height = BAR_HEIGHT if rows[row].kind in ("hunk", "gap") else ROW_HEIGHT
+        height = BAR_HEIGHT if rows[row].kind in ("hunk", "gap") else ROW_HEIGHT * (1 + wrapped.get(row, 0))
         block = blocks.get(row, 0)
+        if row in wrapped:
+            parts = [geometry.part_at(row, y + ROW_HEIGHT * part) for part in range(1 + wrapped[row])]
+            assert parts == list(range(1 + wrapped[row]))
         assert (geometry.top(row), geometry.row_height_at(row)) == (y, height)
         assert geometry.block_top(row) == y + height
         assert {geometry.row_at(pixel) for pixel in range(y, y + height + block)} == {row}

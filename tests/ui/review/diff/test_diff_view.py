@@ -6,7 +6,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.diff.rows import LineSide, RowMode
 from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -264,6 +264,94 @@ def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) 
     QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
     word = view.navigation.selected_text()
     assert abs(line.index(word) - 300 / 7.2 - bar.value() / 7.2) < 12
+
+
+# --- wrapping -----------------------------------------------------------------------------------------------------
+
+WORDS = "".join(f"word{number:04} " for number in range(400))
+LONG = LINES.replace("line 12\n", f"{WORDS}\n").replace("line 41\n", "x" * 100_000 + "\n")
+
+
+@pytest.fixture
+def wrapped(view: DiffView) -> DiffView:
+    view.show_diff(make_diff(LINES, LONG))
+    QTest.keyClick(view, Qt.Key.Key_W)
+    return view
+
+
+def part_of_view(view: DiffView, side: LineSide, line: int, offset: int) -> QPoint:
+    """Where a character is in the viewport."""
+    row = view.document.rows.find(side, line)
+    pane = next(pane for pane in view.scroller.panes if pane.side in (None, side))
+    laid = view.lay_line(pane, side, line)
+    top = view.scroller.row_rect(row).top() + laid.part_of(offset) * view.scroller.geometry.row_height
+    return QPoint(pane.text_left + round(laid.x(offset)), top + ROW_HEIGHT // 2)
+
+
+@pytest.mark.parametrize("mode", ["side_by_side", "unified"])
+def test_wrapped_lines_are_all_in_view_and_nothing_scrolls_sideways(wrapped: DiffView, mode: RowMode) -> None:
+    wrapped.set_mode(mode)
+    geometry, rows = wrapped.scroller.geometry, wrapped.document.rows
+    height = geometry.row_height_at(rows.find("new", 11))
+    assert height > 30 * ROW_HEIGHT
+    assert height % ROW_HEIGHT == 0
+    assert wrapped.horizontalScrollBar().maximum() == 0
+    assert geometry.row_height_at(rows.find("new", 40)) < 250 * ROW_HEIGHT, "of an endless line only a part is drawn"
+    picture(wrapped)
+    QTest.keyClick(wrapped, Qt.Key.Key_W)
+    assert wrapped.scroller.geometry.row_height_at(rows.find("new", 11)) == ROW_HEIGHT
+    assert wrapped.horizontalScrollBar().maximum() > 0
+
+
+def test_a_match_far_into_a_wrapped_line_is_scrolled_to(wrapped: DiffView) -> None:
+    wrapped.finder.find("word0390")
+    assert wrapped.navigation.selected_text() == "word0390"
+    assert wrapped.viewport().rect().contains(part_of_view(wrapped, "new", 11, WORDS.index("word0390")))
+
+
+def test_dragging_selects_across_the_parts_of_a_wrapped_line(wrapped: DiffView) -> None:
+    wrapped.scroller.show_part(wrapped.document.rows.find("new", 11), 0)
+    start, end = (part_of_view(wrapped, "new", 11, WORDS.index(word)) for word in ("word0001", "word0020"))
+    before = wrapped.verticalScrollBar().value()
+    QTest.mousePress(wrapped.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(wrapped.viewport(), end)
+    assert wrapped.navigation.selected_text() == WORDS[WORDS.index("word0001") : WORDS.index("word0020")]
+    assert wrapped.verticalScrollBar().value() == before
+
+
+def test_the_keyboard_reads_a_line_that_is_taller_than_the_view_before_it_goes_on(wrapped: DiffView) -> None:
+    row = wrapped.document.rows.find("new", 11)
+    wrapped.navigation.go_to(row)
+    seen = {wrapped.verticalScrollBar().value()}
+    while wrapped.navigation.row == row:
+        QTest.keyClick(wrapped, Qt.Key.Key_PageDown)
+        seen.add(wrapped.verticalScrollBar().value())
+    assert len(seen) > wrapped.scroller.geometry.row_height_at(row) // wrapped.viewport().height()
+    assert wrapped.navigation.row == row + 1 or wrapped.navigation.row > row
+
+
+def test_lines_stay_wrapped_in_folds_other_sizes_and_other_states_of_the_file(qtbot: QtBot, wrapped: DiffView) -> None:
+    def is_whole() -> bool:
+        rows, geometry = wrapped.document.rows, wrapped.scroller.geometry
+        tops = [geometry.top(row) for row in range(len(rows))]
+        return tops == sorted(tops) and geometry.row_height_at(rows.find("new", 11)) > ROW_HEIGHT
+
+    wrapped.open_gap(row_of(wrapped, "gap"))
+    assert is_whole()
+    wrapped.resize(900, 300)
+    qtbot.waitUntil(is_whole)
+    wrapped.show_diff(make_diff(LINES, LONG + "more\n"), keep_place=True)
+    assert is_whole()
+
+
+def test_a_diff_that_is_too_large_is_not_wrapped_and_says_so(view: DiffView) -> None:
+    QTest.keyClick(view, Qt.Key.Key_W)
+    told = QSignalSpy(view.mode_changed)
+    view.show_diff(make_diff(None, f"{WORDS}\n" * 12_000))
+    assert (view.scroller.is_too_large, told.count()) == (True, 1 + 1)
+    assert view.scroller.geometry.row_height_at(1) == ROW_HEIGHT
+    view.show_diff(make_diff(None, f"{WORDS}\n"))
+    assert not view.scroller.is_too_large
 
 
 # --- selecting ----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from desktop_agent.core.diff.rows import DiffRow
 from desktop_agent.ui.review.diff.line_layouts import WINDOW_CHARS, Columns, LineLayouts, LineWords
+from desktop_agent.ui.review.diff.line_wrapping import wrap
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import visible_line
 from tests.ui.review.stage import make_diff
@@ -25,6 +26,40 @@ def test_every_character_is_hit_where_it_stands(layouts: LineLayouts, line: str)
         laid = layouts.line("new", 1, line, (), Columns(column, 320))
         for offset in range(min(first, len(text)), min(first + 80, len(text))):
             assert laid.offset(laid.x(offset)) == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", [""]),
+        ("short", ["short"]),
+        ("x" * 16, ["x" * 16]),
+        ("x" * 33, ["x" * 16, "x" * 16, "x"]),
+        ("some words that go on", ["some words that ", "go on"]),
+        ("a " + "x" * 20, ["a xxxxxxxxxxxxxx", "xxxxxx"]),
+        ("\tif tab:\treturn value", ["    if tab: ", "return value"]),
+        ("漢字" * 9, ["漢字" * 4, "漢字" * 4, "漢字"]),
+        ("größe " * 4, ["größe größe ", "größe größe "]),
+        ("🎉" * 9, ["🎉" * 8, "🎉"]),
+        ("y" * 6_000, ["y" * 16] * 312 + ["y" * 8, ""]),
+    ],
+)
+def test_a_line_is_wrapped_after_blanks_and_every_character_is_hit_in_its_part(
+    layouts: LineLayouts, text: str, parts: list[str]
+) -> None:
+    line = visible_line(text)
+    starts = wrap(line, 16)
+    assert [line.text[a:b] for a, b in zip(starts, (*starts[1:], None), strict=True)] == parts
+    laid = layouts.line("new", 1, text, (), Columns(0, 16, 16))
+    assert laid.part_count == len(parts)
+    assert laid.width <= 17 * laid.x(1) if len(text) > 40 else True
+    for offset in range(min(len(text), 80)):
+        assert laid.offset(laid.x(offset), laid.part_of(offset)) == offset
+        ((part, left, right),) = laid.stretches(offset, offset + 1, range(laid.part_count))
+        assert (part, left) == (laid.part_of(offset), laid.x(offset))
+        assert left < right <= left + 5 * laid.x(1)
+    found = list(laid.stretches(0, len(text), range(2)))
+    assert [part for part, _, _ in found] == list(range(min(2, len(parts))))[: len(text)]
 
 
 def test_a_window_is_as_wide_and_stands_where_the_whole_line_would(layouts: LineLayouts) -> None:

@@ -325,6 +325,28 @@ def test_saved_comments_stand_below_their_lines(review: DiffReview, view: DiffVi
     assert view.scroller.row_rect(below - 1).bottom() < card.y() < view.scroller.row_rect(below).top() - card.height()
 
 
+@pytest.mark.parametrize("is_wrapped", [False, True])
+@pytest.mark.parametrize("line", [0, 59])
+def test_an_added_comment_stays_in_view(
+    review: DiffReview, view: DiffView, added: list[LineComment], line: int, is_wrapped: bool
+) -> None:
+    view.resize(700, 260)
+    long = "".join(f"{number} {'words ' * 100}\n" for number in range(60))
+    view.show_diff(make_diff(None, long))
+    view.set_wrapped(is_wrapped=is_wrapped)
+    review.comments.set_comments((remark(line, line + 1, "Before\n" * 12, quote=long.splitlines(True)[line]),))
+    view.navigation.go_to(view.document.rows.find("new", line))
+    QTest.keyClick(view, Qt.Key.Key_C)
+    field(view).setPlainText("Why\nis\nthat?")
+    button(view, "saveCommentButton").click()
+    for kept in (False, True):
+        if kept:  # the session has it
+            review.comments.set_comments((*review.comments.comments[:-1], added[0]))
+        card = next(card for card in view.findChildren(CommentCard) if card.comment.text == "Why\nis\nthat?")
+        assert card.isVisible()
+        assert view.viewport().rect().contains(card.geometry())
+
+
 def test_only_comments_in_view_are_widgets(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
     view.show_diff(make_diff(None, "x\n" * 5_000))
     review.comments.set_comments(tuple(remark(start, start + 1, "Why?", quote="x\n") for start in range(0, 5_000, 20)))

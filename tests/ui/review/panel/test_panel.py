@@ -296,24 +296,38 @@ def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None
 def test_the_mode_is_switched_remembered_and_announced(reviewed: ReviewPanel) -> None:
     announced = QSignalSpy(reviewed.diff_mode_changed)
     mode = button(reviewed, "diffModeButton")
-    assert (mode.text(), diff_view(reviewed).document.mode) == ("Unified", "unified")  # it is 560 wide
+    assert (mode.text(), mode.isChecked(), diff_view(reviewed).document.mode) == ("Side by side", False, "unified")
     mode.click()
-    assert (mode.text(), diff_view(reviewed).document.mode, announced.at(0)) == (
-        "Side by side",
-        "side_by_side",
-        ["side_by_side"],
-    )
+    assert (mode.isChecked(), diff_view(reviewed).document.mode) == (True, "side_by_side")
     choose(reviewed, "This session")
     assert diff_view(reviewed).document.mode == "side_by_side"
     mode.click()
-    assert (mode.text(), diff_view(reviewed).document.mode, announced.at(1)) == ("Unified", "unified", ["unified"])
+    assert (mode.isChecked(), diff_view(reviewed).document.mode) == (False, "unified")
+    assert [announced.at(0), announced.at(1)] == [["side_by_side"], ["unified"]]
+
+
+def test_toggles_name_what_they_show_and_say_whether_they_do(qtbot: QtBot, reviewed: ReviewPanel) -> None:
+    told = QSignalSpy(reviewed.wrapping_changed)
+    wrap, enlarge = button(reviewed, "wrapLinesButton"), button(reviewed, "enlargeReviewButton")
+    assert (wrap.text(), wrap.isChecked(), enlarge.text(), enlarge.isChecked()) == (
+        *("Wrap lines", False),
+        *("Whole window", False),
+    )
+    wrap.click()
+    QTest.keyClick(diff_view(reviewed), Qt.Key.Key_W)
+    reviewed.set_wrapped(is_wrapped=True)
+    assert (wrap.isChecked(), diff_view(reviewed).scroller.wraps) == (True, True)
+    assert [told.at(0), told.at(1), told.count()] == [[True], [False], 2]
+    with qtbot.waitSignal(reviewed.enlarge_clicked):
+        enlarge.click()
+    reviewed.set_enlarged(True)
+    assert enlarge.isChecked()
 
 
 def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:
     mode = button(reviewed, "diffModeButton")
     reviewed.resize(380, 800)
-    qtbot.waitUntil(lambda: mode.text() == "Unified")
-    assert not mode.isEnabled()
+    qtbot.waitUntil(lambda: not mode.isEnabled())
     assert mode.toolTip() == "Too narrow for two sides"
 
 
