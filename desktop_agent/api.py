@@ -1,13 +1,11 @@
-"""The library: an agent in a folder, for programs. `desktop_agent` hands out the same names; nothing else is public.
+"""The library: an agent in a folder, for programs. `desktop_agent` exports the same names; nothing else is public.
 
 ```python
 async with Agent("~/code/app", approve=lambda request: request.command is None) as agent:
     result = await agent.run("One of the tests fails. Fix it.")
     print(result.text, result.edited_files)
-    await agent.undo(turn=result.turn)
+    await agent.changes.undo(ChangeSelection(turn=result.turn))
 ```
-
-An `Agent` is a front end like the window: ops go into a session, events come out of it, and the session does the rest.
 """
 
 from desktop_agent.composition.workbench import Workbench as Workbench

@@ -1,7 +1,4 @@
-"""The entry point of `desktop-agent`: a command, or the window. Headless commands never import Qt.
-
-What a command needs is imported when it is called, so that the window waits for nothing else.
-"""
+"""The entry point of `desktop-agent`: a command, or the window. Headless commands never import Qt."""
 
 import gc
 import os
@@ -31,18 +28,12 @@ COMMANDS = (
 )
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
-"""Those of the window's options that take a value."""
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that end the process: Ctrl+C, the usual request to end, and the closing of the terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Without `argv` this is the process's own entry point, so keys are removed from the environment first
-    (`core.system.environment`).
-    """
+    """Run the command line and return its exit code. Without `argv`, keys are removed from the environment."""
     environ: Mapping[str, str] = os.environ
     if argv is None:
         _open_standard_streams()
@@ -75,10 +66,7 @@ def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_pro
 
 @contextmanager
 def _ending_by_signals() -> Generator[None]:
-    """Let the ending signals raise `KeyboardInterrupt` in the block. Only for a process of our own.
-
-    After the block the signals are ignored: all work is done, and the interpreter would only complain while it ends.
-    """
+    """Let the ending signals raise `KeyboardInterrupt` in the block. Afterwards the signals are ignored."""
     heeded = heeded_signals()
     for number in heeded:
         signal.signal(number, signal.default_int_handler)
@@ -90,13 +78,13 @@ def _ending_by_signals() -> Generator[None]:
 
 
 def heeded_signals() -> list[signal.Signals]:
-    """Return the ending signals that are not ignored. `nohup` and shells ignore some for jobs in the background."""
+    """Return the ending signals that are not ignored. `nohup` and shells ignore some for background jobs."""
     known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _open_standard_streams() -> None:
-    """Open the null device for missing standard streams. The next opened file would otherwise take their place."""
+    """Open the null device for missing standard streams. The next opened file would otherwise replace them."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -30,7 +30,7 @@ _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
 
 
 def show_status(args: argparse.Namespace, console: Console) -> None:
-    """Print for each account where its key comes from, though never the key, and what the account is for."""
+    """Print the source of each account's key, though never the key, and the purpose of the account."""
     _, loaded = _accounts()
     store, live = SystemKeyStore(tell=console.say), _settings()
     accounts = [
@@ -109,7 +109,6 @@ def delete_key(args: argparse.Namespace, console: Console) -> None:
 
 
 def _accounts() -> tuple[AccountsFile, LoadedAccounts]:
-    """Return all accounts. Raises `UnsafeSettingsError` when some cannot be read."""
     file = AccountsFile(AppPaths.from_environment().config / ACCOUNTS_NAME)
     loaded = file.load()
     if loaded.problems:

@@ -1,4 +1,4 @@
-"""`desktop-agent changes list` and `changes diff`: what a session changed, or those changes that the options select."""
+"""`desktop-agent changes list` and `changes diff`: a session's changes, or those that the options select."""
 
 import argparse
 from collections.abc import Collection, Sequence
@@ -27,15 +27,13 @@ from desktop_agent.core.undo.path_tracking import recorded_of
 
 
 class ChangedSession(NamedTuple):
-    """A stored session, read from its journal."""
-
     id: SessionId
     blobs: Blobs
     transcript: Transcript
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """Read the session of which `name` is the id, or its beginning or end. Raises `SessionNotFoundError`."""
+        """Read a session by its id, or the beginning or end of it. Raises `SessionNotFoundError`."""
         catalog = Catalog.of(AppPaths.from_environment())
         session_id = catalog.find(name)
         events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
@@ -43,13 +41,11 @@ class ChangedSession(NamedTuple):
 
 
 class NumberedHunk(Struct, frozen=True):
-    """One part of a file that can be selected: some lines, or whatever its key stands for."""
-
     number: int
     """The position of the part in the file, from 1. `--hunk` takes this number as well as the key."""
     key: HunkKey
     old_start: int
-    """A line number, from 1."""
+    """From 1."""
     old_count: int
     new_start: int
     new_count: int
@@ -85,12 +81,12 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
-    """Return the net changes of the agent, without the user's. They can be printed as a patch, undone and redone."""
+    """Return the net changes of the agent, without the user's."""
     return net_changes(record for record in records if record.change.is_by_agent)
 
 
 def revertible(transcript: Transcript, wanted: ChangeSelection) -> ChangeSelection:
-    """Return the selection for an undo or redo of `wanted`. Where a file was renamed, it has both halves of that."""
+    """Return the selection for an undo or redo of `wanted`, with both halves of a renamed file."""
     if wanted.path is None:
         return wanted
     rows = agents_rows(matching(transcript, wanted))

@@ -96,7 +96,7 @@ def _op_for_changes(
 def _preview(
     session: ChangedSession, direction: Direction, op: RevertOp, options: SessionOptions
 ) -> tuple[FileOutcome, ...]:
-    """Return what the undo or redo would do, without opening the session for writing. Raises `WorkspaceError`."""
+    """Return the effect of an undo or redo, without opening the session for writing. Raises `WorkspaceError`."""
     transcript = session.transcript
     root = Path(transcript.session.workspace)
     known = None if options.accepts_folder else transcript.session.folder
@@ -125,7 +125,7 @@ def _redoes_steps(args: argparse.Namespace) -> bool:
 
 
 def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoSteps:
-    """Return the op that takes back the undos that the options name. Raises `UsageError` if there is no such undo."""
+    """Return the op that takes back the named undos. Raises `UsageError` if there is no such undo."""
     numbers = tuple(args.step)
     unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:

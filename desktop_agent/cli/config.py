@@ -1,4 +1,4 @@
-"""`desktop-agent config`: the settings in force, where they come from, and changing them."""
+"""`desktop-agent config`: the settings in force, their sources, and changing them."""
 
 import argparse
 import os
@@ -106,7 +106,6 @@ def show_setting(args: argparse.Namespace, console: Console) -> None:
 
 
 def _loaded(args: argparse.Namespace, console: Console) -> LoadedSettings:
-    """Return the settings in force in the folder, and print warnings. Raises `UnsafeSettingsError`."""
     settings = _settings(real_path(args.workspace or current_folder()), console)
     warn_of_project(settings, console)
     if settings.faults:

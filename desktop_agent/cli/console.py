@@ -21,8 +21,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 class OutputError(AgentError):
-    """Standard output or error cannot be written: the disk that it goes to is full, or (`is_closed`) its reader has
-    gone.
+    """Standard output or error cannot be written: the disk is full, or (`is_closed`) the reader has gone.
 
     When the reader has gone, a command ends silently, as programs in a pipe do.
     """
@@ -83,7 +82,6 @@ class Console(Struct, frozen=True):
 
 
 def _json(document: JsonObject, indent: int | None = None) -> str:
-    """Return `document` as JSON in which characters that could control the terminal are escaped."""
     return escaped_in_json(json.dumps(legible_names(document), ensure_ascii=False, indent=indent))
 
 
@@ -95,16 +93,15 @@ def _standard_output() -> TextIOWrapper:
 
 
 def _silence(stream: TextIO) -> None:
-    """Discard further output. Without this, what is buffered would fail again at exit, with an error message."""
+    """Discard further output. Without this, buffered output would fail again at exit, with an error message."""
     with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class TerminalLine:
-    """One terminal line that is overwritten in place. Shows nothing if there is no terminal, or it cannot erase."""
+    """One terminal line that is overwritten in place. Shows nothing without a terminal that can erase."""
 
     def __init__(self, terminal: TextIO, term: str) -> None:
-        """`term` is the value of the variable TERM, or empty."""
         self._terminal = terminal
         self.is_shown = terminal.isatty() and term not in ("", "dumb")
 

@@ -1,4 +1,4 @@
-"""`desktop-agent costs`: what the sessions cost, by day and model; with `--by`, their usage grouped otherwise."""
+"""`desktop-agent costs`: the cost of sessions, by day and model; with `--by`, their usage grouped otherwise."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ T = TypeVar("T")
 _Column = tuple[str, Callable[[Figures], str]]
 _SpendingColumn = tuple[str, Callable[[Figures | Spending], str]]
 _MOST_NAME = 48
-"""How many characters of a model's name are shown. Providers may use any number, and the figures need room."""
 
 
 def _cost(usage: Usage) -> str:

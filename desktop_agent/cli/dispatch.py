@@ -58,16 +58,16 @@ _FUNCTIONS = {
     "config reset": "config.reset_setting",
     "config trust": "config.trust",
 }
-"""The functions of those commands that are not carried out by `main` in the module with the command's name."""
+"""The commands whose function is not `main` in the module with the command's name."""
 
 _Function = Callable[[argparse.Namespace, Console], int | None]
-"""A command: it returns an exit code, or None for 0."""
+"""A command: it returns an exit code, or `None` for 0."""
 
 
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Parse `argv`, carry the command out, and return the exit code.
 
-    `environ` still has the API keys, which may have been removed from `os.environ`. Commands find it in `args.environ`.
+    `environ` has the API keys, which may have been removed from `os.environ`. Commands find it in `args.environ`.
     """
     words, args_behind = _split(argv)
     args = build_parser(words[0]).parse_args(words)
@@ -87,9 +87,9 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """Return this program's arguments, and the command line of another program behind the `--` of `mcp add`.
+    """Return this program's arguments, and another program's command line behind the `--` of `mcp add`.
 
-    They are separated here because `argparse` takes no options between a positional argument and a `--`.
+    `argparse` takes no options between a positional argument and a `--`.
     """
     if list(argv[:2]) != ["mcp", "add"] or "--" not in argv:
         return argv, []
@@ -98,10 +98,7 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 
 def _imported(named: str) -> _Function:
-    """Import the function of a command. If the entry point switched the garbage collector off, switch it on again.
-
-    The imported modules are frozen first, because they stay in memory until the end.
-    """
+    """Import the function of a command. Freeze the modules, and switch the garbage collector on if it was off."""
     module, _, name = named.rpartition(".")
     imported = importlib.import_module(f"desktop_agent.cli.{module}")
     if not gc.isenabled():

@@ -1,4 +1,4 @@
-"""`desktop-agent doctor`: checks whether everything that is needed works here, and says what to do if not."""
+"""`desktop-agent doctor`: checks whether everything necessary works here, and says what to do if not."""
 
 import argparse
 import asyncio
@@ -42,7 +42,7 @@ State = Literal["ok", "warning", "problem"]
 
 
 class Check(Struct, frozen=True):
-    """The result of one check. `problem`: the application cannot work. `warning`: some part of it cannot."""
+    """`problem`: the application cannot work. `warning`: some part of it cannot."""
 
     name: str
     state: State
@@ -143,7 +143,6 @@ def _output_of(*argv: str) -> tuple[int, str]:
 
 
 _DATABASES = ("*.sqlite3", "baselines/*.sqlite3", "index/*.sqlite3")
-"""The databases of the cache, relative to its folder."""
 _HELD = {"pids": "processes", "memory": "memory"}
 
 

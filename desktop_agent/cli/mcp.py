@@ -40,7 +40,7 @@ _SECTION = LIST.partition(".")[0]
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
-    """Return the server with this name. Raises `UsageError` when there is none. Blocks."""
+    """Raises `UsageError` when there is no server with this name. Blocks."""
     settings = settings_in(paths, workspace)
     definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:
@@ -81,7 +81,7 @@ def list_servers(args: argparse.Namespace, console: Console) -> None:
 
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
-    """Return the problems with a whole file, or with its list of servers, because of which its servers are missing."""
+    """Return the problems with whole files or lists of servers, because of which servers are missing."""
     proposal = settings.proposal
     unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
     problems = (*settings.loaded.problems, *unanswered)
@@ -89,7 +89,7 @@ def _unread_files(settings: WorkspaceSettings) -> list[str]:
 
 
 def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
-    """Return the servers of a project's file, if the user has neither trusted nor ignored its present content."""
+    """Return the servers of a project's file that the user has neither trusted nor ignored."""
     proposal = settings.proposal
     if proposal is None or settings.answer is not None:
         return []
@@ -97,7 +97,6 @@ def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:
-    """Return what is known of the server's state without starting it."""
     if not server.is_enabled:
         return "disabled"
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
@@ -209,7 +208,6 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
 
 
 def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:
-    """Return the server's sandbox table: `usual`, extended by the options."""
     is_confined = usual is not None if args.sandbox is None else bool(args.sandbox)
     added: dict[str, list[str]] = {key: getattr(args, key) for key in ("folders", "read_folders", "hosts")}
     if not is_confined:

@@ -1,4 +1,4 @@
-"""`desktop-agent mcp test`: starts one server, asks for its tools, prints what they cost, and ends the server."""
+"""`desktop-agent mcp test`: starts one server, lists its tools, prints their cost, and ends the server."""
 
 import argparse
 import asyncio
@@ -107,7 +107,6 @@ class ServerReport:
 
 
 def _change_lines(changes: list[ToolChange], of: int) -> list[str]:
-    """Return lines about tools that changed since the user allowed them; empty if the server has none allowed."""
     changed = [change for change in changes if change.kind == "changed"]
     lines: list[str] = []
     if changed:

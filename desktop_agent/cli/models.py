@@ -1,4 +1,4 @@
-"""`desktop-agent models`: which models an account has, and what is known of each."""
+"""`desktop-agent models`: an account's models and their properties."""
 
 import argparse
 import asyncio
@@ -36,7 +36,6 @@ def main(args: argparse.Namespace, console: Console) -> None:
 
 
 def _account(args: argparse.Namespace, bench: Workbench) -> Account:
-    """Return the account that the options name, completed from the settings. Raises `UsageError`."""
     model = bench.model_meant(NamedModel(provider=args.provider, account=args.account))
     if model.provider == DEMO:
         raise UsageError("The demo has no models to list.", hint="Name another provider with --provider.")

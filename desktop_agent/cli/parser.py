@@ -1,4 +1,4 @@
-"""The parser of the command line: every command with its options. It imports nothing that a command works with."""
+"""The parser of the command line: every command with its options. Imports no command."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -16,11 +16,10 @@ SANDBOXES = ("restricted", "strict", "none")
 
 
 Commands = Callable[..., argparse.ArgumentParser]
-"""Adds a command or an action. It is the `add_parser` of what `add_subparsers` returns."""
 
 
 def command(commands: Commands, name: str, summary: str, example: str, *positionals: str) -> argparse.ArgumentParser:
-    """Add a command with what all commands take; `positionals` are named as in its usage: NAME, NAME[/TOOL]."""
+    """Add a command with common options; `positionals` are named as in its usage: NAME, NAME[/TOOL]."""
     parser = commands(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
@@ -88,7 +87,7 @@ def above_zero(text: str) -> float:
 
 
 def moment(text: str) -> datetime:
-    """Return the moment that `text` means here: `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago)."""
+    """Parse a local time: `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago)."""
     if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
         return datetime.now().astimezone() - timedelta(days=int(days))
     try:
@@ -98,7 +97,7 @@ def moment(text: str) -> datetime:
 
 
 def end_of(text: str) -> datetime:
-    """Return the end of what `text` means. If it names a day, this is the end of that day."""
+    """Return the end of the day that `text` names, or else its time."""
     meant = moment(text)
     return meant + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else meant
 
@@ -446,7 +445,6 @@ _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "serve": _add_serve,
     "doctor": _add_doctor,
 }
-"""For each command, in the order of the help, the function that adds it."""
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:

@@ -48,10 +48,9 @@ _EVERY_S = 1.0
 
 
 class ProgressLine:
-    """Shows the progress of a run in one line; nothing if standard error is no terminal, or has no control codes."""
+    """Shows the progress of a run in one line; nothing without a terminal that can erase."""
 
     def __init__(self, terminal: TextIO, term: str, now: Callable[[], float]) -> None:
-        """`term` is the value of the variable TERM, or empty; `now` is a monotonic clock in seconds."""
         self._line = TerminalLine(terminal, term)
         self._now = now
         self._begun = now()
@@ -116,10 +115,7 @@ class ProgressLine:
 
 
 class RunListener:
-    """Shows what happens while it happens: with --stream as JSON lines, with --verbose in words.
-
-    Raises `OutputError` when the reader of its output has gone.
-    """
+    """Shows events as they happen: with --stream as JSON lines, with --verbose in words. Raises `OutputError`."""
 
     def __init__(self, args: argparse.Namespace, console: Console) -> None:
         self._is_stream: bool = args.stream
@@ -138,7 +134,7 @@ class RunListener:
             raise
 
     def on_rejected(self, line: int, reason: str) -> None:
-        """Report an invalid line to the program that writes ops. Ops that it sent before are still carried out."""
+        """Report an invalid line to the program that writes ops. Earlier ops are still carried out."""
         if self._is_stream:
             self._console.line({"type": "op_rejected", "line": line, "reason": reason})
         else:
@@ -172,10 +168,7 @@ class RunListener:
 
 
 def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
-    """Return what to run. Values that the command line leaves out are set in `args`, from the settings.
-
-    Raises `UsageError`.
-    """
+    """Return what to run, and set missing options in `args` from the settings. Raises `UsageError`."""
     _check_tools("--allowed-tools", args.allowed_tools or (), bench)
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)
     _with_defaults(args, bench.live.current.runner)
@@ -196,7 +189,6 @@ def environ_of(args: argparse.Namespace) -> Mapping[str, str]:
 
 
 def run_logs(args: argparse.Namespace) -> RunLogs:
-    """Return the logs that the options name. Call it after `run_options`."""
     debug = args.tool_debug_log if args.debug_tool_use else None
     return RunLogs(audit=args.audit_log, changes=args.changes_log, debug=debug)
 
@@ -327,7 +319,6 @@ def _model(args: argparse.Namespace) -> NamedModel:
 
 
 def _check_stream(args: argparse.Namespace) -> None:
-    """Raise `UsageError` for options that conflict with ops as a stream."""
     if args.prompt or args.prompt_file is not None or args.stdin:
         raise UsageError(
             "With --input-format stream, prompts come from standard input.",
@@ -348,10 +339,7 @@ def _check_stream(args: argparse.Namespace) -> None:
 async def say_what_confines(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, say: Callable[[str], None]
 ) -> str | None:
-    """Return the name of the sandbox that confines commands, and report in which respect it falls short, if in any.
-
-    None if nothing confines them: there is no sandbox here, none is wanted, or no prompt needs one.
-    """
+    """Return the name of the sandbox that confines commands, and report its limitations. `None`: unconfined."""
     mode = args.sandbox or bench.settings.execution.sandbox
     if mode == "none" or (options.prompts and all(is_command(prompt) for prompt in options.prompts)):
         return None
@@ -416,7 +404,6 @@ def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
 async def _carry_out(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> tuple[RunResult, str | None]:
-    """Run, and return the result and the name of what confined commands."""
     approver = approver_of(args, options.workspace, bench.blobs)
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:

@@ -175,8 +175,8 @@ def verify_stored(args: argparse.Namespace, console: Console) -> int:
 def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:
     """Verify these sessions, repair them if asked to, print the outcome, and return the exit code.
 
-    The exit code is 0 when nothing is wrong, or nothing is wrong any more, and otherwise 1. A session that is deleted
-    meanwhile is left out. If it is the only one, this raises `SessionNotFoundError`.
+    The exit code is 0 if nothing is wrong, or no longer, otherwise 1. A session deleted meanwhile is left out; if it is
+    the only one, this raises `SessionNotFoundError`.
     """
     documents: list[JsonObject] = []
     texts: list[str] = []

@@ -13,8 +13,6 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Interruptible(Protocol[T_co]):
-    """Work that runs to an orderly end, even when it is interrupted."""
-
     def interrupt(self) -> None: ...
 
     async def run(self) -> T_co: ...

@@ -56,7 +56,7 @@ class Signing:
         self._environ = environ
 
     async def sign_in(self, provider: str, name: str | None) -> None:
-        """Sign in as the provider offers it. `name` is the name of the account; None means the usual one."""
+        """Sign in in the provider's way. `name` is the name of the account; `None` means the usual one."""
         browser = TerminalBrowser(self._console, self._environ)
         match provider:
             case "openai":
@@ -85,7 +85,6 @@ class Signing:
         self._console.result(document, f"{account.full_label} is signed out on this machine.{_what_remains(account)}")
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
-        """Return the account that is meant. Raises `UsageError` when it is not signed in, or several could be meant."""
         vendor_of(provider)
         found = [
             account

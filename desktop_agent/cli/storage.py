@@ -1,4 +1,4 @@
-"""`desktop-agent storage`: shows the disk space that sessions take, and removes what none of them needs."""
+"""`desktop-agent storage`: shows the disk space of sessions, and removes contents that none of them needs."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`desktop-agent tools`: shows which tools the model has and what each takes, and calls one without a model."""
+"""`desktop-agent tools`: shows the model's tools and their arguments, and calls one without a model."""
 
 import argparse
 import asyncio

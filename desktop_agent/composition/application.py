@@ -44,31 +44,25 @@ from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_con
 
 
 class OwnParts(TypedDict, total=False):
-    """The parts that a program can supply in place of the application's own."""
+    """Parts that a program can supply instead of the application's own."""
 
     environ: Mapping[str, str]
-    """The variables from which settings and keys are read, instead of the process's environment."""
     clock: Clock | None
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
-    """The sign-ins that belong to the same keys."""
     is_paced: bool
     """Whether the demo writes so slowly that people can follow it."""
     provider_source: ProviderSource | None
-    """Builds the providers, in place of the catalogue."""
+    """Builds the providers, instead of the catalogue."""
     retry: RetryPolicy | None
     tools: Sequence[AnyTool] | None
-    """The tools of the sessions, in place of the built-in ones."""
     probe: SandboxProbe | None
-    """Finds a sandbox, in place of the usual search."""
     services: Services | None
     makes_titles: bool
-    """Whether the model makes a title for each session after its first turn, if the settings allow that."""
+    """Whether the model makes titles for sessions, if the settings allow that."""
 
 
 class SharedTools:
-    """The tools and servers that all sessions have in common, and how many still use them."""
-
     def __init__(self, tools: Sequence[AnyTool], servers: ServerPool) -> None:
         self.tools = tuple(tools)
         self.servers = servers
@@ -160,20 +154,14 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        """The settings in force in a workspace; the project's part applies after `refresh()`. Does not access
-        the disk.
-        """
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
-        """The problems for which nothing may run here, as far as settings and rules have been read."""
+        """The problems for which nothing may run here, among the settings and rules read so far."""
         return (*self.settings_in(root).faults, *self.rules.faults)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
-        """Read all settings and rules of a workspace and return the settings in force.
-
-        Raises `UnsafeSettingsError` while nothing may run there.
-        """
+        """Read all settings and rules of a workspace. Raises `UnsafeSettingsError` while nothing may run there."""
         settings = self.settings_in(root)
         await settings.refresh()
         await asyncio.to_thread(self.rules.look)
@@ -185,11 +173,11 @@ class Application:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """Return the model that the user chose. What they left open comes from the model `now`, or the settings."""
+        """Complete the user's choice of a model from `now`, or the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
 
     async def known_model(self, model: ModelRef) -> KnownModel | None:
-        """Return what is known about a model; `None` for one without a vendor, or whose account does not exist."""
+        """Return a model's properties; `None` without a vendor or an existing account."""
         if known_vendor(model.provider) is None:
             return None
         try:
@@ -204,10 +192,8 @@ class Application:
 
     @property
     def own_places(self) -> tuple[Path, ...]:
-        """The places that edit tools never write to: the application's folders, and the settings file."""
         own = (self.paths.config, self.paths.data, self.paths.cache, self.paths.logs)
         return (*own, self.live.path) if self.live.path is not None else own
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """Return the path of a session's journal, which need not exist."""
         return self.catalog.session_folder(session_id) / JOURNAL_NAME

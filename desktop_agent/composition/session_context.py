@@ -1,7 +1,4 @@
-"""What one session is made from: its files, its workspace, its listeners, and what its calls work with.
-
-The settings in force are read each time they are used, because they may have changed.
-"""
+"""The parts of one session. Settings are read at each use, because they may have changed."""
 
 import asyncio
 import os
@@ -100,15 +97,13 @@ ALL_SERVERS = "mcp://local"
 
 
 class SessionStorage(Struct, frozen=True):
-    """The files of one session, held for writing."""
-
     session_id: SessionId
     lock: SessionLock
     journal: Journal
 
     @classmethod
     def create(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "SessionStorage":
-        """Make the files of a new session. Blocks. Raises `StorageError`."""
+        """Blocks. Raises `StorageError`."""
         folder = catalog.session_folder(session_id)
         journal = Journal.create(folder / JOURNAL_NAME, blobs)
         try:
@@ -120,11 +115,7 @@ class SessionStorage(Struct, frozen=True):
 
     @classmethod
     def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
-        """Lock a session and open its journal. Also return where a torn last record was saved, if there was one.
-        Blocks.
-
-        Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
-        """
+        """Lock a session and open its journal; also return the file with a torn last record, if any. Blocks."""
         path = catalog.journal_path(session_id)
         lock = SessionLock(path.parent)
         try:
@@ -147,11 +138,11 @@ class SessionStorage(Struct, frozen=True):
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """What a front end can choose when it opens a session. None leaves the choice to the settings."""
+    """A front end's choices when it opens a session. `None` leaves the choice to the settings."""
 
     model: ModelRef | None = None
     named: NamedModel = NamedModel()
-    """Only some parts of a model, instead of a whole one. A resumed session keeps its other parts."""
+    """Only some parts of a model. A resumed session keeps its other parts."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
     rules: CallRules | None = None
@@ -160,10 +151,10 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     """Appended to the system prompt while the session is open."""
     accepts_folder: bool = False
-    """Whether to continue in the folder that is now at the path, even if the session did not work in that one."""
+    """Whether to continue in another folder that is now at the session's path."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
-        """Return the system prompt of a session in `root`. Blocks briefly: it reads shipped files."""
+        """Blocks briefly: it reads shipped files."""
         role = ROLES[self.rules.role].instructions if self.rules is not None else ""
         return "\n\n".join(filter(None, (system_prompt(root, opened_at), role, self.instructions)))
 
@@ -185,7 +176,7 @@ class SessionContext:
         sink: Sink,
         is_attended: bool,
     ) -> None:
-        """`folder` is the one in which the session worked, if it is known; `settings` are those of its workspace.
+        """`folder` is the session's last folder, if known; `settings` are those of its workspace.
 
         If the session `is_attended`, a user can answer questions of an earlier process, and about more spending.
         """
@@ -302,7 +293,6 @@ class SessionContext:
         )
 
     def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, model: AsideModel) -> ToolRuntime:
-        """Return what runs the calls. `model` answers when servers ask for a model."""
         recorder, policies, clock = self.recorder, self.policies, self.app.clock
         questions = ServerQuestions(approvals, policies)
         sampling = ServerSampling(model, recorder, policies)
@@ -388,12 +378,10 @@ class SessionContext:
         )
 
     async def _read_history(self) -> None:
-        """Read the part of the history that was left out because a compaction summarised it."""
         app, journal = self.app, self.app.journal_path(self.id)
         await asyncio.to_thread(read_whole_history, self.state, journal, app.blobs, yield_gil=Yielder())
 
     async def _release(self) -> None:
-        """End what the calls started, then release the rest, the lock last. If one step fails, the others follow."""
         app = self.app
         async with AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, self._release_storage)
@@ -410,7 +398,6 @@ class SessionContext:
             stack.push_async_callback(self._reports.aclose)
 
     def _release_storage(self) -> None:
-        """Release the lock of a session. If the session could never be written, remove it. Blocks."""
         if self.state.transcript.session.last_seq == 0:
             self.storage.discard(self.app.catalog)
         else:
@@ -463,7 +450,6 @@ class SessionContext:
         return self.state.transcript.changed.last_number(turn)
 
     def _watched_images(self) -> dict[str, FileImage | None]:
-        """Return, by path, the files as last recorded, except those in folders that the capture ignores."""
         ignored = frozenset(self.settings.current.capture.ignored_folders)
         images = self.state.transcript.changed.last_images().items()
         return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
@@ -491,7 +477,6 @@ class SessionContext:
         )
 
     def _tools(self) -> tuple[AnyTool, ...]:
-        """Return the shared tools, and the search for server tools unless there already is a tool of that name."""
         tools = self.app.tools.tools
         return (
             tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
@@ -541,8 +526,6 @@ class SessionContext:
         )
 
     def _boundary_in_force(self) -> Callable[[], Boundary]:
-        """Return a function that returns the boundary of calls, and rebuilds it only when the settings changed."""
-
         @lru_cache(maxsize=1)
         def build(allowed: tuple[Path, ...]) -> Boundary:
             return Boundary(self.root, allowed, guarded=self.app.own_places)
@@ -559,7 +542,6 @@ def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
 
 
 def sweep_folders(settings: WorkspaceSettings) -> None:
-    """Remove what the sandbox of a killed process left in the folders of a session. Blocks."""
     sweep(places_of_stand_ins((settings.root, *map(Path, settings.current.execution.allowed_paths))))
 
 

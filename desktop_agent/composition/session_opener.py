@@ -1,7 +1,4 @@
-"""Opens the sessions of one data folder: new ones, those on the disk, and those that another process writes.
-
-A resumed session is locked and read from its journal; lost records are reported.
-"""
+"""Opens the sessions of one data folder: new ones, stored ones, and those that another process writes."""
 
 import asyncio
 from functools import partial
@@ -33,7 +30,7 @@ from desktop_agent.core.transcript import NoticeEntry, Transcript
 
 
 def _require_workspace(resumed: ReplayState) -> None:
-    """Raise `StorageError` if the journal does not say where to work. Only its first line can say that."""
+    """Raise `StorageError` if the journal's first line, which names the workspace, is lost."""
     if not resumed.events:
         raise StorageError(
             NEVER_WRITTEN,
@@ -47,7 +44,6 @@ def _require_workspace(resumed: ReplayState) -> None:
 
 
 def _for_front(transcript: Transcript, path: Path, blobs: Blobs) -> Transcript:
-    """Return a copy for the front end. Of a long session, its end is loaded. Blocks."""
     copy = transcript.copy()
     show_end(copy, path, blobs, yield_gil=Yielder())
     return copy
@@ -79,8 +75,6 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
 
 
 class SessionOpener:
-    """Makes each session from what the application shares, with the settings in force in its workspace."""
-
     def __init__(self, app: Application) -> None:
         self._app = app
 
@@ -89,7 +83,7 @@ class SessionOpener:
     ) -> Session:
         """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`.
 
-        Raises `UsageError` when no model is named and only the server knows which models there are.
+        Raises `UsageError` when no model is named and only the server knows its models.
         """
         app, model = self._app, self._model_of(options)
         if not model.model:
@@ -134,11 +128,10 @@ class SessionOpener:
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Lock a session, and open it to continue as it was. The rules and limits of the options apply.
+        """Lock a session, and open it to continue. The rules and limits of the options apply.
 
-        The first events are notices if its account no longer exists, or if records could not be read.
-
-        Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
+        The first events are notices of a missing account or unreadable records. Raises `SessionNotFoundError`,
+        `SessionBusyError` or `StorageError`.
         """
         app, options = self._app, options or SessionOptions()
         storage, torn = await asyncio.to_thread(SessionStorage.open, session_id, app.catalog, app.blobs)
@@ -183,10 +176,8 @@ class SessionOpener:
     ) -> OpenedSession:
         """Start a session in `workspace`, or resume one in its own folder, in the modes of the options.
 
-        Unless it `is_attended`, it does not ask whether to spend more, and what an earlier process asked is not asked
-        again.
-
-        Raises what `create` and `open` raise, and `UsageError` for an account that does not exist.
+        Unless it `is_attended`, nobody is asked about more spending, and earlier questions are not asked again. Raises
+        like `create` and `open`.
         """
         if resumed is None:
             model = self._model_of(options)
@@ -237,10 +228,6 @@ class SessionOpener:
             raise UsageError(error.title, hint=error.hint) from error
 
     async def _notices_of(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
-        """Return a notice if the account of the session no longer exists, unless the last entry already says so.
-
-        If the options name that account, raises an error instead.
-        """
         model = self._model_of(options, transcript.session.model)
         if options.named.account is not None:
             await self._require_account(model)

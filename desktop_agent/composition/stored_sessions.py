@@ -1,7 +1,4 @@
-"""The sessions on the disk: read, copied, filed, deleted, exported and imported, open or not.
-
-A session that another process writes can be followed, and taken over once that process releases it.
-"""
+"""The stored sessions: read, copied, filed, deleted, exported and imported, open or not."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -43,10 +40,7 @@ T = TypeVar("T")
 
 
 class StoredSessions:
-    """All sessions of one data folder. Every method works in a thread, and accesses only the session that it is given.
-
-    An imported session starts with the default model and the modes of the live settings.
-    """
+    """All sessions of one data folder. Methods work in a thread and access only the given session."""
 
     def __init__(
         self,
@@ -65,10 +59,7 @@ class StoredSessions:
         self._default_model = default_model
 
     async def read_end(self, session_id: SessionId) -> Transcript:
-        """Return the end of a session quickly, however long the session is; the rest is not read.
-
-        Raises `SessionNotFoundError` or `StorageError`.
-        """
+        """Return the end of a session quickly, however long it is. Raises `SessionNotFoundError` or `StorageError`."""
         return await self._with_journal(session_id, read_last_page, self._blobs, yield_gil=Yielder())
 
     async def read_page(self, session_id: SessionId, page: JournalPage) -> Transcript:
@@ -80,14 +71,14 @@ class StoredSessions:
         return await self._with_journal(session_id, find_pages, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
-        """Whether opening a session takes so long that its end should be shown first. False if it is open elsewhere."""
+        """Whether opening a session takes so long that its end should be shown first."""
         return await self._with_journal(session_id, _is_long)
 
     async def fork(self, source_id: SessionId, before_turn: int | None = None) -> SessionId:
-        """Copy a session into a new, independent one and return its id; the source does not change.
+        """Copy a session into a new, independent one and return its id. The source may be open, here or elsewhere.
 
-        Everything before `before_turn` is copied, or all finished turns. The source may be open, here or elsewhere.
-        Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
+        Everything before `before_turn` is copied, or all finished turns. Raises `SessionNotFoundError`, `UsageError`
+        when there is no such turn, or `StorageError`.
         """
         now = self._clock.now()
         fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
@@ -95,7 +86,7 @@ class StoredSessions:
         return fork.session_id
 
     async def file(self, session_id: SessionId, filing: Filing) -> None:
-        """Rename, pin or archive a session that is not open. For an open session, submit the op to it instead.
+        """Rename, pin or archive a session that is not open. Submit the op to an open session instead.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
         """
@@ -109,7 +100,7 @@ class StoredSessions:
         await self._with_journal(session_id, lambda path: remove_session(path.parent))
 
     async def size(self, session_id: SessionId) -> SessionUse:
-        """The space that a session takes, including contents that only it needs. Reads all journals."""
+        """The space of a session, including contents that only it needs. Reads all journals."""
         return await asyncio.to_thread(session_use, self._paths.sessions, session_id, self._blobs)
 
     async def export(
@@ -121,10 +112,10 @@ class StoredSessions:
         overwrites: bool = False,
         progress: Progress = lambda _: None,
     ) -> int:
-        """Write the session, as far as it has come, to `target`; return the size of the file in bytes.
+        """Write the session's present state to `target`; return the size of the file in bytes.
 
-        `progress` is called in a thread with the number of bytes so far. If it raises, the export ends and leaves no
-        file. Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
+        `progress` is called in a thread with the number of bytes so far. If it raises, the export ends without a file.
+        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
         """
         return await self._with_journal(
             session_id, export_session, form, self._blobs, target, overwrites=overwrites, progress=progress
@@ -136,8 +127,8 @@ class StoredSessions:
         """Create a session from a conversation of Claude Code or Codex, or from an export.
 
         The session continues in `workspace`, or else in the folder that the file names, or else in `fallback`. Raises
-        `UsageError` for any other file or when none of the folders exists, `AlreadyImportedError` unless `is_again`,
-        and `StorageError`.
+        `UsageError` for any other file or without a folder, `AlreadyImportedError` unless `is_again`, and
+        `StorageError`.
         """
         root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
         now, settings = self._clock.now(), self._live.current
@@ -157,7 +148,7 @@ class StoredSessions:
     async def _with_journal(
         self, session_id: SessionId, work: Callable[Concatenate[Path, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Do `work` with the path of a journal, in a thread. Raises `SessionNotFoundError`."""
+        """Raises `SessionNotFoundError`."""
         return await asyncio.to_thread(lambda: work(self._catalog.journal_path(session_id), *args, **kwargs))
 
 
@@ -166,10 +157,7 @@ def _is_long(path: Path) -> bool:
 
 
 class OpenedSession(Struct, frozen=True):
-    """A reopened session: the session to run, and for a front end its transcript so far.
-
-    Of a long session, the entries of earlier pages are placeholders: `StoredSessions.read_page` reads one.
-    """
+    """A reopened session, and its transcript so far, in which earlier pages may be placeholders."""
 
     session: Session
     transcript: Transcript
@@ -203,10 +191,9 @@ class ViewedSession:
         self._take_over = take_over
 
     async def run(self) -> None:
-        """Pass the events that the other process records to the sink, until this is cancelled.
+        """Pass the recorded events of the other process to the sink, until cancelled. Live events do not arrive.
 
-        Only recorded events arrive, so no text while it streams. Raises `StorageError` when the journal cannot be
-        followed any longer; open a new view of the session then.
+        Raises `StorageError` when the journal can no longer be followed; then open a new view of the session.
         """
         while True:
             for event in await asyncio.to_thread(self._follower.read):
@@ -214,13 +201,13 @@ class ViewedSession:
             await self._clock.sleep(POLL_S)
 
     async def is_free(self) -> bool:
-        """Whether no process is writing the session now. Asking does not disturb a writer."""
+        """Whether no process is writing the session now."""
         return not await asyncio.to_thread(is_locked, self._folder)
 
     async def try_take_over(self, sink: Sink) -> OpenedSession | None:
-        """Open the session to continue it, with events going to `sink`; None while another process still writes it.
+        """Open the session to continue it; `None` while another process still writes it. Stop `run` first.
 
-        Stop `run` first. Raises `StorageError` when the session cannot be opened.
+        Raises `StorageError` when the session cannot be opened.
         """
         try:
             return await self._take_over(sink)

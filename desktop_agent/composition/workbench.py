@@ -37,10 +37,7 @@ class Workbench:
     """Opens and lists the sessions of one data folder."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, **own: Unpack[OwnParts]) -> None:
-        """Does not access the disk. If `settings` are given, they are not from a file, and change only through `live`.
-
-        `OwnParts` lists the parts that a program can supply.
-        """
+        """Does not access the disk. Given `settings` are not from a file, and change only through `live`."""
         self._app = app = Application(paths, settings, own)
         self.opener = SessionOpener(app)
         """Opens sessions for a front end without a user."""
@@ -74,10 +71,7 @@ class Workbench:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
-        """Return the workbench of this user on this machine, with their settings file as far as it can be used.
-
-        Removes other users' access to the folders of the application, if they have any.
-        """
+        """Return the workbench of this user, with their settings. Removes other users' access to the folders."""
         paths = AppPaths.from_environment(environ)
         close_to_others(paths.roots)
         return cls(paths, LiveSettings.load(paths.settings_file(environ), environ), environ=environ)
@@ -87,16 +81,14 @@ class Workbench:
         return self.live.current
 
     async def sandbox_search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Return which sandbox confines commands here, and why others are not available. The search is made once.
+        """Return the sandbox that confines commands here, and why others are not available. Searches once.
 
         Name the workspace if `PATH` may contain folders inside it: programs in them do not count.
         """
         return await self._app.probe.search(workspace)
 
     async def shell_kind(self, workspace: Path) -> ShellKind:
-        """Return the kind of shell in which commands run here. Commands that this shell may parse in another way than
-        the one in which they are judged need approval.
-        """
+        """Return the kind of shell that runs commands here, which decides how commands are judged."""
         shell = await asyncio.to_thread(find_shell, self._app.probe.environ, workspace)
         return shell.kind if shell is not None else ""
 
@@ -137,9 +129,8 @@ class Workbench:
     ) -> OpenedSession:
         """Open a session to continue it. Running it concludes what a crash left unfinished.
 
-        A turn that waited for approvals keeps waiting, and resumes when one is answered. If the session is not
-        `is_attended`, no answer can come, so the turn ends. While settings or rules that safety depends on cannot be
-        read, the session can be read and undone, but it gives prompts back.
+        A turn that waited for approvals keeps waiting, unless the session is not `is_attended`: then it ends. While
+        settings or rules that safety depends on cannot be read, the session gives prompts back.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -148,8 +139,7 @@ class Workbench:
         )
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
-        """Open a session only to read it, while another process writes it. Its `run()` delivers the events recorded
-        from now on.
+        """Open a session only to read it. Its `run()` delivers the events recorded from now on.
 
         Raises `SessionNotFoundError` or `StorageError`.
         """

@@ -1,11 +1,8 @@
 """A program of the user's that answers approval requests: `run --approval-command CMD`.
 
-It reads the request, and as `diff` what an edit would change, as one JSON object on standard input. It writes its
-answer as one JSON object to standard output:
-`{"decision": "allow"}`, `{"decision": "deny", "message": "Not on a Friday."}`, for a command
-`{"decision": "edit", "command": "pytest -q"}`, or for a server's form
-`{"decision": "allow", "answers": {"name": "Ada"}}`. `allow` and `edit` may have a `scope`, one of those that the
-request offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
+It reads the request as one JSON object on standard input, with an edit's changes as `diff`, and writes one JSON object:
+`{"decision": "allow"}`, `{"decision": "deny", "message": …}`, for a command `{"decision": "edit", "command": …}`, or
+for a form `{"decision": "allow", "answers": …}`. `allow` and `edit` may have a `scope`. Anything else ends the run.
 """
 
 import asyncio
@@ -36,13 +33,10 @@ _LONGEST_SHOWN = 300
 
 
 class ApprovalCommand:
-    """Answers each request by running the program once. An `Approver`. `aclose` ends the programs that still run."""
+    """Answers each request by running the program once. `aclose` ends programs that still run."""
 
     def __init__(self, command: str, folder: Path, environ: Mapping[str, str], clock: Clock, blobs: Blobs) -> None:
-        """`command` is split as a POSIX shell would, and run without a shell. Of `environ`, it gets no credentials.
-
-        Raises `UsageError` when there is nothing to run.
-        """
+        """`command` is split as a POSIX shell would, and run without a shell or credentials. Raises `UsageError`."""
         try:
             argv = tuple(shlex.split(command, posix=os.name != "nt"))
         except ValueError as error:
@@ -92,7 +86,7 @@ class ApprovalCommand:
 
 
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
-    """Return the decision that an answer gives. An unclear answer is not a yes."""
+    """An unclear answer is not a yes."""
     try:
         fields = convert(json.loads(answer, object_pairs_hook=_without_duplicates), learned(_Answer))
     except (ValueError, RecursionError) as error:
@@ -114,16 +108,13 @@ def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
 class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decision: Literal["allow", "deny", "edit"]
     message: str = ""
-    """If the answer denies: the reason, for the model."""
     command: str = ""
-    """If the answer edits: the command to run instead."""
     scope: ApprovalScope = "once"
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    """If the answer allows: the fields of a server's form."""
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a JSON object. Raises `ValueError` for a duplicate key, because that is not a clear yes."""
+    """Raises `ValueError` for a duplicate key, because that is not a clear yes."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field is in it twice")

@@ -31,10 +31,7 @@ async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
 
 
 async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
-    """Yield the input as it arrives. A daemon thread reads it, because nothing can interrupt a blocked read.
-
-    The thread reads the descriptor itself: the interpreter cannot end while a thread waits in a buffered reader.
-    """
+    """Yield the input as it arrives. A daemon thread reads it, because nothing can interrupt a blocked read."""
     loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
 
     def read() -> None:

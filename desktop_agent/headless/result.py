@@ -1,7 +1,4 @@
-"""The result of a run: a fold of its transcript into the keys of `run --json`, and its log files.
-
-The logs are JSON lines, appended as things happen: copies for other programs, never the source of truth.
-"""
+"""The result of a run: a fold of its transcript into the keys of `run --json`, and its log files."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +21,7 @@ from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, 
 from desktop_agent.core.undo.refusals import describe_outcome
 
 StopReason = TurnEndReason | Literal["invalid_output"]
-"""Why a run ended: the reason of its last turn, or an answer that is not what the caller asked for."""
+"""Why a run ended: the reason of its last turn, or an answer of a wrong form."""
 
 EXIT_CODES: dict[StopReason, int] = {
     "completed": 0,
@@ -43,28 +40,25 @@ EXIT_CODES: dict[StopReason, int] = {
 }
 
 _LONGEST_REASON = 300
-"""How many characters of the reason for a failed call are shown. `tools` has the whole reason."""
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
     session_id: SessionId
-    """The id of the session; empty after a command that left no session behind."""
+    """Empty after a command that left no session behind."""
     stopped_reason: StopReason
     final_response: str
     turns_used: int = 0
-    """How many requests to the model the run took."""
     edited_files: tuple[str, ...] = ()
     tools: tuple[JsonObject, ...] = ()
     turn_summaries: tuple[JsonObject, ...] = ()
     usage: Usage
     problems: tuple[str, ...] = ()
-    """The errors, without duplicates. Each says what happened and what to do, with its details on a second line."""
+    """The errors, without duplicates: what happened, what to do, and details on a second line."""
     is_command: bool = False
-    """Whether this is the output of a slash command, so that no model was asked."""
     limit: str = ""
-    """The limit that ended the run, as the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
+    """The limit that ended the run, as a notice code: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
-    """What the undo at the end of the run did; None if there was none."""
+    """The operations of the undo at the end of the run; `None` if there was none."""
     output: object = UNSET
     """The final answer as a JSON value, if the caller gave a schema; otherwise `UNSET`."""
 
@@ -102,7 +96,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
 def collect_result(
     transcript: Transcript, ends: Sequence[TurnEnded], *, usage: Usage, undone: tuple[FileOutcome, ...] | None
 ) -> RunResult:
-    """Return the combined result of consecutive turns; `ends` has at least one."""
     turns, last = {end.turn for end in ends}, ends[-1]
     entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) in turns]
     texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
@@ -164,7 +157,6 @@ def describe(problem: Notice | AgentError) -> str:
 
 
 def _describe_end(end: TurnEnded, tools: Sequence[ToolEntry], session_id: SessionId) -> tuple[str, ...]:
-    """Return why the run ended early, if no notice says so."""
     if end.reason == "max_turns":
         count = number_of(end.requests, "request")
         made = f"The run is not done: it has made {count} to the model, as many as it may."
@@ -205,7 +197,6 @@ def _describe_unanswered(entry: ToolEntry) -> str:
 
 
 def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
-    """Return one tool call in the form that the audit log and `run --json` have."""
     result = entry.result
     return {
         "turn": entry.turn,
@@ -265,7 +256,7 @@ class RunLogs:
         self._debug = debug
 
     def check(self) -> None:
-        """Make sure, before anything runs, that every log can be written. Raises `UsageError`, which names the log."""
+        """Make sure, before anything runs, that every log can be written. Raises `UsageError`."""
         for path in filter(None, (self._audit, self._changes, self._debug)):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -274,10 +265,7 @@ class RunLogs:
                 raise UsageError(f"The log {path} cannot be written: {error.strerror}.") from error
 
     def note(self, event: ev.Event, transcript: Transcript) -> None:
-        """Write to each log what `event` means for it. `transcript` must already include the event.
-
-        Raises `StorageError`, which names a log that cannot be written any more.
-        """
+        """Write `event` to the logs. `transcript` must already include it. Raises `StorageError`, which names a log."""
         match event:
             case ev.ToolCallFinished(call_id=call_id):
                 entry = transcript.paged.tool_entry(call_id)

@@ -1,9 +1,7 @@
 """Runs prompts to their end without a user, or a session that another program controls.
 
-A run is a front end like the window: it submits ops and folds events. Its caller can pass an approver; without one, an
-approval request is aborted and ends the run. With `run --input-format stream` another program is the front end: ops
-come in and events go out until the input ends, and that program answers approval requests. A request made after its
-input has ended gets no answer, so the run ends like one without a user.
+Without an approver, an approval request is aborted and ends the run. With `run --input-format stream`, another program
+submits ops and answers requests, until its input ends.
 """
 
 import asyncio
@@ -42,22 +40,19 @@ _ACCEPTED = " Accept the server's tools for it, too: `desktop-agent mcp test {} 
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """What to run, and how."""
-
     prompts: tuple[str, ...]
-    """The prompts, each of which is one turn, in order. The first turn that does not complete ends the run.
+    """The prompts, each one turn, in order. The first turn that does not complete ends the run.
 
-    A prompt that begins with `/` is a slash command. One that begins with `//` is a prompt that begins with one slash.
+    A prompt that begins with `/` is a slash command, and `//` stands for one slash.
     """
     workspace: Path
     resume: SessionId | None = None
-    """The session to continue, in its own workspace, instead of starting one."""
     session: SessionOptions = SessionOptions()
-    """The options to open the session with. In a resumed session, None keeps the current value."""
+    """In a resumed session, `None` keeps the current value."""
     include: tuple[str, ...] = ()
     """The absolute paths of files that are attached to the first prompt."""
     undo_last_turn: bool = False
-    """Whether to undo the run's own changes at its end, for users who only want to see what it would do."""
+    """Whether to undo the run's own changes at its end, to see only what it would do."""
     output: OutputSchema | None = None
     """The form of the final answer. If it is wrong, the model is asked again, `OutputSchema.corrections` times."""
 
@@ -87,8 +82,6 @@ def _rule_for(request: ApprovalRequest) -> str:
 
 
 class _Run:
-    """What both kinds of run have in common: a session whose events go to the logs and to a listener."""
-
     def __init__(
         self, workbench: Workbench, options: RunOptions, logs: RunLogs, listener: Callable[[ev.Event], None] | None
     ) -> None:
@@ -134,7 +127,7 @@ class _Run:
             self.interrupt()
 
     def _follow(self, event: ev.Event) -> None:
-        """Handle `event` for the run itself, before logs and listener do: the run must end even if they fail."""
+        """Handle `event` before logs and listener do: the run must end even if they fail."""
         raise NotImplementedError
 
     def _with_delivery_error(self, result: RunResult) -> RunResult:
@@ -154,9 +147,10 @@ class HeadlessRun(_Run):
         approve: Approver | None = None,
         refuse: Approver = unattended,
     ) -> None:
-        """`listener` gets every event, including live ones, as it happens. If it raises `AgentError`, the run stops.
+        """`listener` gets every event, including live ones. If it raises `AgentError`, the run stops.
 
-        `approve` answers approval requests. The run ends if it aborts a request. Without one, `refuse` says why.
+        `approve` answers approval requests. The run ends if it aborts one. Without `approve`, `refuse` gives the
+        reason.
         """
         super().__init__(workbench, options, logs or RunLogs(), listener)
         self._questions = OpenQuestions(approve or refuse, self._submit)
@@ -222,7 +216,6 @@ class HeadlessRun(_Run):
         return await self._ended
 
     async def _correct_output(self, ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
-        """Ask the model again while its answer is invalid. Return what is still wrong with the answer."""
         output, last = self._options.output, ended[-1]
         if output is None or not isinstance(last, ev.TurnEnded):
             return ""
@@ -246,7 +239,7 @@ class HeadlessRun(_Run):
         return replace(result, output=output.value_in(self._transcript, self._transcript.turn))
 
     async def _drop_empty(self) -> None:
-        """Remove the session if it ran only slash commands, because it is not a conversation then."""
+        """Remove the session if it ran only slash commands."""
         assert self._session is not None
         if not self._has_content:
             with suppress(AgentError):  # then it stays, and does no harm
@@ -310,7 +303,7 @@ class StreamedRun(_Run):
     ) -> None:
         """`asked` are the ops of the program; `options` has no prompts.
 
-        `listener` gets every event, including live ones, as it happens. If it raises `AgentError`, the run stops.
+        `listener` gets every event, including live ones. If it raises `AgentError`, the run stops.
         """
         super().__init__(workbench, options, logs, listener)
         self._asked = asked
@@ -322,10 +315,7 @@ class StreamedRun(_Run):
         self._submit(ops.Shutdown())
 
     async def run(self) -> RunResult:
-        """Serve the program until its input has ended and everything that it asked for is done.
-
-        Raises `AgentError` when the session cannot be opened, and `UsageError` when nothing was asked for.
-        """
+        """Serve the program until its input has ended and all its requests are done. Raises `AgentError`."""
         session = await self._open(is_attended=True)
         before = self._transcript.turns.usage
         reading = asyncio.create_task(self._read(session), name="streamed ops")

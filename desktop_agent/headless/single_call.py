@@ -1,7 +1,6 @@
 """Runs one tool call without a model: for scripts, and to show that a tool does what it says.
 
-The call is handled like every call, because a scripted model makes it, as its only message in a session of its own. So
-the policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
+A scripted model makes the call in its own session, so the policy, the sandbox and undo apply as usual.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """Which call to make, in which folder and under which policy. None leaves a value to the settings."""
+    """`None` leaves a value to the settings."""
 
     tool: str
     arguments: JsonObject
@@ -100,7 +99,6 @@ class SingleCall:
         self._run.interrupt()
 
     async def run(self) -> CallReport:
-        """Run the call to its end. Raises `AgentError` when no session can be opened for the call."""
         ended = await self._run.run()
         missing = "\n".join(("The call ended without a result.", *ended.problems))
         result = self._result or ToolResult(content=missing, is_error=True)

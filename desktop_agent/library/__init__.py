@@ -1,4 +1,1 @@
-"""The parts of the library: the events and result of a turn, answers to questions, and a session's changes.
-
-Programs import `desktop_agent`, not this.
-"""
+"""The parts of the library: the events and result of a turn, answers to questions, and a session's changes."""

@@ -46,7 +46,6 @@ from desktop_agent.library.turns import (
 def workbench_of(
     home: Path | str | None, settings: Settings | None, provider: Provider | None, tools: Sequence[AnyTool | Function]
 ) -> Workbench:
-    """Return the workbench of an agent. Raises `UsageError` for two tools with the same name."""
     environ = os.environ if home is None else {**os.environ, "DESKTOP_AGENT_HOME": str(Path(home).expanduser())}
     paths = AppPaths.from_environment(environ)
     live = LiveSettings(settings) if settings is not None else LiveSettings.load(paths.settings_file(environ), environ)
@@ -67,12 +66,11 @@ def workbench_of(
 
 
 def absolute_path(path: Path | str) -> str:
-    """Return the absolute path, relative to the current folder; `~` is the home."""
     return str(Path(path).expanduser().absolute())
 
 
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
-    """Return the model that the caller chose. None leaves the choice to the settings or the session."""
+    """`None` leaves the choice to the settings or the session."""
     if not isinstance(model, str):
         return model or (ModelRef(provider="own", model="own") if has_provider else None)
     if model == DEMO:
@@ -86,7 +84,6 @@ def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider:
 T = TypeVar("T")
 
 _STEPS_TO_CLOSE = 3
-"""How many steps of the event loop may pass before a dropped iterator starts to close."""
 
 
 class Agent:
@@ -110,14 +107,14 @@ class Agent:
         on_event: Callable[[Event], None] | None = None,
         accept_folder: bool = False,
     ) -> None:
-        """Read the settings, and open nothing yet. What is left out comes from the settings.
+        """Read the settings, and open nothing yet. Missing options come from the settings.
 
-        `resume` continues a session, named by its id or the beginning or end of it, in its own folder. `model` is
+        `resume` is the id of a session, or its beginning or end; the session continues in its own folder. `model` is
         `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of the known providers. `approve`
-        is asked about calls that need an approval: without it, each of them is denied. `tools` are added to the
-        built-in ones. `home` keeps settings, sessions and logs in a folder of its own, `settings` replace those of the
-        file. `on_event` hears every event, in order; it must not block and not raise. With `accept_folder` a resumed
-        session continues in the folder that is there now, although it is not the one that the session worked in.
+        is asked about calls that need an approval; without it, they are denied. `tools` are added to the built-in ones.
+        `home` is the folder of settings, sessions and logs; `settings` replace those of the file. `on_event` receives
+        every event, in order; it must not block or raise. With `accept_folder`, a resumed session continues in another
+        folder at its path.
 
         Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools with the same name.
         """
@@ -140,7 +137,7 @@ class Agent:
     # -- opening and closing --
 
     async def __aenter__(self) -> "Agent":
-        """Open the session. Raises `AgentError` of the kind that `Workbench` names; then nothing is left open."""
+        """Open the session. Raises `AgentError` as `Workbench` does; then nothing is left open."""
         if self._served.is_begun:
             raise UsageError("This agent was opened before.", hint="Make a new one; `resume` goes on with a session.")
         resumed = await asyncio.to_thread(self._bench.catalog.find, self._resume) if self._resume else None
@@ -158,10 +155,7 @@ class Agent:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the session and everything that it started: a running turn, its commands, its lock. Safe to repeat.
-
-        Returns when all of that has ended, even if it is cancelled meanwhile.
-        """
+        """End the session with its running turn, commands and lock, even if cancelled meanwhile. Safe to repeat."""
         try:
             await self._served.aclose()
         finally:
@@ -184,16 +178,14 @@ class Agent:
         self, prompt: str, *, include: Sequence[Path | str] = (), output: Mapping[str, object]
     ) -> StructuredResult[object]: ...
     async def run(self, prompt: str, *, include: Sequence[Path | str] = (), output: object = None) -> Result:
-        """Run one turn to its end and return its result.
+        """Run one turn to its end and return its result. Cancelling stops the turn; the session stays usable.
 
         The model reads the files to `include`, texts and pictures, wherever they are. With `output`, a type or a JSON
-        Schema, the answer is a value of it: the model is told, and asked again up to twice while its answer is invalid.
-        Each attempt is a turn.
+        Schema, the answer is such a value: an invalid answer is corrected in up to two more turns.
 
-        Cancelling this stops the turn first; the session can still be used. Raises `RunFailedError` (with the `result`
-        so far) when the model, the disk or the folder failed; `InvalidOutputError`, a subclass of it, without a valid
-        answer; `UsageError` while another turn runs; another `AgentError` when the prompt was not taken; whatever
-        `approve` raised; and `TypeError` for an `output` that JSON cannot express.
+        Raises `RunFailedError` (with the `result` so far) when the model, the disk or the folder failed; its subclass
+        `InvalidOutputError` without a valid answer; `UsageError` while another turn runs; another `AgentError` when the
+        prompt was not taken; any exception of `approve`; and `TypeError` for an `output` that JSON cannot express.
         """
         if output is None:
             return await self._run_turn(prompt, include)
@@ -213,7 +205,7 @@ class Agent:
         return turn.result()
 
     async def stream(self, prompt: str, *, include: Sequence[Path | str] = ()) -> AsyncGenerator[Event]:
-        """Run one turn and yield its events as they come, `TurnEnded` last. Raises what `run` raises, at the end.
+        """Run one turn and yield its events, `TurnEnded` last. Raises like `run`, at the end.
 
         Closing the iterator early, or cancelling the task that iterates, stops the turn.
         """
@@ -232,14 +224,13 @@ class Agent:
         turn.raise_failure()
 
     def interrupt(self) -> None:
-        """Stop the turn that runs, if one does; `run` returns with the reason `interrupted`."""
+        """Stop the running turn, if any; `run` returns with the reason `interrupted`."""
         self._served.submit(ops.Interrupt())
 
     def steer(self, text: str, *, include: Sequence[Path | str] = ()) -> None:
         """Send this message to the running turn before its next request to the model; `Steered` confirms it.
 
-        If the turn ends before, the message starts the next turn. Use `Unqueue` to take it back instead. Raises
-        `UsageError` when no turn runs.
+        If the turn ends before, the message starts the next turn. Raises `UsageError` when no turn runs.
         """
         if not self.transcript.turns.is_running:
             raise UsageError("No turn is running.", hint="Start one with `run()`.")
@@ -251,7 +242,6 @@ class Agent:
         self._served.submit(op)
 
     async def _ready_session(self) -> Session:
-        """Return the session if no turn is running in it. Otherwise raises `UsageError`."""
         session = self._served.require_open()
         if self._turn is not None and not self._turn.is_over:
             for _ in range(_STEPS_TO_CLOSE):
@@ -266,12 +256,12 @@ class Agent:
 
     @property
     def id(self) -> SessionId:
-        """The id of the session, by which it can be resumed."""
+        """The id of the session, for `resume`."""
         return self._served.require_open().id
 
     @property
     def changes(self) -> Changes:
-        """What the session changed: listed, shown, undone and redone."""
+        """The session's changes: listed, shown, undone and redone."""
         return self._served.changes
 
     @property
@@ -296,7 +286,6 @@ class Agent:
     # -- between the session and this --
 
     def _hear(self, event: Event) -> None:
-        """The session's sink: called for every event, in order, on the loop's thread."""
         self._questions.hear(event)
         if self._turn is not None:
             if isinstance(event, events.TurnEnded) and not self._turn.is_over:

@@ -1,4 +1,4 @@
-"""The required form of the final answer: a JSON value by a schema or a type. Headless runs and the library share it."""
+"""The required form of the final answer: a JSON value by a schema or a type."""
 
 import json
 import re
@@ -22,13 +22,9 @@ E = TypeVar("E", TurnEnded, Result)
 
 class OutputSchema:
     corrections = 2
-    """How often the model is asked again to correct its answer."""
 
     def __init__(self, schema: Mapping[str, object], read: Callable[[object], object] | None = None) -> None:
-        """`read` converts a value that is valid by the schema into the value that the caller wants.
-
-        Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
-        """
+        """`read` converts a valid value into the caller's type. Raises `UsageError` for an invalid schema."""
         from desktop_agent.core.base.json_schema import SchemaCheck
 
         self._schema = schema
@@ -40,11 +36,7 @@ class OutputSchema:
 
     @classmethod
     def of(cls, wanted: object) -> "OutputSchema":
-        """Return the schema for `wanted`: a type, to which answers are converted, or a mapping that is a JSON Schema.
-        Blocks.
-
-        Raises `TypeError` for a type that JSON cannot express, and `UsageError` for an invalid schema.
-        """
+        """Return the schema for a type, or for a JSON Schema. Blocks. Raises `TypeError` and `UsageError`."""
         if isinstance(wanted, Mapping):
             return cls(cast("Mapping[str, object]", wanted))
         adapter = adapter_of(wanted)
@@ -70,9 +62,9 @@ class OutputSchema:
         )
 
     async def correct(self, transcript: Transcript, ends: list[E], ask: Callable[[str], Awaitable[E]]) -> str:
-        """Ask the model again while its last answer is invalid; return what is still wrong with it.
+        """Ask the model again while its last answer is invalid; return the remaining mistake.
 
-        `ask` runs one more turn. Its end is appended to `ends`, the ends of the turns so far.
+        `ask` runs one more turn, whose end is appended to `ends`.
         """
         for attempt in range(self.corrections + 1):
             last = ends[-1]
@@ -86,7 +78,7 @@ class OutputSchema:
         raise AssertionError("there is at least one attempt")
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
-        """Return in one line what is wrong with the last answer of a turn; empty when it is valid."""
+        """Return in one line what is wrong with the last answer of a turn; empty if it is valid."""
         try:
             value = _json_in(transcript, turn)
         except (ValueError, RecursionError) as error:
@@ -106,7 +98,6 @@ class OutputSchema:
 
 
 def _json_in(transcript: Transcript, turn: int) -> object:
-    """Return the JSON value of the last answer of a turn. Raises `ValueError` or `RecursionError`."""
     entries = (entry for entry in transcript.entries if isinstance(entry, TextEntry) and entry.turn == turn)
     texts = [entry.text for entry in entries if entry.kind == "text"]
     text = texts[-1].strip() if texts else ""

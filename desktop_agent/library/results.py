@@ -27,7 +27,7 @@ T = TypeVar("T")
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""Reasons to end a turn that are failures, which `run` raises. All other reasons are outcomes in the result."""
+"""Failures, which `run` raises. All other reasons are outcomes in the result."""
 
 
 class NothingSelectedError(UsageError):
@@ -54,19 +54,16 @@ class Result(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     turn: int
-    """The turn's number in the session, from 1."""
+    """From 1."""
     reason: ev.TurnEndReason
-    """Why it ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
+    """Why the turn ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
     text: str
-    """What the model said, in all messages of the turn."""
+    """The model's text in all messages of the turn."""
     changes: tuple[FileChange, ...]
-    """What the agent changed, in order."""
     calls: tuple[ev.ToolCallFinished, ...]
-    """The calls of tools with their results, in the order in which they finished."""
+    """In the order in which they finished."""
     usage: Usage
-    """Tokens of all requests of the turn."""
     requests: int
-    """How many requests to the model it took."""
     problems: tuple[ev.Notice, ...]
     """Warnings and errors that the session reported during the turn."""
 
@@ -80,7 +77,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class StructuredResult(Result, Generic[T], frozen=True, kw_only=True):
-    """The result of a prompt that asks for a value. If the model was asked again, it combines all these turns."""
+    """The result of a prompt with `output`, which combines all turns for it."""
 
     output: T
 
@@ -99,7 +96,7 @@ class RunFailedError(AgentError):
 
 
 class InvalidOutputError(RunFailedError):
-    """The final answer does not have the form that was asked for. `result` has what the model said."""
+    """The final answer does not have the requested form. `result` has the model's text."""
 
     def __init__(self, result: Result, mistake: str) -> None:
         super().__init__(result)
@@ -108,7 +105,7 @@ class InvalidOutputError(RunFailedError):
 
 
 def combined(results: Sequence[Result]) -> Result:
-    """Return the combined result of several turns, with the reason and the answer of the last one."""
+    """Combine several turns, with the reason and the answer of the last one."""
     return replace(
         results[-1],
         changes=tuple(chain.from_iterable(each.changes for each in results)),
@@ -124,7 +121,7 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
 
 
 def result_of(session_id: SessionId, ended: ev.TurnEnded, heard: Sequence[ev.Event]) -> Result:
-    """Return the result of a turn that ended with `ended`; `heard` are the events since its prompt."""
+    """`heard` are the events since the turn's prompt."""
     messages = [event for event in heard if isinstance(event, ev.MessageDone)]
     texts = [text.strip() for message in messages for kind, text in readable(message.content) if kind == "text"]
     changes = (change for event in heard if isinstance(event, ev.ChangesRecorded) for change in event.changes)

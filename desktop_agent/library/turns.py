@@ -34,10 +34,10 @@ BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
 
 
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
-"""Asked about each call that needs an approval: `True` allows it once, `False` denies it, a `Decision` says more.
+"""Asked about each call that needs an approval: `True` allows it once, `False` denies it.
 
-A sync function runs on the loop's thread, so it must not block; an async one can take its time. It is cancelled when
-the question is settled in another way. If it raises, the turn is stopped, and `run` raises the same exception.
+A sync function must not block; an async one is cancelled when the question is settled in another way. If it raises, the
+turn stops, and `run` raises the same exception.
 """
 
 _NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."
@@ -45,8 +45,6 @@ _FAILED = "The approval callback failed, so the call was not approved."
 
 
 class OpenQuestions:
-    """The open questions of one session."""
-
     def __init__(self, approve: Approver | None, submit: Callable[[ops.Op], None]) -> None:
         self._approve = approve
         self._submit = submit
@@ -90,7 +88,6 @@ class OpenQuestions:
 
 
 def _decision(answer: object) -> Decision:
-    """Return the answer as a decision. Raises `TypeError` if it is neither a `bool` nor a `Decision`."""
     match answer:
         case True:
             return Allowed()
@@ -103,7 +100,7 @@ def _decision(answer: object) -> Decision:
 
 
 class RunningTurn:
-    """Receives the events of a session from the submission of a prompt on, and knows when its turn is over."""
+    """Receives the events of a session from the submission of a prompt on, until the turn is over."""
 
     def __init__(self, session_id: SessionId, prompt: str, submit: Callable[[ops.Op], None]) -> None:
         self._prompt = prompt
@@ -178,7 +175,6 @@ class RunningTurn:
             raise RunFailedError(result)
 
     def _fail_if_rejected(self) -> None:
-        """Fail if both a rejection and a notice with its reason have come; the session sends them in either order."""
         if self._is_rejected and self._notice is not None:
             self.fail(error_of(self._notice))
 
@@ -208,7 +204,7 @@ class Changes:
         return tuple(net_changes(self._session().transcript.changes.values()))
 
     async def diff(self, row: NetChange) -> FileDiff:
-        """Return the difference that a row of `list` stands for. Raises `StorageError` if it cannot be read."""
+        """Return the difference of a row of `list`. Raises `StorageError` if it cannot be read."""
         return await asyncio.to_thread(self._diff, row.change)
 
     def _diff(self, change: FileChange) -> FileDiff:
@@ -229,19 +225,16 @@ class Changes:
     ) -> tuple[FileOutcome, ...]:
         """Undo the selected changes, or without a selection all of the agent's; return one outcome for each file.
 
-        Changes that are not the agent's, or may not be, are left alone and reported, unless the undo `includes_others`.
-        A file that the user or another program changed since is merged, or left alone with the reason in its outcome.
-        With the next prompt, the model reads of the undo and `reason`. Raises `UsageError` while a turn runs or when
-        nothing is selected, and `StorageError` when the undo cannot be recorded; no file was touched then.
+        Others' changes are left alone and reported, unless the undo `includes_others`. A file that was changed since is
+        merged, or left alone with the reason in its outcome. With the next prompt, the model reads of the undo and
+        `reason`. Raises `UsageError` while a turn runs or when nothing is selected, and `StorageError`, before any file
+        is touched, when the undo cannot be recorded.
         """
         chosen = selection or ChangeSelection()
         return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
 
     async def redo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
-        """Apply the selected undone changes again; without a selection, take back the last undo exactly.
-
-        Outcomes and errors are those of `undo`.
-        """
+        """Redo the selected changes, or without a selection take back the last undo exactly. Raises like `undo`."""
         if selection is None:
             return await self._carry_out(ops.RedoSteps(reason=reason))
         return await self._carry_out(ops.RedoChanges(selection=selection, reason=reason))
@@ -276,7 +269,6 @@ class ServedSession:
     """A session that this process serves: when it accepts ops, what it changed, and when it has ended."""
 
     def __init__(self, blobs: Blobs, on_end: Callable[[Exception], None]) -> None:
-        """`on_end` is called with the error that ended the session, or else with `closed_error()`."""
         self.changes = Changes(self.require_open, blobs)
         self._on_end = on_end
         self._session: Session | None = None
@@ -295,12 +287,11 @@ class ServedSession:
 
     @property
     def failure(self) -> BaseException | None:
-        """The error that ended the session, once it has ended."""
         serving = self._serving
         return serving.exception() if serving is not None and serving.done() and not serving.cancelled() else None
 
     def require_open(self) -> Session:
-        """Return the session. Raises `UsageError` while none is served."""
+        """Raises `UsageError` while no session is served."""
         if self._session is None or self._serving is None or self._serving.done():
             raise closed_error()
         return self._session
@@ -310,7 +301,6 @@ class ServedSession:
             self._session.submit(op)
 
     def serve(self, session: Session) -> None:
-        """Serve the session from now on. Ops that are submitted at once wait until the session accepts them."""
         self._session = session
         self._serving = asyncio.create_task(session.run(), name=f"session {session.id}")
         self._serving.add_done_callback(self._on_served)
@@ -318,8 +308,7 @@ class ServedSession:
     async def begin(self, session: Session, *, must_be_stored: bool = True) -> None:
         """Serve the session, and return when it accepts ops. Call `aclose` even if this raises or is cancelled.
 
-        Raises the error that keeps it from accepting ops. An error of the disk is raised only if the session
-        `must_be_stored`, because it can be read anyway.
+        Raises the error of the session. An error of the disk is raised only if the session `must_be_stored`.
         """
         self._must_be_stored = must_be_stored
         self._begun = asyncio.get_running_loop().create_future()
@@ -333,11 +322,11 @@ class ServedSession:
         self.changes.hear(event)
 
     async def revert(self, op: RevertOp) -> tuple[FileOutcome, ...]:
-        """Undo or redo what `op` says. Outcomes and errors are those of `Changes.undo`."""
+        """Undo or redo. Outcomes and errors are those of `Changes.undo`."""
         return await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
-        """End the session with everything that it started, even if this is cancelled meanwhile. Safe to repeat.
+        """End the session with everything that it started, even if cancelled meanwhile. Safe to repeat.
 
         Raises the session's error. An open question can be kept for the next opening.
         """
@@ -355,7 +344,6 @@ class ServedSession:
         self._on_end(reason)
 
     def _settle(self, error: Exception | None) -> None:
-        """Report that the session accepts ops, or that it does not because of `error`."""
         if self._begun is None or self._begun.done():
             return
         if error is None:

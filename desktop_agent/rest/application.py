@@ -1,8 +1,6 @@
-"""The application behind the guard: every endpoint, the page for phones, and one shape for all errors.
+"""The application behind the guard: every endpoint, the page for phones, and one form for all errors.
 
-The OpenAPI document is generated from the declared endpoints and the Structs of the vocabulary. The page consists of
-five files, which are the same for everybody and contain none of the user's data. Its security policy lets it run only
-its own script and style, and talk only to this server.
+The page's security policy lets it run only its own script and style, and connect only to this server.
 """
 
 import asyncio
@@ -51,7 +49,7 @@ _HEADERS = {
 
 
 def _as_in_javascript(pattern: str) -> str:
-    """Return a pattern of characters in JavaScript's form, which differs for those beyond `\\uffff`."""
+    """Return a pattern in JavaScript's form, which differs for characters beyond U+FFFF."""
     return re.sub(r"\\U([0-9a-f]{8})", lambda code: f"\\u{{{int(code[1], 16):x}}}", pattern)
 
 
@@ -64,7 +62,6 @@ _FILLED_IN = {
         "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
     }
 }
-"""Values to fill into files of the page, so that it shows hidden characters by the same tables as the window."""
 
 
 def page_routes() -> list[Route]:
@@ -168,7 +165,6 @@ def _one_of(kinds: Iterable[type[Struct]], discriminator: str = "type") -> JsonO
 
 
 def _foreign(kind: type) -> JsonObject:
-    """Return the schema of a type that msgspec does not know."""
     if kind is object:
         return {"description": "Any JSON."}  # msgspec takes an empty one for none
     return {"type": "string"}  # a path
@@ -178,7 +174,6 @@ OPENAPI_PATH = "/openapi.json"
 
 
 def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
-    """Return the application, without the guard, which `server` puts in front of it."""
     endpoints = tuple(endpoints)
 
     @cache
@@ -199,7 +194,7 @@ def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
 
 
 def _route(path: str, endpoints: Sequence[Endpoint]) -> Route:
-    """Return one route for all methods of a path, so that the answer to any other method can name them all."""
+    """Return one route for all methods of a path, so that a refusal of other methods can name them all."""
     by_method = {one.method: one for one in endpoints}
 
     async def answer(request: Request) -> Response:

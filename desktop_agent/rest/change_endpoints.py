@@ -1,4 +1,4 @@
-"""Endpoints of what sessions changed (list, show, undo, redo, export as files), and of pending questions."""
+"""Endpoints of sessions' changes (list, show, undo, redo, export as files), and of pending questions."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -54,8 +54,6 @@ class _Form(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChangeEndpoints:
-    """The endpoints of changes and of questions."""
-
     def __init__(self, bench: Workbench, sessions: OpenSessions) -> None:
         self._bench = bench
         self._sessions = sessions
@@ -146,7 +144,7 @@ class ChangeEndpoints:
 
 
 def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
-    """Return the question with this id, which must be pending. Otherwise raises `RequestError`."""
+    """Raises `RequestError` if no question with this id is pending."""
     for request in opened.session.transcript.pending_approvals:
         if request.call_id == call_id:
             return request

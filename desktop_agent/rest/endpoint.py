@@ -1,8 +1,4 @@
-"""What an endpoint is: a declaration that routes, validates requests, and describes itself for OpenAPI.
-
-It also has the one shape of all errors of the server, and the requests and answers that wrap the vocabulary of the
-protocol, which is used as it is.
-"""
+"""Endpoints: declarations that route, validate requests, and describe themselves for OpenAPI."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -49,8 +45,6 @@ from desktop_agent.core.providers.strict_json import read_object
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is wrong, and what to do about it."""
-
     code: str
     """Stable, for programs: `token_missing`, `session_not_found`, `invalid`, …"""
     message: str
@@ -89,7 +83,6 @@ _KINDS: tuple[tuple[type[AgentError], int, str], ...] = (
     (WorkspaceError, 400, "workspace"),
     (CredentialsError, 409, "credentials"),
 )
-"""Subclasses come before their base classes."""
 
 
 def as_request_error(error: Exception) -> RequestError:
@@ -110,7 +103,6 @@ def as_request_error(error: Exception) -> RequestError:
 
 
 def json_answer(value: Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a JSON answer with `value` as its body, in pure ASCII."""
     body = json.dumps(legible_names(encode(value)), allow_nan=False, separators=(",", ":"))
     return Response(body, status, dict(headers or {}), "application/json")
 
@@ -127,15 +119,15 @@ class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Answer = Struct | Response | None
-"""A Struct is answered as JSON with the declared status, None with an empty body."""
+"""A Struct becomes JSON with the declared status, `None` an empty body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One method of one path. `get`, `post` and `delete` declare it above the method that answers it.
+    """One method of one path, declared by `get`, `post` or `delete` above its handler.
 
-    That method's parameters say what it takes from a validated request: the variable parts of the path by their names,
-    `body` and `query` by their types, and `headers`. Its return type says what is answered.
+    The handler's parameters are the variable parts of the path, by name, and `body`, `query` and `headers`, all
+    validated.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -143,23 +135,19 @@ class Endpoint:
     summary: str
     handler: Callable[..., Awaitable[Answer]]
     group: object = None
-    """The object whose method the handler is."""
     status: int
     media_types: tuple[str, ...]
-    """The types of an answer that is not JSON; none where it is empty."""
+    """The types of an answer that is not JSON; none for an empty one."""
     kind: type[Struct] | None
-    """The type of the JSON; None where the answer is not JSON, or empty."""
     words: str
 
     @property
     def name(self) -> str:
-        """Its `operationId`: the handler's name, as JavaScript writes it."""
         first, *others = self.handler.__name__.split("_")
         return first + "".join(map(str.capitalize, others))
 
     @property
     def body(self) -> Any:
-        """The type of the body; None without one."""
         return self.handler.__annotations__.get("body")
 
     @property
@@ -167,7 +155,6 @@ class Endpoint:
         return self.handler.__annotations__.get("query", NoQuery)
 
     async def __call__(self, request: Request) -> Response:
-        """Check a request and answer it. Raises `RequestError`."""
         given: dict[str, Any] = {**request.path_params, "headers": request.headers}
         if self.body is not None:
             content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -246,7 +233,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
 
 
 def _converted(fields: object, kind: type[K], *, is_text: bool = False) -> K:
-    """Return `fields` as a value of that kind; with `is_text`, numbers are given as strings. Raises `RequestError`."""
+    """With `is_text`, numbers are given as strings. Raises `RequestError`."""
     try:
         return convert(real_names(fields), learned(kind), strict=not is_text)
     except ValidationError as error:
@@ -254,7 +241,6 @@ def _converted(fields: object, kind: type[K], *, is_text: bool = False) -> K:
 
 
 def invalid(problem: str) -> RequestError:
-    """Return the error to raise for an invalid value, in msgspec's words."""
     message, has_place, place = problem.rpartition(" - at `")
     field = place.rstrip("`") if has_place else ""
     return refusal(400, "invalid", f"{message or place}.", field=field)
@@ -264,10 +250,10 @@ def invalid(problem: str) -> RequestError:
 
 
 class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to start; what is left out comes from the settings."""
+    """A session to start; missing fields come from the settings."""
 
     workspace: str | None = None
-    """The folder; without it, the one that the server was started in."""
+    """The folder; by default, the one that the server was started in."""
     provider: str | None = None
     model: str | None = None
     approval: ApprovalPolicy | None = None
@@ -275,12 +261,11 @@ class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A prompt; it waits its turn while one is running."""
+    """A prompt, which waits while a turn is running."""
 
     text: str
-    """The prompt, which must not be empty."""
     include: tuple[str, ...] = ()
-    """Paths of files that come along, relative to the workspace or absolute."""
+    """Paths of files to attach, relative to the workspace or absolute."""
 
 
 class Archiving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -298,10 +283,10 @@ class Reversal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Undo(Reversal, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to undo; without a selection, everything that the agent changed."""
+    """What to undo; without a selection, all changes of the agent."""
 
     includes_others: bool = False
-    """Whether to undo also what is not, or may not be, the agent's. Otherwise it is left alone and reported."""
+    """Whether to undo also changes of others. Otherwise they are left alone and reported."""
 
 
 class Execution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -328,15 +313,14 @@ class SessionView(Struct, frozen=True, kw_only=True):
     id: SessionId
     summary: SessionSummary
     is_open: bool
-    """Whether this server has it open. Ops open it."""
+    """Whether this server has the session open. Ops open it."""
     last_seq: int
     is_running: bool
     approvals: tuple[ApprovalRequest, ...] = ()
-    """The pending approvals, oldest first."""
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """An op was handed to its session. Its results are among the events after `after`."""
+    """An op was submitted to its session. Its results are among the events after number `after`."""
 
     session_id: SessionId
     after: int
@@ -357,7 +341,7 @@ class PendingApprovals(Struct, frozen=True, kw_only=True):
 
 
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """An answer was handed to its session; the event `approval_resolved` has the outcome."""
+    """An answer was submitted to its session; the event `approval_resolved` has the outcome."""
 
     session_id: SessionId
     call_id: CallId
@@ -365,7 +349,7 @@ class AcceptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True):
-    """The net change of one file, and what to name to undo it."""
+    """The net change of one file, and the ids to undo it."""
 
     change: FileChange
     change_ids: tuple[ChangeId, ...]
@@ -386,20 +370,20 @@ class Outcomes(Struct, frozen=True, kw_only=True):
 
 
 class JobList(Struct, frozen=True, kw_only=True):
-    """The background commands of an open session, oldest first. They end with it."""
+    """The background commands of an open session, oldest first. They end with the session."""
 
     jobs: tuple[Job, ...]
 
 
 class JobOutput(Struct, frozen=True, kw_only=True):
-    """The end of what a background command printed."""
+    """The end of a background command's output."""
 
     job_id: str
     output: str
 
 
 class ToolList(Struct, frozen=True, kw_only=True):
-    """The tools that can be called without a model, as `tools list --json` has them."""
+    """The tools that can be called without a model, as in `tools list --json`."""
 
     tools: tuple[JsonObject, ...]
 
@@ -415,4 +399,4 @@ class CallAnswer(Struct, frozen=True, kw_only=True):
     metadata: JsonObject
     changes: tuple[FileChange, ...]
     session_id: SessionId
-    """The session that has the call on record, in which it can be undone."""
+    """The session that recorded the call, in which it can be undone."""

@@ -1,9 +1,6 @@
 """Refuses requests for a wrong host, from another site's page, without the token, or beyond the limits.
 
-Clients without the token cannot keep one with the token from being served: public pages are answered at once, whatever
-else comes with the request, and everything else is refused. The head of a request must arrive in time, and the number
-of connections without the token is limited, because uvicorn limits only how long a connection idles between two
-requests.
+Clients without the token cannot keep a client with the token from being served.
 """
 
 import asyncio
@@ -28,26 +25,20 @@ from desktop_agent.rest.endpoint import RequestError, failure_answer, refusal
 
 
 class ServerLimits(Struct, frozen=True, kw_only=True):
-    """The limits of one server; seconds and bytes."""
+    """In seconds and bytes."""
 
     body_bytes: int = 8 * 2**20
     head_bytes: int = 16 * 2**10
-    """How many bytes the request line and all headers together may have."""
     head_s: float = 10.0
-    """How many seconds a head may take. They count from the connection, or from the first byte of its next request."""
+    """How many seconds a head may take, from the connection or the first byte of the next request."""
     body_s: float = 20.0
-    """How many seconds the whole body may take."""
     waiting: int = 256
-    """How many connections may be open that have not shown the token.
-
-    One more ends the oldest connection of the host that has most.
-    """
+    """How many connections without the token may be open. One more ends the oldest of the busiest host."""
     requests: int = 200
     """How many requests with the token may run at once, including event streams."""
     streams: int = 100
-    """How many of these may be event streams, so that there is room for others, such as an answer or an interrupt."""
+    """How many of these may be event streams, so that there is room for other requests."""
     tick_s: float = 15.0
-    """After how many seconds of silence an event stream sends a comment, to show that it is still alive."""
     closing_s: int = 10
     """How many seconds unfinished answers may take when the server ends."""
 
@@ -61,9 +52,9 @@ Peer = tuple[str, int]
 
 
 class GuardedSocket(socket.socket):
-    """A listening socket that keeps track of connections that have not shown the token.
+    """A listening socket that tracks connections that have not shown the token.
 
-    A connection counts from when it is accepted, so one with an unfinished TLS handshake is included.
+    A connection counts from its acceptance, even during its TLS handshake.
     """
 
     def __init__(self, listening: socket.socket, most_waiting: int, token: str) -> None:
@@ -75,10 +66,7 @@ class GuardedSocket(socket.socket):
         self._taken = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept the next connection.
-
-        Raises `BlockingIOError` if there is none. It also does so after many in a row, so that other work gets done.
-        """
+        """Raises `BlockingIOError` if there is no connection, and after many in a row, so that other work gets done."""
         self._taken += 1
         if self._taken > _MOST_ACCEPTED_AT_ONCE:
             self._taken = 0
@@ -129,8 +117,6 @@ def protocol_with_head_timeout(head_s: float) -> type[H11Protocol]:
     """Return the protocol that ends connections whose request line and headers take longer than `head_s`."""
 
     class HeadTimeoutProtocol(H11Protocol):
-        """uvicorn's HTTP/1.1 protocol, which ends such connections."""
-
         def __init__(
             self,
             config: Config,
@@ -179,7 +165,7 @@ class ServerIdentity(Struct, frozen=True, kw_only=True):
     port: int
     token: str
     public: frozenset[str]
-    """The paths that need no token, because they give away none of the user's data."""
+    """The paths that need no token, because they reveal none of the user's data."""
     is_any_address: bool = False
     """Whether the server answers to every numeric IP address, which no other site's name can look like."""
 
@@ -197,8 +183,6 @@ class ServerIdentity(Struct, frozen=True, kw_only=True):
 
 
 class RequestGuard:
-    """Refuses requests before anything else sees them. An ASGI application that wraps another one."""
-
     def __init__(
         self, app: ASGIApp, identity: ServerIdentity, limits: ServerLimits, admit: Callable[[Peer | None], None]
     ) -> None:
@@ -239,7 +223,6 @@ class RequestGuard:
             self._running -= 1
 
     def _check(self, scope: Scope) -> Literal["public", "owner"]:
-        """Return who sent the request. Raises `RequestError` if the sender is not permitted."""
         head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
         if head_bytes > self._limits.head_bytes:
@@ -280,7 +263,6 @@ class RequestGuard:
         return error
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Return the whole body. Raises `RequestError` if it is too long or arrives too slowly."""
         too_long = refusal(413, "too_large", f"A body has {self._limits.body_bytes} bytes at most.")
         if any(int(value) > self._limits.body_bytes for value in _values(scope, b"content-length") if value.isdigit()):
             raise too_long

@@ -1,9 +1,7 @@
 """The sessions that the server has open: each is opened once, serves every client, and ends with the server.
 
-The events of a session wait for each client separately, so that no client holds up the session or another client. A
-stream gives one client the events of the journal and then live ones, from any event on, without gaps or duplicates:
-first the recorded events from the journal, then those that the open session reports as they happen. A client that reads
-too slowly gets the rest from the journal again. For a session that is not open here, only the journal is followed.
+Each client's stream has the journal's events and then live ones, without gaps or duplicates. A slow client gets the
+rest from the journal again, and never holds up others.
 """
 
 import asyncio
@@ -33,14 +31,14 @@ from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.turns import ServedSession, closed_error
 
 MOST_WAITING: Final = 1_000
-"""How many events wait for a client that reads slowly. If there are more, it reads them from the journal instead."""
+"""How many events wait for a slow client, before it must read the journal."""
 
 
 class EventQueue(asyncio.Queue[ev.Event | None]):
-    """The events that wait for one client. None comes after the last one."""
+    """The events that wait for one client. `None` comes after the last one."""
 
     is_behind = True
-    """Whether the journal must be read, at first and after events were dropped. The reader sets this to False."""
+    """Whether the journal must be read, at first and after events were dropped. The reader sets this to `False`."""
 
     def add(self, event: ev.Event | None) -> None:
         if self.qsize() >= MOST_WAITING:
@@ -54,8 +52,6 @@ _log = logging.getLogger(__name__)
 
 
 class OpenSession(ServedSession):
-    """A session that this server has open, and the clients that listen to its events."""
-
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench.blobs, self._on_session_end)
         self.last_seq = 0
@@ -98,14 +94,11 @@ class OpenSession(ServedSession):
 
 
 async def _end(opened: OpenSession) -> None:
-    """Close a session. Errors are ignored here, because the session logs its own."""
     with suppress(Exception):
         await opened.aclose(keeps_questions=True)
 
 
 class OpenSessions:
-    """The open sessions of this server, by id."""
-
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self.blobs = bench.blobs
@@ -132,7 +125,7 @@ class OpenSessions:
                 await self._changed.wait()
 
     async def create(self, workspace: Path, options: SessionOptions) -> OpenSession:
-        """Start a session. Raises what `SessionOpener.open_unattended` raises, and `StorageError`."""
+        """Start a session. Raises like `SessionOpener.open_unattended`, and `StorageError`."""
         self._require_running()
         opened = OpenSession(self._bench)
         made = await self._bench.opener.open_unattended(workspace, None, options, opened.hear, is_attended=True)
@@ -140,7 +133,7 @@ class OpenSessions:
         return opened
 
     async def get(self, session_id: SessionId) -> OpenSession:
-        """Return a session, which is opened if it is not. Raises what `SessionOpener.open` raises."""
+        """Return a session, which is opened if necessary. Raises like `SessionOpener.open`."""
         await asyncio.to_thread(self._bench.catalog.journal_path, session_id)  # there must be one
         async with self._locks[session_id]:
             if (known := self.find(session_id)) is not None:
@@ -194,8 +187,6 @@ POLL_S: Final = 0.5
 
 
 class EventStream(StreamingResponse):
-    """A stream of events. When its client goes away, it ends in order."""
-
     def __init__(
         self, sessions: OpenSessions, session_id: SessionId, journal: Path, *, after: int, until: str, tick_s: float
     ) -> None:
@@ -219,7 +210,7 @@ class EventStream(StreamingResponse):
             self._sessions.streams.discard(self)
 
     async def _stream_blocks(self) -> AsyncGenerator[bytes]:
-        """Yield the stream as one block per event, until the server ends or the session cannot be read any more."""
+        """Yield one block per event, until the server ends or the session can no longer be read."""
         yield b": events\n\n"
         try:
             async for event in self._events():
@@ -231,7 +222,6 @@ class EventStream(StreamingResponse):
             yield f"event: error\ndata: {failure}\n\n".encode()
 
     async def _events(self) -> AsyncGenerator[ev.Event | None]:
-        """Yield the events, and now and then None as a sign of life."""
         while not self._sessions.is_closing:
             opened = self._sessions.find(self._id)
             source = self._journal_events() if opened is None else self._live_events(opened)
@@ -240,7 +230,6 @@ class EventStream(StreamingResponse):
                     yield event
 
     async def _live_events(self, opened: OpenSession) -> AsyncGenerator[ev.Event | None]:
-        """Yield the events of an open session until it is closed."""
         with opened.listen() as queue:
             while True:
                 while queue.is_behind:  # again, when more was left out while the journal was read
@@ -273,7 +262,6 @@ class EventStream(StreamingResponse):
             silent_s += POLL_S
 
     async def _follower(self) -> Follower:
-        """Return a follower that starts shortly before what the client lacks; `_mark_sent` leaves out the rest."""
         with reading(self._journal):
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
         return Follower(self._journal, self._sessions.blobs, start)
@@ -281,7 +269,7 @@ class EventStream(StreamingResponse):
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
         """Return the events of the journal that the client lacks, up to `last`, the latest that the session reported.
 
-        A record behind `last` may still be taken back if the disk fails, because the session has not reported it yet.
+        A record behind `last` may still be taken back if the disk fails.
         """
         found = await asyncio.to_thread(follower.read)
         return (event for event in found if not (last and event.seq > last) and self._mark_sent(event))
@@ -295,7 +283,7 @@ class EventStream(StreamingResponse):
 
 
 def block_of(event: ev.Event) -> bytes:
-    """Return an event as one block of the stream. The id of a recorded event is its number; live events have none."""
+    """Return an event as one block of the stream. A recorded event's number is its id; live events have none."""
     data = json.dumps(legible_names(encode_event(event)), separators=(",", ":"))
     if isinstance(event, ev.DurableEvent) and event.seq > 0:
         return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()

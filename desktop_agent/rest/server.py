@@ -37,7 +37,6 @@ _TOKEN_BYTES: Final = 32
 class ServeOptions(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 0
-    """The port to listen on; 0 for any that is free."""
     certificate: Path | None = None
     """The certificate for TLS, in PEM format, to which `key` belongs."""
     key: Path | None = None
@@ -50,7 +49,7 @@ class RestServer:
     """One server. Call `listen`, then `run` once."""
 
     def __init__(self, bench: Workbench, options: ServeOptions) -> None:
-        """Raises `UsageError` if there is no TLS and the address is not one of this machine only (loopback)."""
+        """Raises `UsageError` if the address is not a loopback address and there is no TLS."""
         self._options = options
         self._tls = options.certificate is not None
         if not self._tls and not _is_loopback(options.host):
@@ -158,7 +157,7 @@ class _Server(uvicorn.Server):
         self._ended.set()
 
     async def main_loop(self) -> None:
-        """Wait for the end. uvicorn's own loop wakes ten times a second to update a header, which is left out here."""
+        """uvicorn's own loop wakes ten times a second to update a header, which is omitted here."""
         await self._ended.wait()
 
     @contextmanager
@@ -167,7 +166,6 @@ class _Server(uvicorn.Server):
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at an address. Raises `UsageError` when it cannot."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, address = found[0][0], found[0][4]
@@ -181,7 +179,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _reachable(host: str) -> str:
-    """Return `host`. If it stands for all addresses, return one of this machine's that other machines can open."""
+    """If `host` stands for all addresses, return one that other machines can open."""
     try:
         if not ip_address(host).is_unspecified:
             return host

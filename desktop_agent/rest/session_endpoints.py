@@ -38,23 +38,17 @@ ONE = "/v1/sessions/{session_id}"
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
-    """Whether to include archived sessions and calls by hand."""
 
 
 class _From(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where to start, and where to stop."""
-
     after: Annotated[int, Meta(ge=0, le=10**15)] = 0
     """The number of the last event that the client has. `Last-Event-ID` says the same, and takes precedence."""
     until: str = ""
-    """The type of event that the stream ends with; without it, it goes on."""
+    """The type of event that ends the stream; without it, the stream continues."""
 
 
 class SessionEndpoints:
-    """The endpoints of sessions."""
-
     def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path, limits: ServerLimits) -> None:
-        """`folder` is the default workspace."""
         self._bench = bench
         self._sessions = sessions
         self._folder = folder
@@ -131,7 +125,6 @@ class SessionEndpoints:
         )
 
     async def _view(self, session_id: SessionId) -> SessionView:
-        """Return the present state of a session. Raises `SessionNotFoundError`."""
         summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
         if summary is None:
             raise SessionNotFoundError(f"There is no session {session_id} that can be read.")
@@ -157,10 +150,7 @@ class SessionEndpoints:
 
 
 async def requested_folder(named: str | None, folder: Path) -> Path:
-    """Return the folder that a client names, or else `folder`.
-
-    Raises `RequestError` if it is not absolute, and `WorkspaceError` if it cannot be a workspace.
-    """
+    """Return the folder that a client names, or else `folder`. Raises `RequestError` and `WorkspaceError`."""
     if named is None:
         return folder
     if "\0" in named or not Path(named).is_absolute():

@@ -37,10 +37,7 @@ class _HowMuch(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToolEndpoints:
-    """The endpoints of tools and of background commands."""
-
     def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path) -> None:
-        """`folder` is the default workspace."""
         self._bench = bench
         self._sessions = sessions
         self._folder = folder
@@ -114,7 +111,7 @@ def _job(opened: OpenSession, job_id: str) -> Job:
 
 
 def _answer_to(report: CallReport) -> CallAnswer:
-    """Return the answer for a finished call. Raises `RequestError` if the call was not carried out."""
+    """Raises `RequestError` if the call was not carried out."""
     result = report.result
     if report.exit_code == 3 or result.error_type == "permission":
         code = "approval_required" if report.exit_code == 3 else "denied"

@@ -1,7 +1,6 @@
 """The one fixed function that a cluster's workers run. They find it by its name, so that no code is sent.
 
-The task runs in a process of its own, as on this machine, so it can be stopped, and its failure does not harm the
-cluster's worker. Keys come from the environment in which that worker was started, or from the keyring there.
+The task runs in its own process, with the keys in the environment or keyring of the worker.
 """
 
 import asyncio
@@ -42,10 +41,7 @@ async def run_task(text: str) -> str:
 
 
 async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
-    """Run the task, and stop it when its call is cancelled or the client has gone.
-
-    Dask itself does not stop a running function. When the client cancels it, or has gone, Dask only forgets it.
-    """
+    """Run the task, and stop it when its call is cancelled or the client has gone, because Dask does not."""
     running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
     tasks = get_worker().state.tasks
     try:

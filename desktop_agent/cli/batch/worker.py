@@ -1,8 +1,7 @@
 """A worker of a batch: runs tasks as `desktop-agent run` would, each in a copy of its folder.
 
-As a process (`python -m desktop_agent.cli.batch.worker`) it reads lines with a JSON object, `{"task": …, "max_cost":
-…}`, and writes the outcome of each as a line. When its input ends, the process that started it is gone, so the worker
-stops the running task and ends.
+As a process it reads lines of JSON, `{"task": …, "max_cost": …}`, and writes the outcome of each as a line. It ends
+with its input.
 """
 
 import argparse
@@ -47,7 +46,7 @@ class WorkItem(Struct, frozen=True, kw_only=True):
 
 
 def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:
-    """Return the options of `run` that a task asks for. Raises `UsageError` for one that a task cannot have."""
+    """Return the options of `run` for a task. Raises `UsageError` for one that a task cannot have."""
     words = ["run", f"--workspace={workspace}", f"--prompt={task.prompt}"]  # which may begin with a dash
     for name, value in task.options.items():
         if name in OWN_OPTIONS or not name or name.startswith("-"):
@@ -140,7 +139,7 @@ class _TaskRunner:
 
 
 def _patch_of(bench: Workbench, session_id: SessionId) -> str:
-    """Return what a session changed. Bytes that are not UTF-8 become surrogates, which JSON can escape."""
+    """Return a session's changes. Bytes that are not UTF-8 become surrogates, which JSON can escape."""
     pieces = export_text(bench.catalog.journal_path(session_id), "patch", bench.blobs)
     return b"".join(pieces).decode(errors="surrogateescape")
 

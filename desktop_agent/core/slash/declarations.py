@@ -170,7 +170,7 @@ def parse(text: str) -> Invocation:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Split into words. In double quotes `\"` and `\\` stand for what follows the backslash."""
+    """Split into words. In double quotes, a backslash escapes a double quote or a backslash."""
     return tuple(_unquoted(match) for match in _WORD.finditer(text))
 
 

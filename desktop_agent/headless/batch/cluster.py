@@ -1,7 +1,6 @@
-"""Workers on a Dask cluster. Each task is a call of one fixed function there, so that only the task is sent.
+"""Workers on a Dask cluster, an optional dependency. Each task is a call of one fixed function there.
 
-This is the one module that knows Dask, an optional dependency. Dask trusts all who hold a certificate of the cluster:
-each of them may run programs on the workers. So nothing goes to the scheduler unencrypted over a network.
+Whoever holds a certificate of the cluster may run programs on its workers. Nothing goes to the scheduler unencrypted.
 """
 
 import asyncio
@@ -28,17 +27,16 @@ _DASKS_OWN = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …TLS__CLIENT__CERT and …
 
 
 class TlsFiles(Struct, frozen=True, kw_only=True):
-    """Files in PEM format. None stands for the file that Dask's own configuration names."""
+    """Files in PEM format. `None`: the file that Dask's own configuration names."""
 
     ca: Path | None = None
-    """The authority that signed the certificates of the scheduler and the workers."""
     cert: Path | None = None
     key: Path | None = None
     """The private key of `cert`. One file can hold both."""
 
 
 def check_address(address: str) -> None:
-    """Raise `UsageError` for an address to which others could read or change what is sent."""
+    """Raise `UsageError` for an address to which others could read or change requests."""
     hint = "Start the scheduler with TLS, and name it as tls://host:8786."
     try:
         parts = urlsplit(address)
@@ -55,10 +53,7 @@ def check_address(address: str) -> None:
 
 
 def usable_files(named: TlsFiles, configured: Mapping[str, str | None]) -> TlsFiles:
-    """Return the files to use: the `named` ones, or else those of Dask's configuration (`ca`, `cert`, `key`). Blocks.
-
-    Raises `UsageError` when one is missing, or is not what it should be.
-    """
+    """Return the `named` files, or else those of Dask's configuration. Blocks. Raises `UsageError`."""
     paths = {name: getattr(named, name) or configured[name] for name in ("ca", "cert", "key")}
     for name in ("ca", "cert"):
         if not paths[name]:
@@ -82,7 +77,7 @@ def _no_password() -> str:
 
 
 RemoteTask = Callable[[str], Awaitable[str]]
-"""A coroutine function that the workers have. It takes a `RemoteCall` and returns a `RemoteReply`, both as JSON."""
+"""A coroutine function of the workers. It takes a `RemoteCall` and returns a `RemoteReply`, both as JSON."""
 
 _CONNECT_S = 20
 _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where the workers run."
@@ -92,19 +87,16 @@ class RemoteCall(Struct, frozen=True, kw_only=True):
     version: str
     """The version of this application. A worker refuses a task from another version."""
     key: str
-    """The key of the call in Dask, by which the worker notices that the call was cancelled."""
     task: BatchTask
     max_cost: float | None
 
 
 class RemoteReply(Struct, frozen=True, kw_only=True):
-    """The reply, as JSON: exactly one of `outcome`, `lost` and `refused`."""
+    """The reply: exactly one of `outcome`, `lost` and `refused`."""
 
     outcome: object | UnsetType = UNSET
     lost: str = ""
-    """Why the process that ran the task ended without an outcome."""
     refused: str = ""
-    """Why this worker runs no task of this batch."""
 
 
 def require_dask() -> None:
@@ -119,7 +111,6 @@ class ClusterWorkers:
     """The workers of a running cluster. Tasks wait at its scheduler until a worker is free."""
 
     def __init__(self, client: Any, address: str, function: RemoteTask) -> None:
-        """`client` is a `distributed.Client`, whose types are incomplete."""
         self._client = client
         self._address = address
         self._function = function
@@ -167,7 +158,7 @@ class ClusterWorkers:
         return TaskOutcome.read(json.dumps(reply.outcome))
 
     async def aclose(self) -> None:
-        """Leave the cluster, which continues. The unfinished tasks of this batch on it are stopped."""
+        """Leave the cluster, which continues. The unfinished tasks of this batch are stopped."""
         await self._client.close()
 
     async def _answer(self, future: Any) -> str:
@@ -192,7 +183,6 @@ class ClusterWorkers:
 
 
 def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object:
-    """Return the security settings with which Dask connects. Blocks."""
     from distributed import Security
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said by us

@@ -1,7 +1,4 @@
-"""Hands the tasks of a batch to workers, and writes each result down once, before anything else learns of it.
-
-The results file gets one line for each task; an interrupted batch continues from it.
-"""
+"""Hands the tasks of a batch to workers, and writes each result to a file. An interrupted batch continues from it."""
 
 import asyncio
 import os
@@ -20,8 +17,6 @@ from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLos
 
 
 class Results:
-    """The results so far, and how further ones are written."""
-
     def __init__(self, write: Callable[[str], None], done: Iterable[TaskOutcome] = ()) -> None:
         """`write` is called with each line, without its end."""
         self._write = write
@@ -36,11 +31,7 @@ class Results:
 
 @contextmanager
 def results_in(path: Path) -> Generator[Results]:
-    """Lock the file, because only one batch at a time may write it, and read its results. Blocks.
-
-    A last line that was cut off when the process was killed is removed: it was not a result. Raises `UsageError` when
-    another batch writes the file, or it holds something other than results.
-    """
+    """Lock the file for one batch, and read its results, without a torn last line. Blocks. Raises `UsageError`."""
     if path.exists() and not path.is_file():  # a device or pipe may have no end to read to
         raise UsageError(f"The results {path} cannot be read: it is no regular file.")
     lock = FileLock(path.with_name(f"{path.name}.lock"), thread_local=False)
@@ -95,16 +86,14 @@ def _append(path: Path, line: str) -> None:
 class BatchOptions(Struct, frozen=True, kw_only=True):
     workers: int
     retries: int = 1
-    """How often a task is tried again when its worker dies or its provider fails."""
     max_cost_usd: float | None = None
-    """What all tasks together may cost, including those of earlier batches with the same file; None for no limit."""
+    """What all tasks of the results file together may cost; `None` for no limit."""
 
 
 class BatchSummary(Struct, frozen=True, kw_only=True):
     tasks: int
     done: int
     skipped: int
-    """How many of the results had been written before this batch."""
     failed: int
     cost_usd: float | None
     stopped: str = ""
@@ -140,16 +129,13 @@ class Batch:
         self._pulling: list[asyncio.Task[None]] = []
 
     def interrupt(self) -> None:
-        """Stop the tasks that are running. They get no result, so the next batch runs them again."""
+        """Stop the running tasks. They get no result, so the next batch runs them again."""
         self._stopped = "interrupted"
         for pulling in self._pulling:
             pulling.cancel()
 
     async def run(self) -> BatchSummary:
-        """Run every task that has no result yet.
-
-        Raises `AgentError` when results cannot be written, or no task can be run.
-        """
+        """Run every task that has no result yet. Raises `AgentError` when no result can be written, or no task run."""
         self._on_progress(self.summary)
         count = min(self._options.workers, len(self._left))
         if not self._stopped:

@@ -22,8 +22,8 @@ _LOCK = ".lock"
 def copy_of(workspace: str, scratch: Path) -> Generator[Path]:
     """Make a temporary copy of a folder, or clone of a repository. Blocks. Raises `WorkspaceError`.
 
-    The whole folder is copied, including uncommitted changes. Git's objects, which never change, are shared by hard
-    links where that is possible. The copy has the name of the folder, which the model sees.
+    Uncommitted changes are copied. Git's objects, which never change, are shared by hard links if possible. The copy
+    keeps the name of the folder, which the model sees.
     """
     place = scratch / secrets.token_hex(6)
     place.mkdir(parents=True)
@@ -70,7 +70,6 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _copy_folder(source: Path, target: Path) -> None:
-    """Copy regular files, folders and symlinks; sockets, pipes and devices are left out."""
     target.mkdir()
     is_shared = _is_object_store(source)
     for entry in os.scandir(source):
@@ -85,10 +84,9 @@ def _copy_folder(source: Path, target: Path) -> None:
 
 
 def _take_repository_along(source: Path, target: Path) -> None:
-    """Give the copy of a worktree or submodule a repository of its own.
+    """Give the copy of a worktree or submodule a repository of its own: https://git-scm.com/docs/gitrepository-layout
 
-    The repository of the original lies elsewhere and its `.git` only names it, so a commit in the copy would be one in
-    the original. The layout: https://git-scm.com/docs/gitrepository-layout
+    Otherwise a commit in the copy would be one in the original, because `.git` only names a shared repository.
     """
     link = target / ".git"
     named = link.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()

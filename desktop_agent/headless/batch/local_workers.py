@@ -17,10 +17,8 @@ _LAST_WORDS_BYTES = 2_000
 
 
 class LocalWorkers:
-    """A pool of processes. If the coordinator is killed, the guard of its `ProcessRunner` ends them."""
-
     def __init__(self, module: str, environ: Mapping[str, str], clock: Clock) -> None:
-        """Each process runs `module`, which reads tasks and writes outcomes, each a line with a JSON object.
+        """Each process runs `module`, which reads tasks and writes outcomes as JSON lines.
 
         `environ` includes the keys, like the environment of a run that is started by hand.
         """
@@ -30,7 +28,7 @@ class LocalWorkers:
         self._idle: list[_Worker] = []
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task in an idle process. Raises `WorkerLostError`. Cancelling this ends the process."""
+        """Run a task in an idle process. Raises `WorkerLostError`. Cancelling ends the process."""
         worker = self._idle.pop() if self._idle else await self._start()
         try:
             outcome = await worker.run(task, max_cost_usd)

@@ -26,10 +26,7 @@ class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_tasks(path: Path, check: Callable[[BatchTask], object]) -> tuple[BatchTask, ...]:
-    """Return the tasks of a file. `check` raises `UsageError` for options that `run` would not accept. Blocks.
-
-    Raises `UsageError`, which names the line.
-    """
+    """Return the tasks of a file. `check` raises `UsageError` for invalid options. Blocks. Raises `UsageError`."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # not at the line ends of Unicode: JSON may have them
     except (OSError, UnicodeDecodeError) as error:
@@ -76,24 +73,21 @@ def _with_place(task: BatchTask, folder: Path) -> BatchTask:
 
 
 class TaskOutcome(Struct, frozen=True, kw_only=True):
-    """One result. `session_id` is None if nothing ran, because the worker died or there was no folder."""
+    """One result. `session_id` is `None` if nothing ran, because the worker died or there was no folder."""
 
     id: str
     exit_code: int
-    """The exit code that `desktop-agent run` would have returned."""
     stopped_reason: str
     final_response: str = ""
     session_id: str | None = None
     patch: str = ""
-    """What the run changed, as a patch for `git apply`. The original folder is unchanged."""
+    """The run's changes, as a patch for `git apply`. The original folder is unchanged."""
     usage: JsonObject = field(default_factory=dict[str, object])
     cost: float | None = None
-    """The cost in US dollars; None where a price is not known."""
     problems: tuple[str, ...] = ()
     output: object = None
     duration_s: float = 0.0
     attempts: int = 1
-    """How often the task was tried. It is tried again if its worker dies or its provider fails."""
 
     @property
     def is_worth_a_retry(self) -> bool:
@@ -104,7 +98,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, line: str | bytes) -> "TaskOutcome":
-        """Return the outcome that a line describes, ignoring unknown fields. Raises `ValueError`."""
+        """Ignores unknown fields. Raises `ValueError`."""
         try:
             return convert(json.loads(line), learned(cls))
         except ValidationError as error:
@@ -116,16 +110,16 @@ def failed(task_id: str, reason: str, problem: str, *, exit_code: int = 1, attem
 
 
 class WorkerLostError(Exception):
-    """The worker of a task is gone and has reported no outcome. The task can be tried again."""
+    pass
 
 
 class Workers(Protocol):
     """A pool of workers. It runs as many tasks at once as the coordinator gives it."""
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task to its end, at a cost of at most `max_cost_usd`. Cancelling this stops the task.
+        """Run a task to its end, at a cost of at most `max_cost_usd`. Cancelling stops the task.
 
-        Raises `WorkerLostError`, and `AgentError` when no task can be run any more.
+        Raises `WorkerLostError`, and `AgentError` when no further task can be run.
         """
         ...
 
