@@ -7,10 +7,8 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The core's only source of time. Only a clock waits."""
-
     def now(self) -> datetime:
-        """Return the current wall-clock time, in UTC, for users and for the journal."""
+        """In UTC, for users and for the journal."""
         ...
 
     def monotonic(self) -> float:
@@ -18,7 +16,7 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait `seconds`. Cancelling the awaiting task ends the wait at once."""
+        """Cancelling the awaiting task ends the wait at once."""
         ...
 
 
@@ -34,5 +32,5 @@ class SystemClock:
 
 
 def is_over(ends_at: datetime, now: datetime) -> bool:
-    """Whether a time has come. A time without a zone, as in another program's journal, counts as UTC."""
+    """A time without a zone, as in another program's journal, counts as UTC."""
     return (ends_at if ends_at.tzinfo is not None else ends_at.replace(tzinfo=UTC)) <= now

@@ -55,8 +55,6 @@ TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloa
 
 
 class AgentError(Exception):
-    """An error that the user must see: what happened (`title`), what to do (`hint`), and details on demand."""
-
     exit_code: ClassVar[int] = 1
 
     def __init__(self, title: str, *, hint: str = "", detail: str = "") -> None:
@@ -70,8 +68,6 @@ class AgentError(Exception):
 
 
 class UsageError(AgentError):
-    """A command line, setting or argument that cannot be used as given."""
-
     exit_code = 2
 
 
@@ -86,13 +82,11 @@ class UnsafeSettingsError(UsageError):
         )
 
 
-class StorageError(AgentError):
-    """Something on disk could not be written or read. Actions that cannot be recorded are not carried out."""
+class StorageError(AgentError): ...
 
 
 @contextmanager
 def storage_error(title: str, *, hint: str = "", path: Path | None = None) -> Generator[None]:
-    """Turn an `OSError` of the block into a `StorageError`. `path` and the error's text become its detail."""
     try:
         yield
     except OSError as error:
@@ -117,24 +111,19 @@ class WorkspaceError(AgentError):
     exit_code = 2
 
 
-class SandboxError(AgentError):
-    """A command cannot be confined as asked. It is not run, since it must never run less confined."""
+class SandboxError(AgentError): ...
 
 
-class CredentialsError(AgentError):
-    """There is no key for the provider, or the keyring refused to return or store it."""
+class CredentialsError(AgentError): ...
 
 
-class SignedOutError(CredentialsError):
-    """A service no longer accepts a sign-in, or there is none: only the user can sign in again."""
+class SignedOutError(CredentialsError): ...
 
 
-class AccountGoneError(CredentialsError):
-    """The account that a session names is missing, or belongs to another address than the session says."""
+class AccountGoneError(CredentialsError): ...
 
 
-class ServerError(AgentError):
-    """An MCP server could not be started or reached, ended, or violated the protocol."""
+class ServerError(AgentError): ...
 
 
 class ProviderError(AgentError):
@@ -155,7 +144,6 @@ class ProviderError(AgentError):
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request can succeed later, unchanged."""
         return self.fault in TRANSIENT_FAULTS
 
 

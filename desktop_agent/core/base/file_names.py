@@ -1,8 +1,6 @@
-r"""Writes names of files as text, and reads them: each name has one spelling, by which it can be given back.
+"""Writes names of files as text, in C quotes where needed, so that each text stands for one name.
 
-A name is any bytes, which Python holds as text with lone surrogates for what is not UTF-8 (PEP 383). JSON and models
-take only Unicode, and a line of text only what can be seen. What does not fit is written in C quotes, as git does it:
-`caf\xe9.txt` is `"caf\351.txt"`. A name that itself stands in such quotes is put in another pair.
+A name is any bytes, which Python holds with lone surrogates (PEP 383). The C quotes are those of git.
 """
 
 import os
@@ -63,10 +61,7 @@ def name_on_a_line(name: str) -> str:
 
 
 def real_name(text: str, *, is_there: Callable[[str], bool] = lambda _: True) -> str:
-    """Return the name that is written as `text`.
-
-    C quotes around what needs none, as others write them, are only taken off if no such name `is_there`.
-    """
+    """C quotes that `text` does not need are only taken off if no such name `is_there`."""
     name = unquoted_name(text) if text.startswith('"') else text
     return name if _is_odd(name) or "\0" in name or not is_there(text) else text
 
@@ -77,7 +72,6 @@ def real_path_named(text: str) -> Path:
 
 
 def _is_odd(name: str) -> bool:
-    """Whether a name can only be told from others in C quotes: it cannot all be seen, or itself stands in them."""
     bare = name.strip()
     return bare != name or HIDING.search(name) is not None or QUOTED_NAME.fullmatch(bare) is not None
 
@@ -93,10 +87,7 @@ _EXACT_BYTES = frozenset({"patch", "diff"})
 
 
 def legible_names(document: object, key: str = "") -> Any:
-    """Return JSON for others: every path in C quotes if it is not UTF-8, and no lone surrogates but those of patches.
-
-    The arguments of calls stay as they are: models write names as this function does.
-    """
+    """Write every path that is not UTF-8 in C quotes. The arguments of calls stay as the model wrote them."""
     match document:
         case str() if key in _NAMES:
             return legible_name(document)
@@ -112,7 +103,7 @@ def legible_names(document: object, key: str = "") -> Any:
 
 
 def real_names(document: object, key: str = "") -> Any:
-    """Return what a program gave as JSON, with the paths that `legible_names` wrote in C quotes as they really are."""
+    """Reverse `legible_names`."""
     match document:
         case str() if key in _NAMES:
             return real_name(document)

@@ -1,7 +1,6 @@
 """Tells a file's type from its first bytes: whether it is text, and the format and size in pixels of a picture.
 
-Only beginnings and headers are read, never pixels. Formats: PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a
-(CompuServe), WebP (RFC 9649).
+Formats: PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
 """
 
 import codecs
@@ -13,7 +12,6 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 HEAD_BYTES = 8192
-"""How much of a file's beginning is enough to identify its type."""
 
 MarkedEncoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 _MARKS: tuple[tuple[bytes, MarkedEncoding], ...] = (
@@ -97,12 +95,11 @@ def is_binary(content: bytes) -> bool:
 
 @cache
 def _types() -> tuple[tuple[re.Pattern[bytes], FileType], ...]:
-    """Return the compiled signatures. Compiled on first use, because that takes some milliseconds."""
     return tuple((re.compile(pattern, re.DOTALL), FileType(name, picture)) for pattern, name, picture in _SIGNATURES)
 
 
 def file_type(head: bytes) -> FileType:
-    """Return the type of a file by `head`: at least its first `HEAD_BYTES`, or all of it."""
+    """`head` has at least the first `HEAD_BYTES`, or all of the file."""
     if not head:
         return FileType("empty file")
     found = next((what for pattern, what in _types() if pattern.match(head)), None)
@@ -123,8 +120,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 
-class PictureError(ValueError):
-    """The bytes are not a complete picture in one of the four formats. The message says what is wrong."""
+class PictureError(ValueError): ...
 
 
 class PictureInfo(Struct, frozen=True):
@@ -138,7 +134,7 @@ class PictureInfo(Struct, frozen=True):
 
 
 def inspect_picture(content: bytes) -> PictureInfo:
-    """Return a complete picture's format and size. Raises `PictureError` for anything else, even truncated pictures."""
+    """Raises `PictureError` for anything but a complete picture."""
     try:
         if content.startswith(PNG_SIGNATURE):
             info = _png(content)

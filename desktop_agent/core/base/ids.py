@@ -1,7 +1,4 @@
-"""Identifiers of sessions, turns, tool calls, changes and stored blobs.
-
-All are plain strings or integers, so that they pass through JSON, file names and command lines unchanged.
-"""
+"""Identifiers: plain strings or integers, so that JSON, file names and command lines hold them unchanged."""
 
 import re
 import secrets
@@ -16,21 +13,14 @@ CallId = str
 """The model's own id of a tool call (`toolu_…`). Opaque: never used as a file name."""
 
 PromptId = str
-"""Names one prompt from the moment it is queued or submitted."""
 
 ChangeId = str
-"""`3.2`: a change of turn 3. Short, because people type it. If a journal of an earlier version uses the id twice, the
-changes are named `3.2~1` and `3.2~2`.
-"""
+"""`3.2`: a change of turn 3. If an old journal used the id twice, the changes are `3.2~1` and `3.2~2`."""
 
 HunkKey = str
-"""Identifies a hunk by the lines it removes and adds, so that it is recognised when its lines have moved.
-
-See `diff.hunks`. `file`, `mode` and `endings` identify changes other than lines.
-"""
+"""A hunk's removed and added lines (`diff.hunks`); or `file`, `mode` or `endings` for changes other than lines."""
 
 RuleId = str
-"""Identifies one of the user's rules as long as it is stored anywhere."""
 
 Digest = str
 """BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""
@@ -77,12 +67,12 @@ def claim_id(wanted: str, used: set[str]) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether `text` is a complete, well-formed session id. Never use any other text in a path."""
+    """Never use a text in a path without this check."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def is_digest(text: str) -> bool:
-    """Whether `text` is a well-formed blob digest. Never use any other text in a path."""
+    """Never use a text in a path without this check."""
     return _DIGEST.fullmatch(text) is not None
 
 
@@ -91,7 +81,7 @@ def change_id(turn: int, number: int) -> ChangeId:
 
 
 def nth_change_id(identifier: ChangeId, occurrence: int) -> ChangeId:
-    """Return the name of the n-th change (from 1) among those with the same id in a journal."""
+    """`occurrence` counts from 1."""
     return f"{identifier}~{occurrence}"
 
 

@@ -10,7 +10,7 @@ from referencing.exceptions import Unresolvable
 
 
 class SchemaCheck:
-    """Checks values against one schema, which is itself checked once. References are not fetched."""
+    """Checks values against one schema. References in the schema are not fetched."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         """Raises `ValueError` that says where `schema` is not a JSON Schema."""
@@ -27,10 +27,7 @@ class SchemaCheck:
             raise ValueError(str(error)) from error
 
     def mistake_in(self, value: object, name: str) -> str:
-        """Return the outermost mistake in `value`, which the text calls `name`; empty if there is none.
-
-        Raises `ValueError` if the schema cannot be applied.
-        """
+        """Return the outermost mistake; empty if there is none. Raises `ValueError` if the schema cannot be applied."""
         try:
             mistakes = self._validator.iter_errors(cast("Any", value))
             found: ValidationError | None = min(mistakes, key=lambda one: len(one.absolute_path), default=None)

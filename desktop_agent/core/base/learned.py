@@ -1,8 +1,4 @@
-"""Makes msgspec inspect a type in one thread at a time. Two threads at once would crash the process.
-
-While msgspec inspects a type for the first time, another thread takes the partial result for complete, and reads
-uninitialised memory. (Found in 0.22.)
-"""
+"""Makes msgspec inspect a type in one thread at a time. Two threads would crash the process (found in 0.22)."""
 
 import threading
 from typing import Final, TypeVar

@@ -1,8 +1,4 @@
-"""Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; run it in a thread.
-
-`find_matches` searches a list once. `NarrowingSearch` searches while the user types: each key press searches only the
-earlier matches. `PathIndex` ranks the paths of a large workspace.
-"""
+"""Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; run it in a thread."""
 
 import heapq
 import re
@@ -25,11 +21,7 @@ class Matches(NamedTuple):
 
 
 def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
-    """Return the names that contain every word of `query`, in any case and order. Names can be paths, with slashes.
-
-    If there are none, names that contain the letters of `query` in this order match: `pgpy` finds `pages.py`. Matches
-    after the last slash come before earlier ones, and short names before long ones.
-    """
+    """Return names that contain every word of `query` or, if none do, its letters in order: `pgpy` finds `pages.py`."""
     return NarrowingSearch(names).find(query, limit=limit)
 
 
@@ -52,10 +44,8 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 _SEPARATORS = "/_-. "
 _MOST_TRIED = 60
-"""How many ways to place the letters in one path are tried. Only contrived paths have more, which score worse."""
 
 _MOST_SCORED = 2_000
-"""How many of the paths that contain the letters are scored: the shortest ones."""
 
 
 class _Names:
@@ -71,22 +61,14 @@ class _Names:
 
 
 class PathIndex(_Names):
-    """An index of paths. Building it takes about a microsecond for each path.
+    """An index of paths. The search ends with the first kind of match that gives enough.
 
-    The best matches come first. The search ends with the first kind of match that gives enough:
-
-    1. the last part begins with the query,
-    2. a word in the last part does (`_`, `-`, `.`, a capital),
-    3. the last part contains the query,
-    4. the path contains the query,
-    5. the path has its letters in this order, if possible at beginnings of words: `sesrun` finds
-       `session/turn_runner.py`. Much worse matches than the best are left out.
-
-    Each step is one pass of simple expressions over all paths. Between them, other threads can work.
+    In order: the last part begins with the query, has a word that does, contains it; the path contains it; the path
+    has its letters in order, as `sesrun` in `session/turn_runner.py`. Between the steps, other threads can work.
     """
 
     def find(self, query: str, *, limit: int) -> list[Match]:
-        """Return the best matches, ignoring case. All words of `query`, separated by blanks, must be present."""
+        """Ignores case. All words of `query`, separated by blanks, must be present."""
         words = query.lower().split()
         if not words:
             return []
@@ -162,10 +144,7 @@ class PathIndex(_Names):
         return len(spans) + 2 * amid + 2 * is_before_name, len(self._all[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return positions that place pieces of `letters` at beginnings of words, long pieces first.
-
-        Empty if impossible.
-        """
+        """Place pieces of `letters` at beginnings of words, long pieces first. Empty if impossible."""
         lower = self._lower[at]
         here = (place for place, letter in enumerate(lower) if letter in letters)
         starts = [place for place in here if self._is_word_start(at, place)]
@@ -191,18 +170,13 @@ def _in_order(letters: str) -> Callable[[str], re.Match[str] | None]:
 
 
 def is_word_start(path: str, place: int) -> bool:
-    """Whether a word of a path begins at `place`: after a separator, or with a capital."""
     if place == 0 or path[place - 1] in _SEPARATORS:
         return True
     return path[place].isupper() and not path[place - 1].isupper()
 
 
 class NarrowingSearch(_Names):
-    """Answers successive queries about `names`. Building it takes about two microseconds per name.
-
-    The names are sorted once by rank, so that the best of each kind come first. No step is one long call into C, so the
-    window's thread is not delayed.
-    """
+    """Answers successive queries about `names`. No step is one long call into C, which would delay the window."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(_by_length(names))

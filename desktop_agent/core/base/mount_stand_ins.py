@@ -1,12 +1,7 @@
-"""Placeholders (stand-ins): empty folders on which a sandbox mounts its covers for missing folders.
+"""Placeholders: empty folders on which a sandbox mounts its covers for missing folders, such as `.git`.
 
-A command must not create some folders (a missing `.git`), and the kernel needs a real folder to cover. Placeholders
-belong to the application: no capture records one, and none outlives the commands that need it.
-
-A placeholder is recognised by being empty and having an impossible modification time. If a program writes into it, that
-time changes, and the folder is no longer ours. Every process that needs a placeholder holds a shared lock on it. A
-process that can get the exclusive lock is the last, and removes it. So the next start can recognise everything that a
-killed application left.
+A placeholder is empty and has an impossible modification time. Each process that needs it holds a shared lock. The
+process that gets the exclusive lock is the last, and removes the placeholder.
 """
 
 import os
@@ -17,13 +12,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 STAMP_NS = 1_073_741_824 * 10**9
-"""The modification time of every stand-in: an even number of seconds, which every file system can store."""
+"""The modification time of every placeholder. Every file system can store an even number of seconds."""
 
 _FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def is_stand_in(path: Path) -> bool:
-    """Whether the folder at `path` is a placeholder. Blocks."""
     try:
         status = path.lstat()
         return bears_stamp(status.st_mode, status.st_mtime_ns) and not any(path.iterdir())
@@ -103,5 +97,4 @@ if sys.platform != "win32":
 
 else:
 
-    def _remove_unless_held(path: Path) -> None:
-        """Do nothing: sandboxes on this system create no placeholders."""
+    def _remove_unless_held(path: Path) -> None: ...

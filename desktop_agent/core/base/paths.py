@@ -1,8 +1,4 @@
-"""The application's folders: configuration, data, cache and logs.
-
-`DESKTOP_AGENT_HOME` puts all four under one folder; otherwise the platform's own folders are used. Nothing here creates
-a folder, except for a spare cache folder when the usual one is unusable.
-"""
+"""The application's folders: configuration, data, cache, logs. `DESKTOP_AGENT_HOME` puts all under one folder."""
 
 import os
 import shutil
@@ -55,7 +51,6 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The application's four folders. Their contents are private to the owner."""
         return (self.config, self.data, self.cache, self.logs)
 
     @property
@@ -69,7 +64,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def project_answers(self) -> Path:
-        """The user's answers about projects' settings, one file per project."""
+        """One file per project."""
         return self.config / "projects"
 
     @property
@@ -113,10 +108,7 @@ def spare_cache(folder: Path) -> Path | None:
 
 
 def place_of_spare_cache(folder: Path) -> Path:
-    """Return the path of the spare cache folder, which need not exist.
-
-    Raises `OSError` without a temporary folder.
-    """
+    """The folder need not exist. Raises `OSError` without a temporary folder."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
     return Path(tempfile.gettempdir()) / name

@@ -1,9 +1,7 @@
-"""Makes text safe and readable: names invisible characters, escapes control characters, and formats amounts.
+"""Makes text safe and readable: names invisible characters, escapes control characters, formats amounts.
 
-Invisible characters are the format, control, separator and surrogate characters of Unicode, its blanks except the
-space, and those of `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt of Unicode 16). A name or command with one
-may look like another one; bidirectional controls even reorder text (CVE-2021-42574, "Trojan Source"). Only this module
-lists these characters.
+The list of invisible characters follows Unicode 16 (`Default_Ignorable_Code_Point`). They can make a command look like
+another one; bidirectional controls even reorder text (CVE-2021-42574, "Trojan Source").
 """
 
 import math
@@ -19,47 +17,35 @@ HIDDEN = (
     r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"  # hieroglyphs, shorthand, music
     r"\U0001fffe\U0001ffff\U000e0000-\U000e0fff"  # tags, which smuggle text, and more variation selectors
 )
-"""The invisible characters, for a character class of a regular expression. The joiners U+200C and U+200D are in
-`HIDING` instead: several scripts and emoji need them, so that the preceding character decides.
-"""
+"""For a character class. The joiners are in `HIDING` instead: scripts and emoji need them after some characters."""
 
 HIDING = re.compile(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
 """Matches each character that must be shown by name in a text on which the user bases a decision."""
 
 TURNING = "\u202a-\u202e\u2066-\u2069"
-"""Characters that override the writing direction, for a character class. Prose can need other invisible characters,
-such as no-break spaces, but these make it read as a different text.
-"""
+"""For a character class: characters that override the writing direction and make prose read as a different text."""
 
 SHAPING = (
     # The selectors behind emoji (one colour or many), and the blank between words of Chinese and Japanese.
     r"(?<=[\u203c\u2049\u2100-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])\ufe0f"
     r"|(?<=[\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f])\u3000"
 )
-"""Invisible characters that only shape their neighbours. `re` compiles this on first use (2 ms) and caches it."""
 
 MOST_BLANKS = 40
-"""A run of this many spaces, or of a fifth as many tabs, is shown as a count, because it would push the text after it
-out of sight.
-"""
+"""A run of this many spaces, or of a fifth as many tabs, is shown as a count: it would push text out of sight."""
 
 MOST_SHOWN_CHARS = 60_000
 """How long a text may be to be shown in full. A longer one cannot be allowed, as its layout would freeze the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
-    """Whether the character at `index` must be shown by name.
-
-    With `is_content` (a file, a message), characters that shape emoji or separate Chinese and Japanese words are
-    allowed.
-    """
+    """With `is_content` (a file, a message), characters that shape emoji or separate words are allowed."""
     if HIDING.match(text, index) is None:
         return False
     return not (is_content and re.compile(SHAPING).match(text, index))
 
 
 def has_hidden(text: str) -> bool:
-    """Whether `text` has a character that must be shown by name. Tabs and line feeds do not count."""
     return any(match.group() not in "\t\n" for match in HIDING.finditer(text))
 
 
@@ -86,10 +72,7 @@ _DIRECTING = re.compile(rf"[{TURNING}\u061c\u200e\u200f]")
 
 
 def with_directions_named(text: str) -> str:
-    """Return `text` with names for characters that change the writing direction.
-
-    The name replaces an override or an isolate. It precedes a mark of a direction, which right-to-left text can need.
-    """
+    """Replace overrides and isolates by their names. The name of a direction mark precedes the mark, which is kept."""
     if text.isascii():
         return text
     return _DIRECTING.sub(

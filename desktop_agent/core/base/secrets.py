@@ -1,8 +1,4 @@
-"""Recognises secrets, and removes them from texts.
-
-`mask` is applied to texts that leave the program indirectly: provider errors, the log, exports. `system.environment`
-withholds these secrets from child processes.
-"""
+"""Recognises secrets, and removes them from texts that leave the program: provider errors, the log, exports."""
 
 import json
 import re
@@ -12,8 +8,6 @@ from typing import Protocol
 
 
 class Keyring(Protocol):
-    """A keyring's entries, each with a secret. Calls can block, and raise `CredentialsError`."""
-
     def get(self, entry: str, /) -> str | None: ...
 
     def set(self, entry: str, secret: str, /) -> None: ...
@@ -66,13 +60,11 @@ _IN_EVERY_KEY = (
 """Every key contains one of these, in any case. They are searched for first, which takes a fiftieth of the time."""
 
 _LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
-"""A JSON string, or the rest of the line if it is not closed."""
 
 _PROVIDERS_PREFIXES = ("sk-", "xai-", "AIza")
 _LONGEST_KEY = 400
 
 _DEEPEST = 4
-"""The nesting depth up to which JSON inside JSON strings is masked."""
 
 _SECRET_NAME = re.compile(
     r"""
@@ -89,11 +81,7 @@ _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
 
 
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` without the known `secrets` and without anything that looks like a key.
-
-    The beginning of a key stays (`sk-ant-***`), so that users can recognise it. JSON strings in `text` are decoded,
-    masked and encoded again, because an escape can be anywhere in a key or before it.
-    """
+    """Remove the known `secrets` and what looks like a key, also in JSON strings. A key's beginning stays: `sk-***`."""
     known = sorted((secret for secret in set(secrets) if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
     return _masked(text, known, _DEEPEST)
 
@@ -108,7 +96,6 @@ def may_hold_key(text: str) -> bool:
 
 @cache
 def key_shaped() -> re.Pattern[str]:
-    """Return a pattern that matches anything that looks like a key. Compiled on first use, which takes 2 ms."""
     return re.compile(_KEY_SHAPED, re.VERBOSE | re.IGNORECASE)
 
 

@@ -34,7 +34,6 @@ def has_userinfo(url: str) -> bool:
 
 
 def without_userinfo(url: str) -> str:
-    """Return `url` without user name and password, even if the rest of it is malformed."""
     return _USERINFO.sub(r"\1", url)
 
 
@@ -59,10 +58,7 @@ def why_no_address(url: str) -> str:
 
 
 def completed(text: str) -> str:
-    """Return a typed address with its missing scheme.
-
-    The scheme is http on this machine and for private IP addresses, which have no certificates, else https.
-    """
+    """A missing scheme becomes http for this machine and for private IP addresses, which have no certificates."""
     text = text.strip()
     if not text or text.startswith("/") or _SCHEME.match(text):
         return text
@@ -76,7 +72,6 @@ def completed(text: str) -> str:
 
 
 def address_argument(text: str) -> str:
-    """For `argparse`: return the address given on a command line, empty if blank. Errors do not quote the address."""
     text = completed(text)
     if text and (reason := why_no_address(text)):
         raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
@@ -84,10 +79,7 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the IP address that `host` represents; None for a name.
-
-    Accepts forms such as `127.1` and `0x7f.0.0.1`, as resolvers do.
-    """
+    """None for a name. Accepts forms such as `127.1` and `0x7f.0.0.1`, as resolvers do."""
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
         return ipaddress.ip_address(text)
@@ -122,7 +114,6 @@ def is_readable_on_the_way(url: str) -> bool:
 
 
 def _is_host(host: str) -> bool:
-    """Whether a host is a name that can be looked up, or a number. `urlsplit` has already validated bracketed IPv6."""
     if ":" in host:
         return True
     try:

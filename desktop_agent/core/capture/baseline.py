@@ -1,9 +1,7 @@
 """The baseline: the contents of a workspace in numbered generations.
 
-There is one SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was
-from one generation to another. Contents are copied only if git does not have them; the folder next to the file links
-git's objects (`git_objects`). If the file is deleted, the workspace is read again, and snapshots of interrupted
-commands are lost. If the file cannot be used, work continues in memory.
+One SQLite file per workspace. Contents that git has are only linked (`git_objects`). Without the file, the workspace is
+read again, and snapshots of interrupted commands are lost.
 """
 
 import shutil
@@ -24,10 +22,9 @@ from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 _FORMAT = 5
 _BUSY_S = 15
 _MOST_BUSY = 100
-"""How many times copying the file into memory waits for another process, 50 ms each time."""
 _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
-"""The longest pause before the file is tried again; the pause doubles with each failure."""
+"""The pause before the file is tried again doubles with each failure, up to this."""
 _MOST_SPARED_BYTES = 4 * 2**20
 """The largest baseline that is copied into memory before each command."""
 _STATE_SCHEMA = """
@@ -43,7 +40,7 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
-        """The objects that are held. A baseline in memory only reads them: the one in the file may need them."""
+        """A baseline in memory only reads the held objects: the one in the file may need them."""
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
@@ -53,7 +50,7 @@ class BaselineSession:
 
     @property
     def identity(self) -> bytes:
-        """A value that identifies this baseline until it is rebuilt. Continuing in memory does not change the value."""
+        """Identifies this baseline until it is rebuilt, also in memory."""
         return self._database.execute("SELECT identity FROM state").fetchone()[0]
 
     @property
@@ -71,7 +68,7 @@ class BaselineSession:
 
 
 class Baseline:
-    """One workspace's baseline, usable from any thread. All methods block, and never raise because of a bad file."""
+    """One workspace's baseline, usable from any thread. Methods block, and never raise because of a bad file."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
         """`trouble` is an earlier problem of the cache, which `take_failure` reports."""
@@ -85,11 +82,9 @@ class Baseline:
         )
         self._guard = Lock()
         self._idle: _OpenFile | None = None
-        """The file, kept open between transactions, because opening it takes as long as looking at a hundred files."""
         self._is_closed = False
         self._is_checked = False
         self._memory: sqlite3.Connection | None = None
-        """Used instead of the file once the file has failed."""
         self._in_memory = RLock()
         self._failed_at = 0.0
         self._pause_s = _FIRST_PAUSE_S / 2
@@ -97,10 +92,9 @@ class Baseline:
         self._spare: _Spare | None = None
 
     def run(self, work: Callable[[BaselineSession], T], *, is_spared: bool = False) -> T:
-        """Run `work` in one transaction. The transaction is rolled back when `work` raises.
+        """Run `work` in one transaction, rolled back when it raises. If the file fails, `work` runs again in memory.
 
-        Other threads and processes wait. If the file fails, `work` runs again in memory. `is_spared` keeps a small
-        baseline's copy in memory, in case the file becomes unreadable.
+        `is_spared` keeps a small baseline's copy in memory, in case the file becomes unreadable.
         """
         if self._memory is None:
             done = self._run_on_file(work, is_spared=is_spared)
@@ -110,7 +104,7 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_failure(self) -> str:
-        """Return why the file is not used. Each failure is returned only once."""
+        """Each failure is returned only once."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 
@@ -122,7 +116,7 @@ class Baseline:
                 self._memory = None
 
     def close(self) -> None:
-        """Close the file. Later calls open it each time."""
+        """Later calls open the file each time."""
         with self._guard:
             self._is_closed = True
             idle, self._idle = self._idle, None
@@ -134,7 +128,7 @@ class Baseline:
                 memory.close()
 
     def _run_on_file(self, work: Callable[[BaselineSession], T], *, is_spared: bool) -> tuple[T] | None:
-        """Return the result in a tuple. Return None if the file is unusable; its readable part is then in memory."""
+        """Return None if the file is unusable; its readable part is then in memory."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
             try:
@@ -190,7 +184,6 @@ class Baseline:
             raise
 
     def _keep(self, file: "_OpenFile") -> bool:
-        """Keep the file open for the next transaction. False if another is already kept or the baseline is closed."""
         with self._guard:
             if self._is_closed or self._idle is not None:
                 return False
@@ -258,8 +251,7 @@ class Baseline:
         return self._memory
 
 
-class _UnusableError(Exception):
-    """The file cannot be opened; the text is the file system's reason."""
+class _UnusableError(Exception): ...
 
 
 class _Spare(NamedTuple):

@@ -1,7 +1,6 @@
 """Finds what a command changed: a snapshot before it, a report after it. Works without git.
 
-A walk reads the status of every file, but the content only of files whose status changed. `CaptureSettings` has the
-limits; files beyond the limits are reported.
+A walk reads the status of every file, but the content only of files whose status changed.
 """
 
 import os
@@ -50,7 +49,7 @@ OnChange = Callable[[FileTransition], None]
 
 
 class Snapshot(Struct, frozen=True):
-    """The state of the folder at one moment. The number is valid in every process, even after this one has died."""
+    """The number is valid in every process, even after this one has died."""
 
     number: int
 
@@ -61,9 +60,8 @@ class CaptureReport(Struct, frozen=True):
     lost: tuple[Uncaptured, ...]
     out_of_reach: tuple[Uncaptured, ...]
     repositories: tuple[str, ...] = ()
-    """Paths that git takes for a repository now and did not before: `.git`, or folders that look like its inside."""
+    """New paths that git takes for a repository: `.git`, or folders that look like its inside."""
     is_released: bool = False
-    """Whether the snapshot was released, because there was nothing to report."""
 
 
 _MANY = 200
@@ -89,10 +87,7 @@ class _Looked(NamedTuple):
 
 
 class StatCapture:
-    """Finds what the commands of one session changed in one workspace. Methods block: use a thread, one call at a time.
-
-    Instances in any number of processes can share a folder. A snapshot stays the same until it is released.
-    """
+    """Finds what the commands of one session changed. All methods block: use a thread, one call at a time."""
 
     def __init__(
         self,
@@ -108,15 +103,12 @@ class StatCapture:
         self._settings = settings
         self._limits = settings()
         self._open: dict[int, frozenset[str]] = {}
-        """Snapshots whose changes were not collected yet, each with the repositories at the time it was taken."""
         self._own: set[int] = set()
-        """All snapshots of this session, to tell its own commands from those of other sessions."""
         self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._known_of = (b"", -1)
-        """The identity of the baseline, and the generation, that `_known` describes."""
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
@@ -135,11 +127,9 @@ class StatCapture:
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange, *, may_release: bool = False) -> CaptureReport:
-        """Report the differences between the snapshot and now, in an order in which they can be repeated.
+        """Report the differences since the snapshot, in an order in which they can be repeated.
 
-        A created folder comes before its contents, a deleted folder after them. Writes that `note_written` announced
-        are left out. Until the snapshot is released, the same changes can be reported again. With `may_release`, a
-        snapshot without differences is released at once.
+        Writes that `note_written` announced are left out. `may_release`: a snapshot without differences is released.
         """
         before = self._open.pop(snapshot.number, None)
 
@@ -182,28 +172,22 @@ class StatCapture:
         return self._baseline.run(report)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
-        """Move `snapshots` to the state of the folder at the last report about `to`. Record that report first.
-
-        Their numbers stay the same. This is for commands whose changes are collected repeatedly while they run.
-        """
+        """Move `snapshots`, which keep their numbers, to the last report about `to`. Record that report first."""
         numbers = [snapshot.number for snapshot in snapshots]
         self._own.update(self._baseline.run(lambda session: session.snapshots.move(numbers, to.number)))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
-        """Release a snapshot after its report was recorded. Releasing it twice does no harm."""
+        """Record the report first. Releasing a snapshot twice does no harm."""
         self._open.pop(snapshot.number, None)
         self._baseline.run(lambda session: session.snapshots.release(snapshot.number))
 
     def repositories(self) -> frozenset[str]:
-        """Return the paths that git took for repositories at the last walk:
-
-        `.git`, or folders that look like a repository.
-        """
+        """`.git`, or folders that look like a repository, at the last walk."""
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """Return the files as of the last walk. Files that were absent, too large or not watched are left out."""
+        """As of the last walk. Files that were absent, too large or not watched are left out."""
         wanted = list(paths)
         entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
@@ -213,19 +197,16 @@ class StatCapture:
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_failure(self) -> str:
-        """Return why walks take more time or memory than usual. Each failure of the cache is returned once."""
+        """Why walks take more time or memory than usual. Each failure is returned once."""
         return self._baseline.take_failure()
 
     def close(self) -> None:
-        """End the worker process, if there is one, and close the baseline. Later calls still work."""
+        """Later calls still work."""
         self._scanner.close()
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
-        """Run `work` in a transaction with the table of known files.
-
-        The table is kept only if the transaction commits.
-        """
+        """Run `work` in a transaction. The table of known files is kept only if the transaction commits."""
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
             known, self._known = self._known, None
@@ -375,7 +356,7 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return a stamp of git's packs and the linked packs. While the stamp is unchanged, git has lost no content."""
+    """While the stamp is unchanged, git has lost no content."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
@@ -388,7 +369,7 @@ class _Keeper:
         self._objects = GitObjects.of(git, session.objects)
 
     def keep(self, deadline: float) -> bool:
-        """Link the contents that git has, and copy those that git lost, if they still exist. False if time ran out."""
+        """Link what git has, and copy what git lost, if it still exists. False if time ran out."""
         rows = self._session.entries.left_with_git()
         if not rows:
             self._session.objects.drop(set(), keeps_retired=False)
@@ -522,7 +503,7 @@ class _Report:
         return found
 
     def _at(self, path: str, generation: int) -> Entry | None:
-        """Return the entry of a path in a generation. If only git had the content, its digest is computed."""
+        """If only git had the content, its digest is computed."""
         entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git":
             return entry

@@ -1,8 +1,4 @@
-"""The rows of the baseline: entries of paths, contents that git does not have, and snapshots.
-
-Each walk is stored as a generation. Snapshots pin the generations that a session still needs, and say when each command
-ran. The writes of the application are recorded next to them.
-"""
+"""The rows of the baseline: entries of paths, contents that git does not have, snapshots, the application's writes."""
 
 import json
 import os
@@ -47,7 +43,7 @@ _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 class SpoiledError(sqlite3.DatabaseError):
-    """A row holds an invalid value: damage that SQLite does not notice."""
+    """Damage that SQLite does not notice."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
@@ -95,7 +91,6 @@ class EntryTable:
         )
 
     def touch(self, entry: Entry) -> None:
-        """Update the times of an entry that is otherwise unchanged."""
         self._database.execute(
             "UPDATE entry SET signature = ?, is_racy = ?, extras = COALESCE(?, extras), links = ? "
             f"WHERE path = ? AND died = {_FOREVER}",
@@ -106,7 +101,6 @@ class EntryTable:
         )  # fmt: skip
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
-        """Store the content of an unchanged file that was not read when its row was stored."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
             (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, stored_path(entry.path)),
@@ -136,7 +130,7 @@ class EntryTable:
         return found
 
     def in_folder(self, folder: str, sizes: range, generation: int) -> list[Entry]:
-        """Return the files directly in a folder whose size in a generation was within `sizes`."""
+        """The files directly in a folder whose size in `generation` was within `sizes`."""
         begin, end = (f"{folder}/", f"{folder}0") if folder else ("", "\U0010ffff")  # "0" comes right after "/"
         where, values = "path >= ? AND path < ? AND size BETWEEN ? AND ?", (begin, end, sizes.start, sizes.stop - 1)
         found = self._many(where, generation, values)
@@ -230,7 +224,6 @@ def stored_path(path: str) -> str | bytes:
 
 
 def path_of(path: str | bytes) -> str:
-    """Reverse `stored_path`."""
     return path if isinstance(path, str) else os.fsdecode(path)
 
 
@@ -290,11 +283,7 @@ class SnapshotRows:
         self._entries = entries
 
     def pin(self) -> int:
-        """Pin the newest generation as a snapshot. Return its number, which is random.
-
-        Journals contain the number. With a counter, a rebuilt file could give the same number to another command's
-        snapshot.
-        """
+        """Return the snapshot's number. It is random: a rebuilt file must not reuse a number that is in a journal."""
         number = secrets.randbelow(_NUMBERS) + 1
         self._database.execute(
             "INSERT INTO snapshot (number, generation, process, process_started, begun_ns) "
@@ -304,7 +293,7 @@ class SnapshotRows:
         return number
 
     def span(self, number: int) -> CommandSpan | None:
-        """Return when the command of a snapshot ran; None if the snapshot was released."""
+        """None if the snapshot was released."""
         row = self._database.execute(
             f"SELECT {_SPAN} FROM snapshot WHERE number = ? AND is_released = 0", (time.time_ns(), number)
         ).fetchone()
@@ -317,10 +306,9 @@ class SnapshotRows:
         )
 
     def move(self, numbers: Iterable[int], to: int) -> list[int]:
-        """Move snapshots to the last report about snapshot `to`.
+        """Move snapshots to the last report about `to`. Return the numbers of new rows with their former spans.
 
-        Return the numbers of new rows with their former spans. Older snapshots need these rows to know which commands
-        ran at that time.
+        Older snapshots need these rows to know which commands ran at that time.
         """
         until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
         row = until.fetchone()
@@ -357,7 +345,6 @@ class SnapshotRows:
         ]
 
     def release(self, number: int) -> None:
-        """Release a snapshot. Drop the rows, copies and writes that no snapshot needs any more."""
         self._database.execute("UPDATE snapshot SET is_released = 1 WHERE number = ?", (number,))
         self.close_span(number)
         stale = self._database.execute(
@@ -379,7 +366,7 @@ class SnapshotRows:
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
-        """Return the writes since `at_ns` by path, as pairs of digest (empty for a removed file) and mode."""
+        """Writes by path, as pairs of digest (empty for a removed file) and mode."""
         found: dict[str, set[tuple[str, int]]] = {}
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
@@ -400,7 +387,7 @@ class SnapshotRows:
 
 @cache
 def _own_start(process: int) -> float:
-    """Return the start time of this process. A fork has another process id, so it computes its own time."""
+    """A fork has another process id, so it computes its own time."""
     return _started(process)
 
 
@@ -413,7 +400,7 @@ def _started(process: int) -> float:
 
 
 def _is_alive(process: int, started: float) -> bool:
-    """Whether the process still runs. A later process with the same id does not count."""
+    """A later process with the same id does not count."""
     import psutil  # as above
 
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

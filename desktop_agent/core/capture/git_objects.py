@@ -1,11 +1,7 @@
-"""Reads contents that git has, so that they need no copy of ours, and keeps git from losing them.
+"""Reads contents that git has, so that they need no copy, and keeps git from losing them.
 
-Git can lose objects by garbage collection, or together with a repository. So packs and needed loose objects are
-hard-linked into a folder of the cache, as `git clone --local` does. If no link can be made, the file is copied.
-
-Git's index names unchanged files: a file with the same `stat` as in the index has the same content, as `git status`
-assumes. A file written at the same moment as the index does not count as unchanged. The format is gitformat-index(5),
-versions 2 to 4 with SHA-1.
+Packs and loose objects are hard-linked into the cache. Git's index (gitformat-index(5), versions 2 to 4, SHA-1) names
+unchanged files: those whose `stat` is the same, as `git status` assumes.
 """
 
 import errno
@@ -31,14 +27,12 @@ if TYPE_CHECKING:
     import pygit2
 
 BASELINES = "baselines"
-"""The cache folder with all baselines and the git objects that they hold."""
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
 """One tick of the file system's clock. A folder that changes twice within one tick keeps the same time."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
-"""The minimum length of a loose object's file name, which lacks the two letters that name its folder."""
 _MOST_ALTERNATES = 20
 _LARGEST_ALTERNATES = 64 * 1024
 
@@ -53,7 +47,7 @@ class GitState(Struct, frozen=True):
 
     @classmethod
     def of(cls, folder: Path) -> "GitState | None":
-        """Return the state of the repository around `folder`; None if there is none. Costs `stat` of a few files."""
+        """None without a repository. Costs `stat` of a few files."""
         found = find_repository(folder)
         if found is None:
             return None
@@ -99,7 +93,6 @@ class HeldObjects:
         self._folder = folder
         self._may_change = may_change
         self._may_link = may_change
-        """Whether links can be made, as far as is known."""
         self._open: dict[Path, pygit2.Odb] = {}
 
     @property
@@ -181,10 +174,7 @@ class HeldObjects:
 
 
 def drop_stranded(baselines: Path, now_s: float) -> None:
-    """Delete links to packs that git no longer has, for workspaces that were not used for two weeks. Blocks.
-
-    Links to packs that git still has take no space.
-    """
+    """Delete links to packs that git no longer has, for workspaces that were not used for two weeks. Blocks."""
     for folder in baselines.glob("*.objects"):
         with suppress(OSError):
             database = folder.with_suffix(".sqlite3")
@@ -214,11 +204,7 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
 
 
 class GitObjects:
-    """The index and the objects of a folder's repository.
-
-    Methods block, and never write to the repository. Importing pygit2 takes 90 ms, so it is imported only for
-    repositories.
-    """
+    """The index and the objects of a folder's repository. Methods block, and never write to the repository."""
 
     def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
         self._repository = repository
@@ -281,9 +267,9 @@ _LARGEST_ATTRIBUTES = 2**20
 
 
 def unchanged_objects(folder: Path, found: dict[str, Signature]) -> dict[str, str]:
-    """Return the object ids of the files in `folder` that match the index. Empty when in doubt. Blocks.
+    """The object ids of the files that match the index. Empty when in doubt. Blocks.
 
-    Line endings may be converted between file and object, which changes the length. So compare the lengths before use.
+    Line endings may be converted between file and object, so compare the lengths before use.
     """
     repository = find_repository(folder)
     if repository is None:
@@ -319,7 +305,7 @@ def _git_mode(mode: int) -> int:
 
 
 def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
-    """Yield name, stat fields and object id of every plain entry. Raises `ValueError` for an unknown format."""
+    """Raises `ValueError` for an unknown format."""
     mark, version, count = _HEAD.unpack_from(index)
     if mark != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("not an index of a known version")

@@ -1,9 +1,4 @@
-"""The safety copy: copies files that a command may destroy and the capture does not watch.
-
-The capture skips some folders (`node_modules`, `.git`), files that are too large, and everything outside the workspace.
-`SafetyCopies` copies such files into one file, within a budget, and compares them after the command. Files beyond the
-budget are reported. A session needs only one copy at a time. All methods block.
-"""
+"""The safety copy: copies files that a command may destroy and the capture does not watch, within a budget."""
 
 import os
 import stat
@@ -30,8 +25,6 @@ _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
 
 
 class SafetyLimits(Struct, frozen=True, kw_only=True):
-    """The limits of a copy. The last two describe what the capture watches itself, so that it needs no copy."""
-
     max_files: int = 20_000
     max_bytes: int = 200 * 2**20
     ignored_folders: frozenset[str]
@@ -58,8 +51,6 @@ class CopiedFile(Struct, frozen=True):
 
 
 class SafetyCopy(Struct, frozen=True):
-    """The files that were copied before one command, and the files that were not (`gaps`)."""
-
     files: tuple[CopiedFile, ...] = ()
     units: tuple[str, ...] = ()
     """Absolute paths of the folders and files that were copied as a whole."""
@@ -68,7 +59,6 @@ class SafetyCopy(Struct, frozen=True):
 
 class SafetyReport(Struct):
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Files and folders of the workspace, reported like any other changes."""
     outside: list[FileTransition] = field(default_factory=list[FileTransition])
     """Files outside of the workspace, and git's own, by absolute path."""
     gaps: list[Uncaptured] = field(default_factory=list[Uncaptured])
@@ -84,13 +74,12 @@ class Unit(Struct):
 
 class SafetyCopies:
     def __init__(self, root: Path, folder: Path, limits: Callable[[], SafetyLimits]) -> None:
-        """`folder` holds the copy, and is created when needed. `limits` is called at each use."""
+        """`folder` is created when needed. `limits` is called at each use."""
         self._root = str(real_path(root))
         self._folder = folder
         self._limits = limits
 
     def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
-        """Return the files to copy at these places, smallest first, and the files left out, with the reasons."""
         units: dict[str, Unit] = {}
         for place in _outermost(places):
             self._gather(place, units)
@@ -109,10 +98,7 @@ class SafetyCopies:
         return chosen, gaps
 
     def make(self, places: Iterable[EndangeredPath]) -> SafetyCopy:
-        """Copy the files at these places that the capture does not watch. The copy is durable when this returns.
-
-        Raises `OSError` if the copy cannot be written, for example for lack of space.
-        """
+        """The copy is durable when this returns. Raises `OSError`, for example for lack of space."""
         units, gaps = self.survey(places)
         if not units:
             return SafetyCopy(gaps=tuple(gaps))
@@ -134,7 +120,6 @@ class SafetyCopies:
         return SafetyCopy(tuple(copied), tuple(unit.path for unit in units), tuple(gaps))
 
     def compare(self, copy: SafetyCopy) -> SafetyReport:
-        """Return the differences since `copy` was made, and the new files in its folders."""
         report = SafetyReport()
         with suppress(FileNotFoundError), (self._folder / _PACK).open("rb") as pack:
             for file in copy.files:
@@ -351,10 +336,7 @@ def _signature(status: os.stat_result) -> str:
 def restore_outside(
     files: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> tuple[tuple[OutsideFile, ...], tuple[FileOutcome, ...]]:
-    """Restore files outside the workspace, if they are still as the command left them.
-
-    Return the files that are now as before the command, and the outcomes for the others.
-    """
+    """Restore files that are still as the command left them. Return those, and the outcomes for the others."""
     restored: list[OutsideFile] = []
     problems: list[FileOutcome] = []
     for file in files:

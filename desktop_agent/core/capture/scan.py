@@ -1,7 +1,6 @@
-"""Finds differences in a folder in one walk, which calls `stat` for every file, and lists only changed folders.
+"""Finds differences in a folder in one walk, which lists only folders with a new modification time.
 
-If a folder's modification time is unchanged, so are the names in it (git's untracked cache relies on the same). A very
-recent time counts as different, because the next write might not alter it.
+A very recent time counts as different, because the next write might not alter it.
 """
 
 import heapq
@@ -22,10 +21,7 @@ from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings.sections import CaptureSettings
 
 Signature = tuple[int, int, int, int, int]
-"""Fields of `stat`: change time, modification time (both in ns), size, inode, mode.
-
-The change time is included because, unlike the rest, no program can set it.
-"""
+"""Change time, modification time (both in ns), size, inode, mode. No program can set the change time."""
 
 UNKNOWN: Signature = (0, 0, 0, 0, 0)
 """A signature that no file has, so that the file is read again at the next look."""
@@ -40,35 +36,28 @@ _HAS_DIR_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
 _OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-class CaptureStoppedError(Exception):
-    """The caller stopped a walk before it was complete. Its findings were discarded."""
+class CaptureStoppedError(Exception): ...
 
 
 class KnownFolder(Struct):
     mode: int
     signature: Signature = UNKNOWN
-    """If the signature is still the same, so are the names. `UNKNOWN` until the folder has been listed."""
+    """`UNKNOWN` until the folder has been listed."""
     seen: Signature = UNKNOWN
     """The signature at the last look, even if it was too recent to prove that the names are the same."""
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
-    """Files, symlinks and special files by name."""
     folders: tuple[str, ...] = ()
     repository: str = ""
-    """What git would take for a repository here: `.git`, or `.` if the folder looks like the inside of a repository."""
+    """`.git`, or `.` if the folder itself looks like the inside of a repository."""
 
 
 Known = dict[str, KnownFolder]
-"""All folders by path relative to the workspace; the workspace itself is the empty path.
-
-A byte of a name that is not UTF-8 is stored as a lone surrogate, as everywhere in Python (PEP 383).
-"""
+"""All folders by path relative to the workspace; the workspace is the empty path. Bytes are as in PEP 383."""
 
 
 class FolderPart(NamedTuple):
-    """The part of the workspace that one of several walks covers."""
-
     starts: tuple[str, ...] = ("",)
-    """The folders where the walk begins; none contains another."""
+    """None contains another."""
     excluded: frozenset[str] = frozenset()
 
 
@@ -89,9 +78,7 @@ USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 
 class Scan(Struct):
     started_ns: int
     changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
-    """Files, symlinks, special files and folders that are new or look different."""
     unusual: dict[str, Unusual] = field(default_factory=dict[str, Unusual])
-    """The changed files that differ from `USUAL`."""
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
     unread: set[str] = field(default_factory=set[str])
@@ -102,7 +89,7 @@ class Scan(Struct):
     """How many folders the walk did not reach in time."""
 
     def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
-        """Return what cannot be watched, including folders that the walk did not reach in time."""
+        """Includes folders that the walk did not reach in time."""
         if not self.folders_left:
             return tuple(self.out_of_reach)
         reason = (
@@ -126,16 +113,15 @@ class Scan(Struct):
 def scan_folder(
     root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None, part: FolderPart = _WHOLE
 ) -> Scan:
-    """Walk `root`, or a part of it, and return what differs from `known`, which is not modified. Blocks.
+    """Walk `root`, or a part of it. Blocks. Raises `CaptureStoppedError` when `stop` is set.
 
-    If a limit ends the walk, or a folder cannot be read, the rest counts as unchanged, and `not_watched` reports it.
-    Raises `CaptureStoppedError` when `stop` is set.
+    What a limit or an unreadable folder leaves out counts as unchanged, and `not_watched` reports it.
     """
     return _Walk(root, known, limits, stop, part).run()
 
 
 def learn(known: Known, scan: Scan) -> None:
-    """Update `known` with the findings of a walk. Call it after they were stored."""
+    """Call this after the findings were stored."""
     for path in scan.gone:
         parent, name = split(path)
         known.pop(path, None)
@@ -154,10 +140,7 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Remove a sandbox's placeholder folders from the scan, because the sandbox removes them itself.
-
-    The next walk lists the parent folder again: its signature does not show new files in a placeholder.
-    """
+    """Leave out a sandbox's placeholder folders. The next walk lists their parents again."""
     for path, signature in list(scan.changed.items()):
         folder = scan.listed.get(path)
         if folder is None or folder.files or folder.folders or not bears_stamp(signature[4], signature[1]):
@@ -170,7 +153,7 @@ def leave_out_stand_ins(scan: Scan) -> None:
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
-    """Return the table for stored entries: path, signature (`UNKNOWN` if it was too recent) and mode."""
+    """`entries` are path, signature (`UNKNOWN` if it was too recent) and mode."""
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
@@ -188,7 +171,6 @@ def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
 
 
 def repositories_in(known: Known) -> frozenset[str]:
-    """Return the paths that git would take for a repository: each `.git`, and each folder that looks like one."""
     places = ((path, folder.repository) for path, folder in known.items() if folder.repository)
     return frozenset(path or "." if name == "." else f"{path}/{name}" if path else name for path, name in places)
 
@@ -217,7 +199,6 @@ class _Walk:
         self._pending = list(part.starts)
         self._excluded = part.excluded
         self._is_full = False
-        """Whether files were left out because there are too many."""
 
     def run(self) -> Scan:
         while self._pending:
@@ -272,7 +253,7 @@ class _Walk:
             self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
 
     def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
-        """Check the files of a folder whose names are unchanged; False if a name is missing after all."""
+        """False if a name is missing after all."""
         look = os.stat
         different: dict[str, os.stat_result] = {}
         try:
@@ -369,7 +350,6 @@ def _signature(status: os.stat_result) -> Signature:
 
 
 _FOLDER_COST: Final = 5
-"""Opening and closing a folder takes as long as looking at this many files."""
 _CLOSE_ENOUGH: Final = 0.02
 """By how much a half may differ from half of the work, as a share of the whole."""
 _PIECE: Final = 2000
@@ -377,7 +357,7 @@ _PIECE: Final = 2000
 
 
 def half_of(known: Known) -> tuple[str, ...]:
-    """Return folders, none inside another, that make up about half of the work of a walk; empty if none do."""
+    """Folders, none inside another, that make up about half of the work of a walk; empty if none do."""
     costs = {path: len(folder.files) + _FOLDER_COST for path, folder in known.items()}
     for path in sorted(known, reverse=True):  # the contents of a folder come before the folder
         parent, _ = split(path)
@@ -400,7 +380,6 @@ def half_of(known: Known) -> tuple[str, ...]:
 
 
 def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFolder]]:
-    """Yield these folders and everything known below them, with their paths."""
     pending = list(starts)
     while pending:
         path = pending.pop()
@@ -411,7 +390,7 @@ def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFold
 
 
 def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Known]:
-    """Yield the folders in batches. A folder with very many files is a batch of its own."""
+    """A folder with very many files is a batch of its own."""
     piece, size = Known(), 0
     for path, folder in folders:
         piece[path] = folder
@@ -424,7 +403,6 @@ def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Kno
 
 
 def pieces_of_scan(scan: Scan) -> Generator[Scan]:
-    """Yield a scan in at least one piece. `Scan.add` joins the pieces."""
     yield Scan(
         scan.started_ns,
         gone=scan.gone,

@@ -1,7 +1,4 @@
-"""A process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
-
-It has its own table of the known folders in that part, and updates the table with its findings.
-"""
+"""A process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`."""
 
 import gc
 import traceback
@@ -47,7 +44,7 @@ class AddFolders(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Walk the part. The answer is the pieces of a `Scan` and then `Done`, or a `WalkFailure`."""
+    """The answer is the pieces of a `Scan` and then `Done`, or a `WalkFailure`."""
 
     limits: CaptureSettings
 
@@ -63,8 +60,6 @@ class Done(NamedTuple):
 
 
 class WalkFailure(NamedTuple):
-    """The walk raised an exception; `text` is its traceback."""
-
     text: str
 
 
@@ -76,7 +71,7 @@ class ScanProcess:
     """The client of the process, for one thread at a time. Methods from `teach` on raise `WorkerDiedError`."""
 
     def __init__(self) -> None:
-        """Start the process, which answers after about 0.2 s. Raises `OSError` if no process can be started."""
+        """The process answers after about 0.2 s. Raises `OSError` if none can be started."""
         self.worker = WorkerProcess(_MODULE)
 
     def limited(self, limits: CaptureSettings, stop: Event | None) -> AbstractContextManager[None]:

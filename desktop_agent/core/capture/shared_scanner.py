@@ -37,10 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class SharedScanner:
-    """Walks one folder repeatedly. A second process helps if the folder is big.
-
-    If the process died or cannot be started, the walk is done without it. For one thread at a time, except for `close`.
-    """
+    """If the second process dies, the walk is done without it. For one thread at a time, except for `close`."""
 
     def __init__(
         self,
@@ -60,10 +57,8 @@ class SharedScanner:
         self._deaths = 0
         self._is_closed = False
         self._taught_table: Known | None = None
-        """The table that the process has its half of. That half is kept up to date."""
         self._taught_files = 0
         self._starts: tuple[str, ...] = ()
-        """The folders that the process walks."""
         self.was_shared = False
 
     @property
@@ -71,7 +66,7 @@ class SharedScanner:
         return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
-        """Scan like `scan_folder`. Blocks. When `stop` is set, ends the process and raises `CaptureStoppedError`."""
+        """Blocks. When `stop` is set, ends the process and raises `CaptureStoppedError`."""
         self.was_shared = False
         begun = self._clock()
         if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
@@ -83,7 +78,7 @@ class SharedScanner:
         return scan_folder(self._root, known, limits, stop)
 
     def learn(self, known: Known, scan: Scan) -> None:
-        """Update `known` with the findings of the last `scan`, after they were stored."""
+        """Call this after the findings of the last `scan` were stored."""
         learn(known, scan)
         process = self._process
         if process is None:
@@ -97,7 +92,7 @@ class SharedScanner:
                 self._drop_dead(error)
 
     def close(self) -> None:
-        """End the process, if there is one, and wait until it has ended. Later walks are done without it."""
+        """Waits until the process has ended. Later walks are done without it."""
         self._is_closed = True
         self._drop()
 
@@ -131,7 +126,7 @@ class SharedScanner:
     def _scan_with(
         self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
     ) -> Scan | None:
-        """Walk one half of the folder while the process walks the other. None if a single walk must cover all of it."""
+        """None if a single walk must cover all of the folder."""
         try:
             with process.limited(limits, stop):
                 if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):

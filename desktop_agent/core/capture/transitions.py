@@ -33,7 +33,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     path: str
     signature: Signature
     is_racy: bool = False
-    """Whether the look came so soon after a write that the file must be read again."""
     digest: Digest | str
     """Empty if the content was not read: git has it (`kept`), it is too large or over the budget, or reading failed."""
     object: str = ""
@@ -63,13 +62,12 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def image(self) -> FileImage | None:
-        """The entry as the ledger records files; None if the content was not read."""
+        """None if the content was not read."""
         if not self.digest or self.kind == "device":
             return None
         return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind, extras=self.extras)
 
     def is_like(self, other: "Entry") -> bool:
-        """Whether both entries differ only in their times."""
         if (self.mode, self.kind) != (other.mode, other.kind):
             return False
         if None not in (self.extras, other.extras) and self.extras != other.extras:
@@ -79,12 +77,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
     def is_still(self, other: "Entry") -> bool:
-        """Whether the file did not change between the entries, even if its content was read only once."""
+        """Whether the file did not change, even if its content was read only once."""
         return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
 
 
 def as_note(image: FileImage | None) -> tuple[str, int]:
-    """Return the digest of a written file (empty for a removed one) and its mode (0 for folders)."""
+    """The digest of a written file (empty for a removed one) and its mode (0 for folders)."""
     if image is None:
         return "", 0
     return image.digest, 0 if image.kind == "folder" else image.mode
@@ -106,7 +104,7 @@ class LeftAlone(Protocol):
     """The files that a command left untouched. A new file may be a copy of one of them."""
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Return the names of files with one of these sizes, by their digest and by their object id in git."""
+        """Names of files with one of these sizes, by their digest and by their object id in git."""
         ...
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]: ...
@@ -121,11 +119,7 @@ class Touched(Struct, frozen=True):
 
 
 def in_order(touched: Iterable[Touched]) -> list[Touched]:
-    """Sort changes so that each can be made after the ones before it, and undone in reverse order.
-
-    Created folders come first, outermost first; deleted folders last, innermost first. A folder that changes its mode
-    comes before the files if it is writable afterwards, otherwise after them.
-    """
+    """Sort changes so that each can be made after the ones before it, and undone in reverse order."""
     return sorted(touched, key=_place)
 
 
@@ -145,9 +139,8 @@ def _place(item: Touched) -> tuple[int, int, str]:
 def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> list[Touched]:
     """Pair each deleted file with its new path, if the contents prove a rename and allow no other pairing.
 
-    A file counts as renamed if a new file has its content and modification time, its content, or at least half of its
-    content, in this order. Ambiguous files are paired only if their names decide. Inode numbers are compared last,
-    because file systems reuse the number of a deleted file.
+    Contents and times decide, then contents, then at least half of the content. Ambiguous files are paired if their
+    names decide. File systems reuse inode numbers, so they are compared last.
     """
     pairs = dict(_Pairing(touched, content_of, left_alone).pairs())
     sources = {target: source for source, target in pairs.items()}
@@ -155,8 +148,6 @@ def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: 
 
 
 class _Pairing:
-    """The deleted and the new files. Each pair that is found removes its two files."""
-
     def __init__(self, touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> None:
         self._content_of = content_of
         self._left_alone = left_alone
@@ -167,7 +158,6 @@ class _Pairing:
         there = [item for item in touched if item.after and _is_movable(item.after)]
         self._came = {item.path: item for item in there if _is_another_file(item)}
         self._stayed = [item for item in there if item.before is not None]
-        """Files that need no origin: those that existed before, and those already found to be renamed."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         if self._gone and self._came:
@@ -185,7 +175,6 @@ class _Pairing:
         return found
 
     def _moved_as_they_were(self) -> Iterator[tuple[str, str]]:
-        """Pair files with the same content and modification time. A move keeps both; a new file has a new time."""
         groups = _Groups()
         for path, entry in self._gone.items():
             groups.add_source(_kept_by_move(entry), path)
@@ -199,7 +188,6 @@ class _Pairing:
             yield from group.pairs()
 
     def _with_the_same_content(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with deleted ones of the same content, unless they may be copies of another file."""
         groups = _Groups()
         for path, entry in self._gone.items():
             if entry.size:  # all empty files are alike
@@ -298,7 +286,7 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _kept_by_move(entry: Entry) -> tuple[object, ...]:
-    """Return the properties that a move keeps. They include the inode for empty files, which are all alike."""
+    """Includes the inode for empty files, which are all alike."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
@@ -307,7 +295,6 @@ def _sizes_like(size: int) -> range:
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
-    """Split content into lines, and long lines into parts, as git does to compare files of any kind."""
     for line in content.splitlines(keepends=True):
         if len(line) <= _PIECE_BYTES:
             yield line
@@ -329,10 +316,7 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Pair files by unique names. Then pair the last two files, if one deleted and one new file remain.
-
-        `others` are the names of equal files that have not moved. If there are any, the last two are not paired.
-        """
+        """`others` are the names of equal files that have not moved. If there are any, the last two are not paired."""
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
             yield self.sources[0], self.targets[0]

@@ -1,14 +1,7 @@
 """Bubblewrap: the command sees the machine's files read-only, in its own namespaces (files, processes, network).
 
 Home folders are empty except for what commands usually need (`home`). Secrets and `/run` are covered; `/tmp` is the
-session's private folder. When the command or the application ends, the kernel ends all processes of the command,
-including daemons.
-
-A path that must not be created, such as a missing `.git`, is covered by an empty mount. A mount needs a real folder: a
-placeholder (`stand_ins`) that exists while a command needs it.
-
-A system call filter denies Unix sockets, because a read-only mount does not prevent connecting to D-Bus, X11 or Docker.
-The filter also refuses dangerous modes (`seccomp`), such as a set-user-ID program in the workspace.
+session's private folder. Paths that must not be created are covered by an empty mount on a placeholder.
 """
 
 import os
@@ -61,7 +54,6 @@ class Bubblewrap(Struct, frozen=True):
 class _View(Struct):
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Paths where something other than the real file is mounted."""
     stand_ins: list[Path] = field(default_factory=list[Path])
 
     def show(self, path: Path, *, is_writable: bool) -> None:
@@ -73,7 +65,6 @@ class _View(Struct):
         self.covered[path] = None
 
     def hide(self, path: Path) -> None:
-        """Cover `path` with an empty mount, unless the path is already invisible or has its own mount."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
         except OSError:

@@ -13,12 +13,7 @@ from desktop_agent.core.system.processes.runner import Command
 
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
-    """The permissions of one command.
-
-    A command can read the system's files, except for home folders and secrets. The fields list everything else that it
-    can access. It has no network except for `way_out`. In every writable folder, `.git` and `.desktop-agent` stay
-    read-only, and secrets stay hidden.
-    """
+    """The permissions of one command. It can read the system's files except for homes and secrets."""
 
     workspace: Path
     is_workspace_writable: bool
@@ -30,7 +25,7 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     visible: tuple[Path, ...] = ()
     """Readable in a home folder besides tool chains, because the user chose them."""
     programs: tuple[Path, ...] = ()
-    """Programs that its command line names. Those in `/tmp` are visible, along with what was installed with them."""
+    """Programs on its command line. Those in `/tmp` are visible, along with what was installed with them."""
     search: tuple[Path, ...] = ()
     """Program folders that the user named besides `PATH`. They are visible, with what was installed with them."""
     secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = lambda _: ()
@@ -42,27 +37,23 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     way_out: str = ""
     """The name in `temp` of the proxy's socket, the command's only network access. Only for bubblewrap."""
     has_terminal: bool = False
-    """Whether it runs on a terminal of its own, and stays in that terminal's session so that Ctrl+C reaches it."""
+    """Whether it stays in its own terminal's session, so that Ctrl+C reaches it."""
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The user's folders that the command can write to, absolute and without symbolic links. Blocks."""
+        """The user's folders that the command can write to, without symbolic links. Blocks."""
         workspace = (self.workspace,) if self.is_workspace_writable else ()
         return tuple(dict.fromkeys(path.resolve() for path in (*workspace, *self.writable)))
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """The workspace and `readable`, resolved: the command can read them even in a hidden place. Blocks."""
         return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
 
 
 def confinement_for(
     mode: Literal["strict", "restricted"], workspace: Path, temp: Path, allowed_paths: Iterable[Path]
 ) -> ConfinementSpec:
-    """Return the confinement for `mode`. `strict` ignores `allowed_paths`.
-
-    Even `strict` allows the private temporary folder: compilers, shells and test runners fail without it.
-    """
+    """`strict` ignores `allowed_paths`. Even `strict` can write to `temp`: compilers and shells fail without it."""
     is_restricted = mode == "restricted"
     return ConfinementSpec(
         workspace=workspace,
@@ -106,8 +97,7 @@ _UNSAFE = re.compile(
 def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the variables for the sandbox's own program, and those that only the command gets.
 
-    The program starts outside the sandbox, so it must not get variables that make it run code. The model chooses
-    variables of its commands: `LD_PRELOAD` in bubblewrap's own environment would be an escape.
+    The program starts outside the sandbox. A model's `LD_PRELOAD` in its environment would be an escape.
     """
     outer: dict[str, str] = {}
     inner: dict[str, str] = {}
@@ -119,7 +109,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """A set of folders for fast containment checks by text. Each command makes thousands of checks."""
+    """A set of folders for fast containment checks by text."""
 
     prefixes: tuple[str, ...]
     """Each folder with a trailing slash."""

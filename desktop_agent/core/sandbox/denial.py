@@ -1,10 +1,6 @@
 """Guesses from the output of a failed command whether the sandbox stopped it.
 
-The guess only decides whether the user is asked to allow the command outside the sandbox. A successful command never
-counts as denied, and neither does a failure that would also happen without a sandbox.
-
-A program that is installed but hidden counts as denied. Such a program is found by its name in a shell's message, by a
-link, or by a script's interpreter.
+The guess only decides whether the user is asked to allow the command outside. Success never counts as denied.
 """
 
 import os
@@ -60,8 +56,8 @@ def names_in(text: str) -> tuple[str, ...]:
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
     """Find an installed program that the command did not find. Blocks.
 
-    Return its path and the hidden part of the home that contains it, such as `~/apps`. The part is empty if the program
-    is visible, but not on `PATH`. Return None if the program is not the reason.
+    Return its path and the hidden part of the home that contains it, such as `~/apps`. The part is empty if it is only
+    not on `PATH`. Return None if the program is not the reason.
     """
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
@@ -72,10 +68,7 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
 
 
 def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
-    """Find a program in `text` that failed because its link target or interpreter is hidden. Blocks.
-
-    Return the hidden path and the place that hides it; None if there is none.
-    """
+    """Return the hidden target or interpreter of a program in `text`, and the place that hides it. Blocks."""
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
@@ -153,11 +146,10 @@ def denial_in(
     homes: Homes | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a sentence that says what the sandbox seems to have refused; empty if it seems to have refused nothing.
+    """Return a sentence that says what the sandbox seems to have refused; empty if nothing.
 
-    `has_closed_top`: nothing can be created directly in the writable workspace (Landlock). `is_hidden` returns the
-    hidden place that contains an existing path, or an empty text. Programs that the command did not find are looked up
-    in `homes` and in the usual places. `folder` is the folder in which the command ran.
+    `has_closed_top`: nothing can be created directly in the workspace. `is_hidden` returns the hidden place around
+    a path, or an empty text.
     """
     if exit_code == 0:
         return ""
@@ -184,7 +176,7 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Return a sentence that locates a visible program which a failed command did not find; empty for none. Blocks."""
+    """Locate a visible program that a failed command did not find, in a sentence; empty for none. Blocks."""
     text = _end_of(output)
     for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not hidden:

@@ -1,7 +1,4 @@
-"""Finds the sandbox of this machine by running a trial command in each.
-
-For `desktop-agent doctor`, reports state why a sandbox is not available and what would help.
-"""
+"""Finds the sandbox of this machine by running a trial command in each."""
 
 import os
 import subprocess
@@ -26,7 +23,6 @@ from desktop_agent.core.system.processes.shell import find_program
 _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
 _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
-"""A shell command that succeeds only in a sandbox: it can write to its own folder, and to neither of two others."""
 
 
 class Sandbox(Protocol):
@@ -39,7 +35,7 @@ class Sandbox(Protocol):
         ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return the confined form of `command`. Raises `SandboxError` if it cannot be confined. Blocks."""
+        """Raises `SandboxError` if the command cannot be confined. Blocks."""
         ...
 
 
@@ -47,12 +43,11 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
     name: str
     is_available: bool
     reason: str = ""
-    """Why the sandbox is not available, or, if it is, what it cannot do."""
     hint: str = ""
 
 
 class SandboxSearch(Struct, frozen=True, kw_only=True):
-    """The sandbox to use, or None, and a report on each sandbox, the best first."""
+    """The sandbox to use, if any, and a report on each, the best first."""
 
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]
@@ -72,7 +67,7 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
-    """Return the best sandbox that works. Blocks for some 50 ms. `environ` is the application's own."""
+    """Blocks for some 50 ms. `environ` is the application's own."""
     searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
     if sys.platform.startswith("linux"):
         searches = [_bubblewrap(environ), _landlock(environ, abi)]

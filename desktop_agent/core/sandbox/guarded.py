@@ -25,7 +25,6 @@ from desktop_agent.core.sandbox.path_lists import (
 )
 
 OWN_FOLDER = ".desktop-agent"
-"""The folder with a project's settings and rules for this application."""
 
 _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
@@ -34,7 +33,7 @@ _SUBMODULES_READ = 256 * 1024
 
 
 class Guards(Struct, frozen=True):
-    """The paths of secrets and of our own files, for one user on one machine. The paths need not exist."""
+    """The paths of secrets and of our own files. They need not exist."""
 
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
@@ -72,10 +71,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Return the paths to protect. Blocks.
-
-    Raises `SandboxError` if one of them is a symbolic link, because a command could replace the link.
-    """
+    """Blocks. Raises `SandboxError` for a symbolic link, because a command could replace it."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
@@ -104,10 +100,7 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the folders that a command must not rename, because it could create others under their names.
-
-    Highest first.
-    """
+    """The folders, highest first, that a command must not rename: it could create others under their names."""
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
@@ -120,7 +113,7 @@ def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
-    """Return the home folders as a command sees them. The repository around its workspace is visible. Blocks."""
+    """The repository around the workspace is visible. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)

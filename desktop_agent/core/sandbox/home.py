@@ -1,11 +1,7 @@
 """The home folders as a command sees them: empty except for the paths that commands usually need.
 
-A list of secret places is never complete, so `path_lists` lists the visible places instead. Paths that `guarded` hides
-stay hidden inside them. In a sandbox with its own `/tmp`, the real `/tmp` is treated like a home.
-
-The model never decides what is visible in a home. The visible places come from the application's environment, the
-user's settings, and links in read-only folders. In `/tmp`, a program that the command line names is visible together
-with its installation.
+A list of secret places is never complete, so `path_lists` lists the visible ones. A model never decides what is visible
+in a home; its command line only makes programs in `/tmp` visible. The real `/tmp` is treated like a home.
 """
 
 import os
@@ -94,13 +90,11 @@ class Homes(Struct, frozen=True):
 
 
 class HomeView(Struct, frozen=True):
-    """The home folders as one command sees them. All paths except `links` are resolved."""
-
     emptied: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
     """Paths that stay visible, read-only, in the homes or in the sandbox's own `/tmp`."""
     links: tuple[tuple[Path, str], ...] = ()
-    """Symbolic links to visible paths, with their targets."""
+    """Symbolic links to visible paths, with their targets. Only these paths are not resolved."""
     hidden: tuple[Path, ...] = ()
     """Exceptions to `shown`: tool settings that seem to hold credentials, and secrets next to programs in `/tmp`."""
     other_names: tuple[tuple[Path, Path], ...] = ()
@@ -126,10 +120,7 @@ _MOVED = (
 
 
 def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
-    """Return the home folders as a command sees them. A home is not emptied if the command may use all of it.
-
-    Blocks.
-    """
+    """A home is not emptied if the command may use all of it. Blocks."""
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
@@ -170,11 +161,10 @@ class _ViewBuilder(Struct):
     shown: dict[str, None] = field(default_factory=dict[str, None])
     links: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])
-    """Paths in `/tmp` that reach visible paths through links, which are missing in the sandbox's own `/tmp`."""
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
-        """Make `path` visible. Usual places of secrets need `is_chosen`, which means that the user named the path."""
+        """Usual places of secrets need `is_chosen`, which means that the user named the path."""
         real = self.follow(path)
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
@@ -237,11 +227,10 @@ class _ViewBuilder(Struct):
 
 
 def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
-    """Yield the installations of the programs that the command may start. Blocks.
+    """Yield the installations of the programs on `PATH` and the command line. Blocks.
 
-    These are the folders of `PATH`, the programs on the command line, and the targets of links among them. Programs on
-    the command line only make places in `/tmp` visible, because the model writes the command line. Links in writable
-    folders are ignored, because a command could have created them.
+    The model writes the command line, so its programs only make places in `/tmp` visible. Links in writable folders are
+    ignored, because a command could have created them.
     """
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
@@ -261,7 +250,6 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
 
 
 def _homes_of_others() -> Iterator[Path]:
-    """Yield the homes in `/etc/passwd`. Directory services are not asked, because that can take minutes."""
     with suppress(OSError):
         for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             fields = line.split(":")
@@ -271,7 +259,7 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Whether a file, or a file in this folder, seems to hold a password, or cannot be read. Blocks."""
+    """Also true if it cannot be read. Blocks."""
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
@@ -292,7 +280,6 @@ SHARED = frozenset({".local", ".config", ".cache", ".local/share", ".local/state
 _PROGRAMS = frozenset({"bin", "sbin", "shims", "Scripts"})
 _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packages")
 _MOST_PROGRAMS = 2000
-"""How many entries of one `PATH` folder are checked for links."""
 _MOST_PROGRAM_LINKS = 10
 _MOST_STEPS = 20
 _LONGEST_SCRIPT = 64 * 1024
@@ -301,11 +288,9 @@ _QUOTED_PATH, _BARE_PATH = rb"[\"'](/[^\"'$`\n]+)[\"']", rb"(?<![\w./$}\"'-])(/[
 
 
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
-    """Return `program` and the programs that it starts through, nearest first. Blocks.
+    """Return `program`, and the links, interpreters and scripts' paths that it starts through, nearest first. Blocks.
 
-    These are the targets of links, a script's interpreter, and absolute paths in a shell script. For example, `npx` is
-    a link into the folder of its Node.js. Links and scripts in a `writable` folder are not followed, because a command
-    may have written them.
+    Links and scripts in a `writable` folder are not followed, because a command may have written them.
     """
     found: dict[Path, None] = {}
     waiting = [program]
@@ -318,7 +303,6 @@ def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
 
 
 def named_in(script: str) -> Iterator[Path]:
-    """Yield the absolute paths in a script's first line. For a shell script, all its lines are searched."""
     with suppress(OSError, ValueError):
         if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - opening a pipe would block
             return
@@ -339,7 +323,6 @@ class _InstallLookup(Struct):
     writable: Folders
     installed: dict[Path, None] = field(default_factory=dict[Path, None])
     alone: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Programs that are not in a folder for programs, such as `bin`."""
     _real: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, place: str) -> None:
@@ -350,10 +333,7 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Record the targets of links in `folder`.
-
-        The folder must be in `within` and read-only; `to` limits the targets.
-        """
+        """The folder must be in `within` and read-only; `to` limits the targets."""
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return
@@ -364,7 +344,7 @@ class _InstallLookup(Struct):
                         self.take(place)
 
     def places_of(self, program: str) -> Iterator[str]:
-        """Yield the path of a program, the target of each link that follows from it, and the last target resolved."""
+        """Yield the path, the target of each link that follows, and the last target resolved."""
         for _ in range(_MOST_PROGRAM_LINKS):
             if self._is_writable(program):
                 return

@@ -1,11 +1,7 @@
 """A proxy that gives a confined program access to some hosts only.
 
-The program's launcher creates a listening socket in the program's network namespace, before it confines itself. It
-passes the socket to the application over a Unix socket in the program's temporary folder. The application accepts the
-connections outside, so the program gets no path or descriptor that leads out.
-
-`AllowedHosts` checks the requested name and the addresses it resolves to. Encrypted content is not inspected. If the
-application uses a proxy itself, so does this one.
+The launcher creates a listening socket in the program's network namespace, and passes it to the application. So the
+program gets no path or descriptor that leads out. Encrypted content is not inspected.
 """
 
 import array
@@ -36,7 +32,6 @@ from desktop_agent.core.system.network.connections import (
 )
 
 USUAL_PORTS = frozenset({80, 443})
-"""The ports of the web, which an entry without a port allows."""
 
 
 class AllowedHosts(Struct, frozen=True):
@@ -56,7 +51,7 @@ class AllowedHosts(Struct, frozen=True):
         return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
-        """Return the host of the entry that allows this host and port. Exact entries come before entries with `*`."""
+        """Exact entries come before entries with `*`."""
         asked = host.rstrip(".").lower().strip("[]")
         found = [name for name, number in map(_split, self.entries) if _covers(name, asked) and _fits(number, port)]
         return min(found, key=lambda name: "*" in name, default=None)
@@ -121,9 +116,7 @@ _NEVER = "hands out the credentials of a cloud, which no program in the sandbox 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
     hosts: AllowedHosts
     environ: Mapping[str, str]
-    """The application's own environment, which names the proxy that the application itself uses."""
     say: Callable[[str], None] = lambda _: None
-    """Called with each refusal and its reason."""
     resolve: Resolver = system_resolver
 
     @asynccontextmanager
@@ -221,10 +214,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         raise failure
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Connect through the application's own proxy.
-
-        Always uses a tunnel, so that the proxy does not see the requests.
-        """
+        """Always uses a tunnel, so that the proxy does not see the requests."""
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
@@ -328,7 +318,6 @@ def _listen_at(path: Path) -> socket.socket:
 
 
 async def _handed_out(door: socket.socket) -> socket.socket:
-    """Receive the launcher's listening socket. A launcher that passes no socket is ignored."""
     loop = asyncio.get_running_loop()
     while True:
         connection, _ = await loop.sock_accept(door)

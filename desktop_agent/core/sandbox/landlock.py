@@ -142,7 +142,6 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:
-    """Yield as few paths as possible that cover `folder` except for the `closed` paths in it. Blocks."""
     depth = len(folder.parts)
     closed_below: dict[str, list[Path]] = {}
     for path in closed:

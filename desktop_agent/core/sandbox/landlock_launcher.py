@@ -28,7 +28,6 @@ _SET_NO_NEW_PRIVS = 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
 _SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
-"""Flags of seccomp(2): there is a listener; once it took a call, no signal interrupts the caller (Go sends many)."""
 _MAKE_FILE = 0x100
 """The right to create files, which is granted in everything writable and nowhere else."""
 _FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000
@@ -42,7 +41,7 @@ class _Filter(ctypes.Structure):
 
 
 def main(arguments: list[str]) -> int:
-    """Apply the options, then run the command. Return its exit code; without `watch`, never return."""
+    """Return the command's exit code; without `watch`, never return."""
     options: dict[str, str] = {}
     rules: list[tuple[int, str]] = []
     variables: list[tuple[str, str]] = []
@@ -180,10 +179,7 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
-    """Start the supervisor for the child of this process. The child waits for the supervisor, then becomes the command.
-
-    Without `rules`, mounts decide what the command can write to.
-    """
+    """The child waits for this before it becomes the command. Without `rules`, mounts decide what is writable."""
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
         return  # the child failed, and says why

@@ -32,7 +32,6 @@ _OPENAT2, _NO_MAGIC_LINKS = 437, 0x2
 _HERE, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_VALUE = 4096, 256, 65536
 _UNTAGGED = (1 << 56) - 1
-"""Arm ignores the highest byte of an address, and some programs store a tag there."""
 _ACL_NAMES = (b"system.posix_acl_access", b"system.posix_acl_default")
 _ACL_OTHER, _ACL_WRITE = 0x20, 2
 
@@ -67,10 +66,6 @@ def _attribute_in_struct(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_attribute(caller: "_Caller", name_at: int, value_at: int, size: int, flags: int) -> _Change:
-    """Return a change that sets an extended attribute or access list.
-
-    Raises `OSError` for one that lets all users write.
-    """
     if size > _LONGEST_VALUE:
         raise OSError(errno.E2BIG, "value")
     name = _attribute_name(caller, name_at)
@@ -115,10 +110,7 @@ def _new_times(times: bytes | None) -> _Change:
 
 
 class SystemCall:
-    """A system call that changes file metadata. `numbers` are for x86_64 and aarch64.
-
-    `change` reads the arguments from `first` on, and returns a function that makes the change at a path.
-    """
+    """A system call that changes file metadata. `change` reads the arguments from `first` on."""
 
     def __init__(
         self,
@@ -132,9 +124,7 @@ class SystemCall:
     ) -> None:
         self.numbers = (x86_64, aarch64)
         self.named = named
-        """By `path`, `link` (whose last link is not followed), `descriptor`, or `at` (a folder's descriptor and a
-        path).
-        """
+        """By `path`, `link` (the last link is not followed), `descriptor`, or `at` (a folder's descriptor, a path)."""
         self.change = change
         self.mode = first if change is _mode else None
         self.sets_attributes = change in (_attribute, _attribute_in_struct)
@@ -174,10 +164,9 @@ UMASK = (95, 166)
 
 
 def serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Answer requests from `listener` until all processes under the filter have ended. Blocks.
+    """Answer until all processes under the filter have ended. Blocks. Close the listener then, or callers hang.
 
-    `writable`: the files and folders that the command can write to, absolute, without symbolic links; None if mounts
-    decide. Close the listener afterwards: otherwise a process that still calls would wait for ever.
+    `writable`: files and folders, absolute, without symbolic links; None if mounts decide.
     """
     column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
     calls = {call.numbers[column]: call for call in CALLS.values()}
@@ -247,10 +236,7 @@ class _Caller:
         return read
 
     def text(self, address: int, most: int, too_long: int) -> bytes:
-        """Return the bytes up to a NUL, at most `most`.
-
-        Raises `OSError` if there is no NUL. The error number is `too_long` if there are at least `most` bytes.
-        """
+        """Return the bytes up to a NUL. Raises `OSError` without one: `too_long` if there are at least `most` bytes."""
         read = self._read(address, most)
         text, end, _ = read.partition(b"\0")
         if not end:
@@ -316,7 +302,7 @@ class _Caller:
 
 
 def _is_within(file: int, writable: frozenset[bytes]) -> bool:
-    """Whether the command can write to `file` at its current path. A file without a path is the command's own."""
+    """A file without a path is the command's own."""
     place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
     if not place.startswith(b"/"):
         return place.startswith((b"pipe:", b"socket:"))

@@ -1,8 +1,6 @@
 """Path lists: tool chains that a command can read in a home folder, and the usual places of secrets.
 
-Names without a leading slash are relative to the home folder, and include everything below. A home folder is empty
-except for `TOOLS`. Users add other places with the setting `home_visible`. Secrets are hidden even inside visible
-places, such as a home folder that is the workspace.
+Names without a leading slash are relative to the home. Secrets are hidden even inside visible places.
 """
 
 TOOLS = (
@@ -62,7 +60,6 @@ IF_WITHOUT_CREDENTIALS = (
     ".gem/gemrc", ".config/pypoetry/config.toml", ".config/mise/config.toml", ".config/go/env", ".lein/profiles.clj",
     ".R/Renviron", ".config/yarn/global/.yarnrc",
 )  # fmt: skip
-"""Settings in which some users keep a token or a password. They are hidden while they seem to contain one."""
 
 TOOLS_NAMED_BY = (
     "ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "BUNDLE_PATH", "CARGO_HOME", "CONDA_PREFIX", "COMPOSER_HOME",
@@ -78,7 +75,6 @@ TOOLS_NAMED_BY = (
 """Variables of the application's own environment that locate a tool chain, its cache or a certificate."""
 
 TOOLS_ELSEWHERE = ("/home/linuxbrew/.linuxbrew",)
-"""Tool chains next to home folders rather than in one."""
 
 
 SECRETS_IN_HOME = (
@@ -137,7 +133,6 @@ SECRETS_IN_HOME = (
     "Library/Application Support/Cursor", "Library/Application Support/Bitcoin",
     "Library/Application Support/1Password",
 )  # fmt: skip
-"""Places of secrets, relative to a home folder."""
 
 SYSTEM_SECRETS = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
@@ -148,10 +143,9 @@ SYSTEM_SECRETS = (
     "/var/lib/mysql", "/var/lib/redis", "/var/lib/mongodb", "/var/lib/NetworkManager", "/var/lib/bluetooth",
     "/var/backups", "/var/mail", "/var/spool/mail", "/var/spool/cron", "/var/spool/postfix", "/var/db/sudo",
 )  # fmt: skip
-"""Places that only root or a group can read. They are listed because a command that root runs could read them, too."""
+"""Places that only root or a group can read. A command that root runs could read them."""
 
 HOST_KEYS = ("/etc/ssh", "ssh_host_*_key")
-"""A folder, and the pattern for the names of the machine's own keys in it."""
 
 SECRETS_NAMED_BY = (
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR", "BORG_PASSPHRASE_FILE", "BOTO_CONFIG",

@@ -1,10 +1,3 @@
-"""Seatbelt, the sandbox of macOS: a profile in its own small language, passed to `sandbox-exec`.
-
-Later rules override earlier ones, so the order is: read everything, write what is listed, then deny secrets and
-protected paths. The rules also cover missing files. Seatbelt has no namespaces, so the command's runner ends the
-remaining processes.
-"""
-
 from collections.abc import Iterable
 from pathlib import Path
 

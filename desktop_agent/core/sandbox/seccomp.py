@@ -163,11 +163,10 @@ _MACHINES = {
 def build_filter(
     *, is_alone: bool, is_supervised: bool = False, is_read_only: bool = False, machine: str | None = None
 ) -> bytes | None:
-    """Return the filter as the kernel reads it, or None for a machine with unknown call numbers.
+    """Return the filter as the kernel reads it; None for a machine with unknown call numbers.
 
-    `is_alone`: the command has no namespaces of its own, so calls to other processes and shared objects are refused. A
-    listener then handles file metadata. Without a listener (`is_supervised` is false), owners, attributes and modes for
-    others are refused; with `is_read_only`, all modes.
+    `is_alone`: the command has no namespaces of its own. A listener then handles file metadata; without one, owners,
+    attributes and modes for others are refused; with `is_read_only`, all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -277,7 +276,6 @@ class _Program:
     def when(
         self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None
     ) -> None:
-        """Test the low half of an argument of one call, because the kernel reads the argument as 32 bits."""
         body = [(_LOAD, 0, 0, 16 + 8 * argument)]
         if mask is not None:
             body.append((_AND, 0, 0, mask))
