@@ -99,7 +99,7 @@ class Application:
     """Everything that sessions share. Creating it does not touch the disk."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, own: OwnParts) -> None:
-        """If `settings` are given, they are not from a file, and change only through `live`."""
+        """`Settings`, unlike `LiveSettings`, come from no file, and change only through `live`."""
         self.paths = paths
         self.environ = own.get("environ", os.environ)
         self.clock = own.get("clock") or SystemClock()

@@ -71,7 +71,7 @@ class StoredSessions:
         return await self._with_journal(session_id, find_pages, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
-        """Whether opening a session takes so long that its end should be shown first."""
+        """Whether opening takes so long that the end should be shown first. `False` for a session open elsewhere."""
         return await self._with_journal(session_id, _is_long)
 
     async def fork(self, source_id: SessionId, before_turn: int | None = None) -> SessionId:

@@ -37,7 +37,7 @@ class Workbench:
     """Opens and lists the sessions of one data folder."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, **own: Unpack[OwnParts]) -> None:
-        """Does not access the disk. Given `settings` are not from a file, and change only through `live`."""
+        """Does not access the disk. `Settings`, unlike `LiveSettings`, come from no file."""
         self._app = app = Application(paths, settings, own)
         self.opener = SessionOpener(app)
         """Opens sessions for a front end without a user."""
@@ -129,8 +129,8 @@ class Workbench:
     ) -> OpenedSession:
         """Open a session to continue it. Running it concludes what a crash left unfinished.
 
-        A turn that waited for approvals keeps waiting, unless the session is not `is_attended`: then it ends. While
-        settings or rules that safety depends on cannot be read, the session gives prompts back.
+        A turn that waited for approvals keeps waiting if the session `is_attended`, and otherwise ends. While settings
+        or rules that safety depends on cannot be read, the session gives prompts back.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """

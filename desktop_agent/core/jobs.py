@@ -223,7 +223,7 @@ def _last_line(log: Path) -> str:
 
 
 EVERY_S = 2.0
-"""How often running jobs are polled."""
+"""How many seconds lie between two polls of running jobs."""
 
 
 class JobReports:

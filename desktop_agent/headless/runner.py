@@ -149,8 +149,7 @@ class HeadlessRun(_Run):
     ) -> None:
         """`listener` gets every event, including live ones. If it raises `AgentError`, the run stops.
 
-        `approve` answers approval requests. The run ends if it aborts one. Without `approve`, `refuse` gives the
-        reason.
+        `approve` answers approval requests. Aborting one ends the run. Without `approve`, `refuse` gives the reason.
         """
         super().__init__(workbench, options, logs or RunLogs(), listener)
         self._questions = OpenQuestions(approve or refuse, self._submit)

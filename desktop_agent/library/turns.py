@@ -36,8 +36,8 @@ BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
 """Asked about each call that needs an approval: `True` allows it once, `False` denies it.
 
-A sync function must not block; an async one is cancelled when the question is settled in another way. If it raises, the
-turn stops, and `run` raises the same exception.
+A sync function must not block; an async one is cancelled when the question is settled in another way. If the function
+raises, the turn stops, and `run` raises the same exception.
 """
 
 _NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."

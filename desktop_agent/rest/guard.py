@@ -33,7 +33,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """How many seconds a head may take, from the connection or the first byte of the next request."""
     body_s: float = 20.0
     waiting: int = 256
-    """How many connections without the token may be open. One more ends the oldest of the busiest host."""
+    """How many connections without the token may be open. One more ends the oldest of the host with most."""
     requests: int = 200
     """How many requests with the token may run at once, including event streams."""
     streams: int = 100

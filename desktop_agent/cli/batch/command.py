@@ -1,4 +1,4 @@
-"""`desktop-agent batch`: what it does."""
+"""Carries out `desktop-agent batch`."""
 
 import argparse
 import asyncio

@@ -64,7 +64,7 @@ def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:
-    """Whether `message` is sent unmodified, because its model has the same account and address."""
+    """Whether `message` is sent unmodified. It is not if a model of another account or address wrote it."""
     if not isinstance(message, AssistantMessage) or message.made_by is None:
         return True
     return replace(message.made_by.bare, model=model.model) == model.bare

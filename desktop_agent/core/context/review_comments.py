@@ -26,7 +26,7 @@ class SentComment(Struct, frozen=True):
     start: int
     text_start: int
     end: int
-    """Where in the prompt it begins, where the user's own words begin, and where it ends."""
+    """Offsets in the prompt: the beginning of the comment, the beginning of the user's words, and the end of both."""
 
 
 def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:

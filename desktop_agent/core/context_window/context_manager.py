@@ -475,8 +475,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Make the next request smaller, because the last did not fit. Return whether another try makes sense.
 
-        If size is not certainly (`is_certain`) the reason, nothing is done for a request that should have fitted
-        easily.
+        Unless size `is_certain` to be the reason, nothing is done for a request that should have fitted easily.
         """
         context_manager = self.context_manager
         if self._has_made_room or self._last is None or not context_manager.target(self.model):

@@ -338,7 +338,7 @@ class SymbolMentions(Struct, eq=False):
 
 
 def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
-    """Return the first and last line (from 1) of the definition nearest to the target line. Blocks for long."""
+    """Return the first and last line (from 1) of the definition nearest to the target line. Use a thread."""
     lines = text.replace("\r\n", "\n").split("\n")
     places = [
         at

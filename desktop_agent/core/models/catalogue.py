@@ -35,10 +35,7 @@ class FetchedList(Struct, frozen=True, kw_only=True):
 
 
 class ListCache:
-    """The lists of models that addresses gave, one file for each account. Methods block.
-
-    An unreadable file counts as missing.
-    """
+    """The lists of models that addresses gave, one file for each account. Methods block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

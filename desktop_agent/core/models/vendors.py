@@ -49,7 +49,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     takes_cache_key: bool = False
     """Whether the vendor's prompt cache uses a key from the request."""
     cache_marks_for: tuple[str, ...] = ()
-    """The beginnings of a router's model names that cache only what a request marks."""
+    """The beginnings of the names of a router's models that cache only the parts marked in a request."""
     searches: bool = False
     names_sources: bool = False
     search_usd: float | None = None

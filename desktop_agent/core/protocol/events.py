@@ -157,7 +157,7 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
 
 
 IMPORTED_WORDS = "imported_words"
-"""The code of a notice with the user's own words in the program from which the session was imported."""
+"""The code of a notice with words that the user wrote in the program from which the session was imported."""
 
 
 class Notice(DurableEvent, frozen=True, kw_only=True):
@@ -250,7 +250,7 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     duration_s: Finite
     """How long the turn worked. A lower bound if it `is_cut_off`; 0 if unknown."""
     is_cut_off: bool = False
-    """Whether the application ended during the turn. The next opening recorded this event."""
+    """Whether the application ended during the turn, so that the next opening recorded this event."""
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
 
 
 class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
-    """The handling of a tool call began. It is validated, and may wait for an approval."""
+    """The handling of a tool call began. The call is validated, and may wait for an approval."""
 
     turn: int
     call: ToolCall
@@ -390,7 +390,7 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
 
 
 class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
-    """A call changed these files. Without a call, the user did, before a change of the agent's on top."""
+    """A call changed these files. Without a call, the user did; it was noticed before a change of the agent."""
 
     turn: int
     call_id: CallId
@@ -448,7 +448,7 @@ class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
 
 
 class Rewound(DurableEvent, frozen=True, kw_only=True):
-    """The user went back to before `turn`. The journal keeps the conversation; the model no longer sees it."""
+    """The user went back to before `turn`: with the conversation, the files, or both. The journal keeps both."""
 
     turn: int
     scope: RewindScope

@@ -99,7 +99,7 @@ class UndoChanges(Tagged, frozen=True, kw_only=True):
     is_recovery: bool = False
     """Whether to restore also branches, tags and stash entries that the selected calls moved or dropped."""
     includes_others: bool = False
-    """Whether to undo also changes of others than the agent. The user must have been asked."""
+    """Whether to undo also changes that are not the agent's. The user must have been asked."""
     further: tuple[ChangeSelection, ...] = ()
 
 
@@ -254,7 +254,7 @@ class InspectContext(Tagged, frozen=True, kw_only=True):
 
 
 class RunCommand(Tagged, frozen=True, kw_only=True):
-    """Run a slash command, with the answer in `CommandRun`. One of the user's own becomes a prompt."""
+    """Run a slash command, with the answer in `CommandRun`. A command of the user's own becomes a prompt."""
 
     text: str
 

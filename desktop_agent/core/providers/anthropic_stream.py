@@ -127,7 +127,7 @@ def cache_miss_in(message: JsonObject) -> CacheMiss | None:
 
 
 WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-"""The version of the web search that needs no code execution and works with all models."""
+"""The version of the web search that needs no code execution; all models that can search accept it."""
 
 _LOCATION = "web_search_result_location"
 _USE = "server_tool_use"

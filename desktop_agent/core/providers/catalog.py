@@ -80,7 +80,7 @@ def wire_format_of(account: Account) -> WireFormat:
 
 
 def other_credential(account: Account) -> str:
-    """Tell the user what to do if a key or sign-in of the account is refused."""
+    """Return what the user can do if a key or sign-in of the account is refused."""
     vendor = vendor_of(account.provider)
     if account.kind == "oauth":
         return f"Sign in again: `desktop-agent auth sign-in {vendor.id} --account {account.label}`."

@@ -247,7 +247,7 @@ class HttpProvider:
         return {**await self._credential.headers(), **self._endpoint.headers}
 
     async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
-        """Return whether the credential has been renewed, if the request should be sent again; otherwise raise."""
+        """Raise unless the request should be sent again. Return whether the credential has been renewed."""
         refusal = self._wire.refusal(error)
         if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():
             return True

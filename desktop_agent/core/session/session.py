@@ -208,7 +208,7 @@ class Session:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn that neither ends nor waits for the user."""
+        """Whether quitting now would interrupt a turn that is neither ending nor waiting for the user."""
         return self._turns.is_at_work
 
     @property

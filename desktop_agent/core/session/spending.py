@@ -44,7 +44,7 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
     max_time_s: float | None = None
     """After this many seconds a turn is stopped, even in the middle of its work; `None` for no limit."""
     covers_all_turns: bool = False
-    """Whether the limits of cost and time are for all turns since the session was opened together."""
+    """Whether the limits of cost and time apply to the sum of all turns since the session was opened."""
     exits_on_tool_error: bool = False
 
 

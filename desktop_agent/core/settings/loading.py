@@ -334,7 +334,7 @@ def _places(text: str) -> Mapping[str, int]:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    """Remove a text or a comment, whose content could look like a key, but keep its line ends."""
+    """Blank out a text or a comment, whose content could look like a key, but keep its line ends."""
     found = match.group()
     return found if match["short"] else '""' + "\n" * found.count("\n")
 

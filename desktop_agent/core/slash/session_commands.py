@@ -114,7 +114,7 @@ class Reply(Struct, frozen=True):
 
 
 Answer = Reply | Awaitable[Reply]
-"""A later answer comes while the session continues."""
+"""An awaitable answer comes later, while the session continues."""
 
 
 def refusal(notice: ev.Notice) -> Reply:

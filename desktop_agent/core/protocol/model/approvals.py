@@ -115,7 +115,7 @@ class ScopeOffer(Struct, frozen=True, kw_only=True):
     scope: ApprovalScope
     label: str
     is_quick: bool = False
-    """Whether one press is enough: the label shows the whole rule, and the rule allows nothing destructive."""
+    """Whether one press is enough: the label shows the whole rule, which allows nothing destructive or outward."""
 
 
 class ScriptMark(Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     tool_change: ToolChange | None = None
     """The change of a server's tool since the user allowed it. A lasting yes applies to the current definition."""
     tool_definition: str = ""
-    """A server's description of a tool that the user has not allowed yet. Cut; no characters in it are hidden."""
+    """A server's description of a tool that the user has not allowed yet, cut, with hidden characters named."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):

@@ -108,7 +108,7 @@ class Pin(Struct, frozen=True, kw_only=True):
 
 
 class GuidanceFile(Struct, frozen=True, kw_only=True):
-    """An AGENTS.md file with the content at that time."""
+    """An AGENTS.md file, as it was read."""
 
     path: str
     """Absolute for the user's own file, otherwise relative to the workspace, with `/`."""

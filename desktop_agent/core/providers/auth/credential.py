@@ -88,7 +88,7 @@ class TokenCredential:
         return {"Authorization": f"Bearer {token}", **self._headers}
 
     async def renew(self) -> bool:
-        """Renew the token that the current task sent last. Raises like `headers`."""
+        """Renew the refused token, which the current task sent last. Raises like `headers`."""
         task = asyncio.current_task()
         refused = self._last.pop(task, None) if task is not None else None
         if refused is None:

@@ -245,7 +245,7 @@ def _load_libraries() -> None:
 
 
 def entry_of(account: Account) -> str:
-    """Return the name of a key's entry. It has the address, so that the key is sent to no other address."""
+    """Return the name of a key's entry. The name has the address, so that the key is sent to no other address."""
     if account.is_usual:
         return account.provider
     entry = f"{account.provider}:{account.name.casefold()}"

@@ -240,7 +240,7 @@ class RenewingSource:
             return tokens.access
 
     async def refused(self, token: str) -> str:
-        """Return another token, from the store or renewed. Raises `SignedOutError` the second time."""
+        """Return another token, from the store or renewed. Raises `SignedOutError` if a renewed one is refused, too."""
         async with self._one_at_a_time:
             if self._tokens is not None and self._tokens.access != token:
                 return self._tokens.access
