@@ -44,6 +44,8 @@ def is_shown(user: Driver, name: str) -> bool:
 def test_a_file_takes_the_place_of_the_review_in_a_wide_window_and_of_its_drawer_in_a_narrow_one(
     go: Go, project: Path
 ) -> None:
+    (project / "more.txt").write_text("more\n")
+
     async def journey(user: Driver) -> None:
         window, composer = user.window.main_window, user.composer
         await opened(user, "notes.txt")
@@ -55,9 +57,19 @@ def test_a_file_takes_the_place_of_the_review_in_a_wide_window_and_of_its_drawer
         assert len(part(window, FilePane, "viewerWindow").tabs.pages) == 1
         await user.press(Qt.Key.Key_Escape)
         assert (composer.edit.hasFocus(), len(editors(user))) == (True, 1)
-        await opened(user, "notes.txt")
+        text = await opened(user, "notes.txt")
+        await opened(user, "more.txt")
+        await user.press(Qt.Key.Key_W, CTRL)
+        assert text.hasFocus()
         await user.press(Qt.Key.Key_W, CTRL)
         assert (composer.edit.hasFocus(), is_shown(user, "reviewPanel")) == (True, True)
+
+        await user.press(Qt.Key.Key_R, CTRL_SHIFT)
+        await opened(user, "notes.txt")
+        tabs = part(window, FilePane, "viewerWindow").tabs
+        tabs.show_page(None)
+        tabs.close_page(tabs.pages[0])
+        assert is_shown(user, "reviewPanel"), "the user has chosen its tab meanwhile"
 
         await user.press(Qt.Key.Key_R, CTRL_SHIFT)
         assert not window.review.is_open

@@ -55,6 +55,9 @@ WIDGETS_USED_SOON: Final = (
     "desktop_agent.ui.settings.rules_page",
     "desktop_agent.ui.settings.settings_dialog",
     "desktop_agent.ui.review.media.media_view",
+    "desktop_agent.ui.files.viewer.text_page",
+    "desktop_agent.ui.files.viewer.file_page",
+    "desktop_agent.ui.files.viewer.file_pane",
 )
 """Modules with the widgets that users open next, each after those that it imports."""
 

@@ -240,6 +240,7 @@ class MainWindow(QMainWindow):
         pane.emptied.connect(self._on_files_closed)
         pane.left.connect(self.show_beside_review)
         pane.left.connect(self._composer.setFocus)
+        pane.tabs.bar.currentChanged.connect(self._on_tab_chosen)
 
     def show_review(self) -> None:
         self._is_open_for_files = False
@@ -359,6 +360,10 @@ class MainWindow(QMainWindow):
     def _show_files(self) -> None:
         self._is_open_for_files = self._is_open_for_files or not self.review.is_open
         self.review.show()
+
+    def _on_tab_chosen(self) -> None:
+        if self._file_pane is not None and self._file_pane.tabs.current is None:
+            self._is_open_for_files = False  # but for the review, too
 
     def _on_files_closed(self) -> None:
         if self._is_open_for_files and self.review.is_open:

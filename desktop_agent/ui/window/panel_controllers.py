@@ -153,11 +153,9 @@ class ReviewController(PanelController):
         files.file_actions.turn_requested.connect(self._show_turn)
         files.file_actions.show_changes_requested.connect(self._show_changes_of)
         actions = self._window.actions_
-        self._on_review(actions.choose_changes, lambda content: content.offer_baselines(), is_shown=True)
-        self._on_review(actions.next_undecided, lambda content: content.go_to_undecided(backwards=False), is_shown=True)
-        self._on_review(
-            actions.previous_undecided, lambda content: content.go_to_undecided(backwards=True), is_shown=True
-        )
+        self._on_review(actions.choose_changes, lambda content: content.offer_baselines())
+        self._on_review(actions.next_undecided, lambda content: content.go_to_undecided(backwards=False))
+        self._on_review(actions.previous_undecided, lambda content: content.go_to_undecided(backwards=True))
         self._on_review(actions.keep_file, lambda content: content.keep_file())
         self._on_review(actions.undo_file, lambda content: content.undo_file())
         self._on_review(actions.keep_all, lambda content: content.keep_all())
@@ -185,15 +183,13 @@ class ReviewController(PanelController):
     def _show_turn(self, turn: FileTurn) -> None:
         self._show_call(turn.call_id, turn.path, turn.turn)
 
-    def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """With `is_shown`, show the review first, and do nothing if there is nothing to review."""
+    def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object]) -> None:
+        """When `action` is triggered, show the review and do `work`, unless there is nothing to review."""
 
         def do() -> None:
-            if (content := self._review.content) is None or (is_shown and not self._review.has_review):
-                return
-            if is_shown:
+            if (content := self._review.content) is not None and self._review.has_review:
                 self._window.show_review()
-            work(content)
+                work(content)
 
         action.triggered.connect(do)
 

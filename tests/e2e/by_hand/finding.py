@@ -72,7 +72,7 @@ class EditingANamedFile:
         await hand.click("viewerSaveButton")
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
-        await hand.press("Shift+Tab")
+        await hand.press("Shift+Tab", times=4)
         await hand.press("Return")
         text = await self._opened(stage)
         await hand.press("Ctrl+F")

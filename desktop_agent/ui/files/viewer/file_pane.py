@@ -38,8 +38,10 @@ class FileTabs(QWidget):
     current_changed = Signal()
     opened_changed = Signal()
 
-    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys, review: QWidget) -> None:
-        super().__init__()
+    def __init__(
+        self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys, review: QWidget, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
         self._theme = theme
         self._store = store
         self._spawn = spawn
@@ -58,7 +60,7 @@ class FileTabs(QWidget):
         for button in self.bar.findChildren(QToolButton):  # those that scroll
             button.setProperty("variant", "tab")
         self._line = hairline()
-        self._stack = QStackedWidget()
+        self._stack = QStackedWidget(self)
         self.head = ViewerHead(self, keys)
         vbox(self.bar, self._line, self.head, (self._stack, 1), on=self)
         self.bar.addTab(self.tr("Review"))
@@ -90,6 +92,8 @@ class FileTabs(QWidget):
         page = next((page for page in self.pages if (page.root, page.path) == (root, path)), None)
         if page is None:
             page = FilePage(self._theme, root, path, self._store, self._spawn)
+            page.setProperty("role", "surface")
+            page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
             page.changed.connect(self.head.refresh)
             page.changed.connect(self._name_tabs)
             page.close_requested.connect(self.close_page)
@@ -157,12 +161,22 @@ class FileTabs(QWidget):
         self._name_tabs()
         self.opened_changed.emit()
 
+    def take_closed(self) -> ClosedTab | None:
+        """Return the last closed tab of the folder, which is then no longer among the closed ones."""
+        tab = next((tab for tab in reversed(self.closed) if tab.root == self._root), None)
+        if tab is not None:
+            self.closed.remove(tab)
+        return tab
+
     def _show_last(self) -> None:
         shown = [self.review, *self.shown_pages]
         last = next(widget for widget in reversed(self._looked_at) if widget in shown)
         with QSignalBlocker(self.bar):
             self.bar.setCurrentIndex(self._stack.indexOf(last))
+        had_focus = has_focus_within(self._stack)
         self._stack.setCurrentWidget(last)
+        if had_focus and not has_focus_within(last):  # when the page before was hidden, it went to the message
+            last.setFocus()
         self.current_changed.emit()
 
     def _close_button(self, page: FilePage) -> QToolButton:
@@ -230,6 +244,8 @@ class ViewerHead(QWidget):
 
     def __init__(self, tabs: FileTabs, keys: PartKeys) -> None:
         super().__init__(tabs)
+        self.setProperty("role", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._keys = keys
         self._tabs = tabs
         self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="viewerPath")
@@ -290,12 +306,10 @@ class FilePane(QWidget):
     emptied = Signal()  # no file has a tab any more
 
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, review: QWidget) -> None:
-        super().__init__()
+        super().__init__(review.parentWidget())  # moving the review between windows would take a frame
         self.setObjectName("viewerWindow")
-        self.setProperty("role", "surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._keys = PartKeys("viewer", self)
-        self.tabs = FileTabs(theme, store, spawn, self._keys, review)
+        self.tabs = FileTabs(theme, store, spawn, self._keys, review, self)
         self.head = self.tabs.head
         self._watch = PathWatch(self, settle_ms=SETTLE_MS)
         self._watch.changed.connect(self.refresh)
@@ -355,8 +369,8 @@ class FilePane(QWidget):
             self.tabs.close_page(page)
 
     def _reopen(self) -> None:
-        if self.tabs.closed:
-            self.open_file(*self.tabs.closed.pop())
+        if (tab := self.tabs.take_closed()) is not None:
+            self.open_file(*tab)
 
     def _on_current_changed(self) -> None:
         self.head.refresh()

@@ -181,6 +181,11 @@ async def test_each_folder_has_its_tabs_which_come_back_with_it(reader: Reader, 
     reader.press(Qt.Key.Key_W)
     assert reader.page.path == "src/pages.py"
     reader.viewer.show_root(other)
+    reader.press(Qt.Key.Key_W)
+    reader.review.setFocus()
+    reader.press(Qt.Key.Key_T, SHIFT_CTRL)
+    await reader.until(lambda: not len(reader.spawner))
+    assert (reader.page.root, reader.tabs) == (other, ["README.md"]), "the last closed one of this folder"
     assert reader.viewer.has_unsaved
     reader.viewer.ask_for_unsaved()
     assert (reader.page.path, reader.page.bar.stage) == ("src/pages.py", "closing")
