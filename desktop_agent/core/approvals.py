@@ -1,19 +1,7 @@
-"""Questions to the user that wait for an answer, and the rules that answers make.
+"""Questions to the user that wait for an answer, and the rules that answers make (docs/guide/approvals.md).
 
-Lasting rules are in the user's file `rules.toml`:
-
-```toml
-[[rule]]
-id = "r-k3f9qx"
-effect = "allow"            # allow, ask or forbid
-kind = "command"            # command, edit or tool
-pattern = "git push"
-scope = "always"            # or project, with its folder in workspace
-created_at = 2026-11-21T21:37:00Z
-```
-
-Several processes may change the file, so it is checked before every decision. A broken entry allows nothing. If a
-broken entry may forbid something, earlier rules stay; at the start, nothing runs until the user decides.
+`rules.toml` is checked before every decision. A broken entry allows nothing. If it may forbid something, earlier rules
+stay; at the start, nothing runs until the user decides.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Runs prompts to their end without a user, or a session that another program controls.
 
-Without an approver, an approval request is aborted and ends the run. With `run --input-format stream`, another program
-submits ops and answers requests, until its input ends.
+Without an approver, an approval request is aborted and ends the run.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The application behind the guard: every endpoint, the page for phones, and one form for all errors.
-
-The page's security policy lets it run only its own script and style, and connect only to this server.
-"""
+"""The application behind the guard: every endpoint, the page for phones, and one form for all errors."""
 
 import asyncio
 import json

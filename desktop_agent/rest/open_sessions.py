@@ -1,7 +1,6 @@
 """The sessions that the server has open: each is opened once, serves every client, and ends with the server.
 
-Each client's stream has the journal's events and then live ones, without gaps or duplicates. A slow client gets the
-rest from the journal again, and never holds up others.
+A client's stream has the journal's events and then live ones, without gaps. Slow clients never hold up others.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """A worker of a batch: runs tasks as `desktop-agent run` would, each in a copy of its folder.
 
-As a process it reads lines of JSON, `{"task": …, "max_cost": …}`, and writes the outcome of each as a line. It
-stops when its input ends.
+As a process it reads lines `{"task": …, "max_cost": …}`, and writes each outcome as a line, until its input ends.
 """
 
 import argparse

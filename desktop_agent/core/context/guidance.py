@@ -1,7 +1,6 @@
 """Project files that become text for the model without a question: AGENTS.md files, read off the event loop.
 
-A workspace's files are untrusted: they are only text, and their size is limited. A link out of the workspace is not
-followed, and a file with secrets is not read.
+A workspace's files are untrusted. No link out of the workspace is followed, and no file with secrets is read.
 """
 
 import codecs

@@ -1,7 +1,6 @@
 """The conversation as the model sees it: alternating messages, built from the journal.
 
-Roles alternate, every tool call has exactly one answer in the next message, and nothing is empty. Another vendor's
-model gets no thinking and no searches: they are signed or encrypted for the vendor.
+Every call has exactly one answer in the next message. Other vendors' thinking and searches are left out.
 """
 
 from collections.abc import Sequence

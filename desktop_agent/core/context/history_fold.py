@@ -1,7 +1,6 @@
 """What the model sees of a journal: a fold of prompts, answers, results, notes and compactions.
 
-A compaction sets where the visible part begins, and removes nothing. Content from outside, such as a mention or an
-external tool's answer, is sent in a frame that its author cannot close.
+Content from outside, such as a mention, is sent in a frame that its author cannot close.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Packing: system prompt, conversation and tools become one request, in an order that providers can cache.
 
-The most stable parts come first. Pins come last, where changing them invalidates no cache. Only the newest pictures are
-sent, and old ones are dropped several at a time, so that the beginning stays the same.
+The most stable parts come first, and pins last. Old pictures are dropped several at a time, to keep the beginning.
 """
 
 import asyncio

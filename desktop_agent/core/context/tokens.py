@@ -1,8 +1,4 @@
-"""The number of tokens in a request: estimated from its size, and corrected by what providers reported for others.
-
-Tokenizers are large and mostly not public. An estimate is off by a factor that is stable for one model, so the factor
-is learned.
-"""
+"""The number of tokens in a request: estimated from its size, and corrected by what providers reported for others."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""How documents describe a session's entries, in words that all forms share.
-
-`shown` removes keys, control characters and hidden text from any text.
-"""
+"""How documents describe a session's entries, in words that all forms share."""
 
 import json
 import re

@@ -1,13 +1,6 @@
 """A session as JSON lines that another machine can import: the journal's own lines, with referenced contents.
 
-```
-{"type": "desktop_agent_export", "version": 1, "session_id": …}    first
-{"v": 1, "seq": 1, "at": …, "type": "session_opened", …}           a line of the journal, with long texts
-{"type": "blob", "digest": …, "media_type": …, "base64": …}        a picture or output, before its reference
-{"type": "export_ended", "records": n, "left_out": [ … ]}          last; without it the file is incomplete
-```
-
-The undo history, unreadable lines and blobs over `MAX_BLOB_BYTES` are left out. Secrets are masked.
+The format is in docs/session-format.md, "Exports and imports". Secrets are masked.
 """
 
 import json

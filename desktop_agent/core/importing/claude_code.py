@@ -1,11 +1,8 @@
 """Session files of Claude Code: `~/.claude/projects/<folder>/<uuid>.jsonl`, as versions 1.0 to 2.1 write them.
 
-Lines of `type` user and assistant carry messages of the Messages API, one block each. `uuid` and `parentUuid` make them
-a tree, in which an edited prompt starts a branch. The branch that ends last is imported. Where the chain is broken, the
-preceding line counts as the parent.
-
-Left out and counted: answers on other branches, side conversations (`isSidechain`), and the program's own texts
-(`isMeta`, `<system-reminder>`). The user's texts outside the conversation are kept as notes.
+Lines of `type` user and assistant carry one block of a message. `uuid` and `parentUuid` make them a tree, of which the
+branch that ends last is imported. Where the chain is broken, the preceding line counts as the parent. Other branches,
+side conversations (`isSidechain`) and the program's own texts are left out and counted.
 """
 
 import re

@@ -2,10 +2,7 @@
 
 Each line is `{"timestamp", "type", "payload"}`; the first versions had no envelope. `response_item` lines are items of
 the Responses API. `event_msg` repeats them, and adds titles, aborted turns and rollbacks; `compacted` replaces the
-conversation by a summary.
-
-Left out and counted: instructions that the program prepended to prompts, and encrypted reasoning. The user's texts that
-no item has are kept as notes.
+conversation by a summary. Prepended instructions and encrypted reasoning are left out and counted.
 """
 
 import re

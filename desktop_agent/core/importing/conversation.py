@@ -1,7 +1,4 @@
-"""A conversation of another program, added step by step and written as this application's records.
-
-The records are a valid session for any order of steps: turns end, and every call gets one result.
-"""
+"""A conversation of another program, added step by step and written as this application's records."""
 
 from base64 import b64decode
 from binascii import Error as Base64Error

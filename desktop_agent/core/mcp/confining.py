@@ -1,7 +1,6 @@
 """Confines a server as its definition says, for its whole life. A server that must be confined never runs unconfined.
 
-A server that `uvx` or `npx` runs is first downloaded in a separate run, which reaches the registry but not the open
-folder. The server's own run sees the folder and reaches only the hosts of its definition.
+Packages are downloaded in a separate run, which reaches the registry but not the open folder.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Definitions in the settings file: read them, naming every mistake, and add, remove or switch one.
 
-Secret headers and variables are in the keyring, and the file has only their names. A keyring entry is for one address,
-so that no other address gets the credential. Functions that read the keyring block, and raise `CredentialsError`.
+Secrets are in the keyring, each for one address. Functions that read it block, and raise `CredentialsError`.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The servers of the application: one connection for all sessions of a folder, ended when no session uses it.
-
-A server can store what it learns in its folder, so sessions of different folders never share one.
-"""
+"""The servers of the application: one connection for all sessions of a folder, ended when no session uses it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping

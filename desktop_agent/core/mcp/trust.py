@@ -1,7 +1,6 @@
 """The definitions of servers' tools as the user allowed them, so that a later change is noticed before it takes effect.
 
-Each server has one file, where no sandboxed command can write. The key is the server's name and command or address, so
-another server of the same name starts without permissions. An unreadable record allows nothing.
+Each server has one file, where no sandboxed command can write. An unreadable record allows nothing.
 """
 
 import json

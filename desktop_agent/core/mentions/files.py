@@ -1,12 +1,6 @@
 """Mentions of files, folders and symbols: they add what `read_file` would read, or are refused with an explanation.
 
-Files outside the workspace and secrets are refused, unless the user names them in another way, such as on the command
-line.
-```
-@symbol:src/app.py:load       the definition of this name in this file
-@symbol:src/app.py:12:load    the one nearest to this line
-@symbol:load                  the only definition of this name in the workspace
-```
+Files outside the workspace and secrets are refused, unless the user names them on the command line.
 """
 
 import asyncio

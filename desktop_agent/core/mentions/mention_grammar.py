@@ -1,18 +1,7 @@
-r"""Reads mentions in a prompt: `@source:target`, or `@path` of a file or folder. Pure.
+r"""Reads mentions in a prompt: `@source:target`, or `@path` of a file or folder (docs/guide/mentions.md). Pure.
 
-```
-@docs:readme            a resource of the MCP server `docs`, by its name
-@docs:note://one        by its address
-@docs:"Release notes"   quoted, if it has spaces; inside, `\"` and `\\` stand for what follows the backslash
-@src/app.py             a file, relative to the workspace, with `/`
-@src/app.py:10-40       some of its lines; `:10` is one line
-@src/                   a folder
-@"docs/my notes.md":3   quoted, if it has spaces; lines follow the quotes
-```
-
-The `@` must be at the beginning or follow white space, an opening bracket or a quotation mark. Nothing in backquotes or
-in a fenced block is a mention. A path that does not look like one, such as `@types/node`, is plain text if there is no
-such file.
+In quotation marks, `\"` and `\\` stand for what follows the backslash. An unquoted mention ends at white space or
+punctuation. A path that does not look like one, such as `@types/node`, is plain text if there is no such file.
 """
 
 import re

@@ -1,7 +1,6 @@
 """The properties of a model: how much it reads and writes, what it can do, what it costs. Unknown ones are `None`.
 
-Levels of effort are those of `output_config.effort` (Anthropic), `reasoning.effort` (OpenAI's Responses) and
-`reasoning_effort` (Chat Completions), as in the vendors' SDKs of November 2026.
+Levels of effort are those of the vendors' SDKs in November 2026.
 """
 
 import re

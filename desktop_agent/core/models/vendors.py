@@ -1,7 +1,6 @@
 """Vendors of models as data: an address, the wire format spoken there, and how a request authenticates.
 
-To add a vendor with a known wire format, add an entry to `VENDORS`. Sources: each vendor's reference in November 2026.
-Local servers are recognised by `/api/version` (Ollama), LM Studio's REST API, and `/props` (llama.cpp).
+To add a vendor with a known wire format, add an entry to `VENDORS`. Sources: the vendors' references, November 2026.
 """
 
 from typing import Literal

@@ -1,8 +1,8 @@
 """Reads an answer of Anthropic's Messages API: its blocks while they arrive, its web searches, its errors.
 
-The SDK's accumulator is not used: it silently shortens the arguments of a call that was cut off, and reports a stream
-that ended early as a success. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
-https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and
+The SDK's accumulator is not used, because it hides calls that were cut off. Sources:
+https://platform.claude.com/docs/en/build-with-claude/streaming,
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool,
 https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
 

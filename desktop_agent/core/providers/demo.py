@@ -1,7 +1,4 @@
-"""The demo model: a script that really works on the bundled demo project, without a key or network.
-
-Its next step depends only on the results of its calls, so it reacts to denials, errors and changed files.
-"""
+"""The demo model: a script that really works on the bundled demo project, without a key or network."""
 
 import json
 import re

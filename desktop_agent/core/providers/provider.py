@@ -1,7 +1,6 @@
 """The provider protocol: one request in, a stream of pieces out, and one complete message at the end.
 
-A provider only translates; the turn retries, executes and remembers. Also here: the pool of a session's providers, the
-retry policy, and the events of each request.
+A provider only translates; the turn retries, executes and remembers.
 """
 
 import asyncio

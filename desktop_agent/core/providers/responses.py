@@ -1,7 +1,6 @@
 """OpenAI's Responses as a wire format: builds request bodies that the API accepts for any conversation.
 
-The vendor stores nothing (`store` is false), so thinking is sent back encrypted. Source:
-https://platform.openai.com/docs/api-reference/responses
+Source: https://platform.openai.com/docs/api-reference/responses
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,6 @@
 r"""JSON from models, read strictly: text that is not one whole object is never run, stored or sent.
 
-JSON can spell a character beyond U+FFFF as two escapes. If a stream or a model separates them, Python keeps a lone
-surrogate in the `str`, which cannot be encoded as UTF-8.
+Half of an escaped surrogate pair becomes a lone surrogate in a `str`, which cannot be encoded as UTF-8.
 """
 
 import json

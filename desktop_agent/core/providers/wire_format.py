@@ -1,7 +1,4 @@
-"""Wire formats: how a request is written, how its answer is read, and what its refusals mean.
-
-A format is pure translation, without connection, key or clock. Here are the base classes of formats and readers.
-"""
+"""Wire formats: pure translation of requests, answers and refusals, without connection, key or clock."""
 
 import json
 import math

@@ -1,7 +1,6 @@
 """The first steps of a session: its opening records, and the end of work that an earlier process left open.
 
-A killed process can stop between any two records. Recovery compares journal and files, and records the facts: which
-changes are on disk, which calls have no result, that the turn is over. A turn that waited for the user waits again.
+Recovery compares journal and files, and records the facts. A turn that waited for the user waits again.
 """
 
 import asyncio

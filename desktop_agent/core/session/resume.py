@@ -1,7 +1,6 @@
 """Reopens a session quickly: the part of the journal after the snapshot is folded (ADR 11).
 
-For a long journal, another process (`main`) makes a snapshot first, because folding hardly frees the interpreter lock.
-If anything is wrong with a snapshot, the journal alone gives the same state.
+For a long journal, another process (`main`) makes a snapshot first, because folding rarely frees the interpreter lock.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """One conversation: a mailbox of ops, at most one turn at a time, and the resulting events.
 
-A front end only submits ops and receives events. The mailbox task and the turn that it started make all changes, so no
-lock is needed.
+The mailbox task and the turn that it started make all changes, so no lock is needed.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """One turn: the model answers, its calls run, their results go back, until it is done, stopped or at a limit.
 
-A tool runs only if the model stopped for it, with strictly parsed arguments. A half-streamed answer is never acted on
-and is requested again. Every call gets an answer.
+A tool runs only if the model stopped for it, with strictly parsed arguments. Every call gets an answer.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Reading a settings file: the usable values, their sources, and the problems.
 
-A problem is a *fault* if safety depends on the value. At the start, a fault stops everything until the user decides;
-later, the last good value stays. Other bad values are replaced by the last good value or the default.
+A problem is a *fault* if safety depends on the value. At the start, a fault stops everything until the user decides.
 """
 
 import os

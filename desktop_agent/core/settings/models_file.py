@@ -1,22 +1,4 @@
-"""The user's own data about models, in `models.toml`. It overrides a server's list and the shipped table.
-
-```toml
-[[model]]
-provider = "ollama"
-name = "qwen3:32b"             # as its provider calls it
-label = "Qwen 3"               # this and all further fields are optional
-context_tokens = 40960
-output_tokens = 8192
-takes_images = false
-takes_tools = true
-thinks = true
-efforts = ["low", "high"]      # an empty list: it takes none
-input_price = 0.5              # in US dollars for a million tokens
-output_price = 1.5
-cache_read_price = 0.05
-cache_write_price = 0.6
-```
-"""
+"""The user's own data about models, in `models.toml`: docs/guide/models.md. It overrides all other data."""
 
 from collections.abc import Collection, Hashable
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The settings in force in one folder: the user's, tightened by the project's file if the user trusts it.
 
-Values that would loosen a setting are refused by name. The user's answer is for exactly the content that they saw, and
-is stored where no sandboxed command can write.
+The user's answer is for exactly the content that they saw, and is stored where no sandboxed command can write.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """The commands, declared once, and how a line is parsed as one of them.
 
-A prompt that begins with a slash is written with two slashes. A quotation mark counts only if it begins a word that
-also ends with one, so that `/pin add don't touch it` needs no quoting.
+A quotation mark counts only if it begins a word that also ends with one, so `/pin add don't` needs no quoting.
 """
 
 import re

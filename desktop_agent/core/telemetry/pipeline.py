@@ -1,7 +1,6 @@
 """The only way out of the process: the SDK's providers and exporters, with bounded queues that drop the excess.
 
-Nothing is made global, so other libraries' traces do not come this way. The file format is OTLP's JSON lines:
-https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
+Nothing is made global. Files: https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 """
 
 import asyncio

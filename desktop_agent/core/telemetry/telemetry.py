@@ -1,7 +1,4 @@
-"""Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first needs it.
-
-Only `pipeline` imports OpenTelemetry, when telemetry is switched on.
-"""
+"""Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first needs it."""
 
 import asyncio
 import importlib

@@ -1,7 +1,4 @@
-"""The recorded changes, and which of them are undone, kept or commented on.
-
-An undo is a step that can be taken back. It stays open while any change that it undid is still undone.
-"""
+"""The recorded changes, and which of them are undone, kept or commented on."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

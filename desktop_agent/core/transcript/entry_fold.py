@@ -1,8 +1,4 @@
-"""How events change the entries: which ones they add, and which ones they affect.
-
-Calls that ran at a provider are shown like other calls. Of consecutive notices about failed tries, only the last is
-shown.
-"""
+"""How events change the entries: which ones they add, and which ones they affect."""
 
 from collections.abc import Sequence
 from datetime import datetime

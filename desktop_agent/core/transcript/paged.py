@@ -1,7 +1,6 @@
 """The entries of a transcript, of which whole pages can stay on disk.
 
-A page that is not loaded is one `PageEntry`. Later events about its entries are collected in `late`. The live entries
-follow the pages.
+A page that is not loaded is one `PageEntry`. Later events about its entries are collected in `late`.
 """
 
 from copy import copy

@@ -1,7 +1,4 @@
-"""The transcript: one event in, and patches with the resulting changes out.
-
-`Transcript` passes events to five folds; changes are in `change_state`, the entries in `entry_fold`.
-"""
+"""The transcript: one event in, and patches with the resulting changes out. Passes events to five folds."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,7 +1,4 @@
-"""The usage of all sessions by day, model, tool and folder, as a report and as flat records for programs.
-
-Durations are rounded to two significant digits and counted, so that percentiles of any sum can be computed.
-"""
+"""The usage of all sessions by day, model, tool and folder, as a report and as flat records for programs."""
 
 import csv
 import io

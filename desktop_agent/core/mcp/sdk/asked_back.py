@@ -1,7 +1,7 @@
 """Questions that a server asks the user or the model during its calls, in both eras: assigned to their call.
 
-A process has only one stream, and its request does not name the call. If several calls of the process run, the request
-is refused, because one session must not answer for another.
+A process's request does not name its call. If several calls run, the request is refused, because one session must not
+answer for another.
 """
 
 import asyncio

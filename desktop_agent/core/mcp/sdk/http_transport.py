@@ -1,7 +1,6 @@
 """Reaching a server by streamable HTTP: the SDK's transport over another client, with limits and readable failures.
 
-When one request raises, the SDK's transport ends with all of its requests. Therefore a failure becomes a protocol
-answer with a mark. No failure quotes an answer of the server.
+A failure becomes a protocol answer with a mark, because an exception would end all requests of the SDK's transport.
 """
 
 import asyncio

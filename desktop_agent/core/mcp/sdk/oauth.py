@@ -1,7 +1,6 @@
 """Signing in with a server by the SDK: discover the authorisation server, register, and have the user consent.
 
-A known client is sent only to the issuer that the definition names. The SDK does not renew tokens, because it forgets
-when they expire.
+The SDK does not renew tokens, because it forgets when they expire.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Speaks to a process on this machine, one message per line, with the streams that the SDK expects of a transport.
 
-Unlike the SDK's transport, it uses the sandbox, ends all children of the server, limits output, and knows how the
-server ended.
+Unlike the SDK's transport, it uses the sandbox, limits output, and ends all children of the server.
 """
 
 import asyncio

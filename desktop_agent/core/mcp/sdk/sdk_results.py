@@ -1,7 +1,6 @@
 """Converts what a server offers and answers from the SDK's types, within limits, and more tolerantly than the SDK.
 
-The SDK refuses a result without the mark of 2026-07-28 (SEP-2322), or with one unknown part. Long lists are cut first:
-the SDK makes an object of each entry, which can block the loop for seconds.
+Long lists are cut first: the SDK makes an object of each entry, which can block the loop for seconds.
 """
 
 import base64

@@ -1,7 +1,6 @@
-"""Frozen data that ops and events share: messages, tool calls, changes, approvals, sessions. Import the names from
-here.
+"""Frozen data that ops and events share: messages, tool calls, changes, approvals, sessions.
 
-What is written to a journal (`docs/session-format.md`) must stay readable: add fields with a default, remove none.
+Journals must stay readable (`docs/session-format.md`): add fields with a default, remove none.
 """
 
 from desktop_agent.core.protocol.model.approvals import (

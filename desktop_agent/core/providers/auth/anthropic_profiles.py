@@ -1,7 +1,4 @@
-"""Profiles of Anthropic's own tools: API access that the user signed in for there, read and renewed as their SDK does.
-
-The format is that of the SDK's `lib/credentials`. Claude Code's own sign-in is not read: docs/guide/sign-in.md.
-"""
+"""Profiles of Anthropic's own tools (the SDK's `lib/credentials`). Claude Code's sign-in is not read."""
 
 import asyncio
 import os

@@ -1,7 +1,7 @@
 """Signing in with a service in the browser: OAuth 2 for desktop programs, following RFC 8252 and RFC 7636.
 
-A port of 127.0.0.1 is open during the sign-in and accepts one answer. The answer must name this host and port, which
-prevents DNS rebinding, this path, and the sign-in's state. Nothing is stored, and no error quotes a secret.
+A port of 127.0.0.1 accepts one request. The request must have the sign-in's state, and name this host and port, which
+prevents DNS rebinding.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """API keys: from the environment first, then from the system's keyring, never from a file.
 
-A keyring call can wait for the user, or hang for ever. It runs in a daemon thread, because a process waits for the
-threads of an executor before it exits. `keyring` is imported at the first call (75 ms).
+A keyring call can hang for ever. It runs in a daemon thread, which does not keep the process from exiting.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The credentials of an MCP server from the keyring: its secret headers, and the tokens of a sign-in.
-
-The tokens are a user's, or the application's own (RFC 6749 4.4). The SDK is imported for the first sign-in.
-"""
+"""The credentials of an MCP server from the keyring: its secret headers, and the tokens of a sign-in."""
 
 import asyncio
 import base64
