@@ -54,7 +54,6 @@ class Result(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     turn: int
-    """From 1."""
     reason: ev.TurnEndReason
     """Why the turn ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
     text: str
@@ -65,7 +64,6 @@ class Result(Struct, frozen=True, kw_only=True):
     usage: Usage
     requests: int
     problems: tuple[ev.Notice, ...]
-    """Warnings and errors that the session reported during the turn."""
 
     @property
     def is_completed(self) -> bool:

@@ -132,7 +132,6 @@ class HistoryFold:
     results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
     external: set[CallId] = field(default_factory=set[CallId])
     compactions: list[Compaction] = field(default_factory=list[Compaction])
-    """The compactions in force, each on top of the previous one. The model sees the last summary."""
     asked_at: int = -1
     """How many items the last request had; -1 before the first request."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
@@ -268,7 +267,6 @@ class HistoryFold:
         self.folders = self._folders_until(len(self.items))
 
     def _held(self) -> tuple[ev.KnownEvent, ...]:
-        """Return the events that a fold must receive first if it begins here."""
         guidance = self.guidance
         held: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
         return (*held, *(ev.Pinned(pin=pin) for pin in self.pins.values()))

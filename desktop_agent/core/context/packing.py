@@ -96,7 +96,6 @@ def _pictures(messages: Iterable[Message]) -> Iterable[BlobRef]:
 
 
 def _number_dropped(pictures: Sequence[BlobRef]) -> int:
-    """Return how many of the oldest pictures to drop. The newest one is always kept."""
     for dropped in range(0, len(pictures), DROPPED_AT_ONCE):
         kept = pictures[dropped:]
         if len(kept) <= MOST_PICTURES and sum(picture.size for picture in kept) <= MOST_BYTES:

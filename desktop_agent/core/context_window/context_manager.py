@@ -64,7 +64,6 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def add(self, op: ops.AddPin, budget: int) -> None:
-        """Record the pin, or report why not: it is empty, over the budget with the others, or has a wrong time."""
         text = op.text.strip()
         ttl_s = op.ttl_s
         if not text:
@@ -157,7 +156,6 @@ class ContextManager:
     reader: GuidanceReader
     calibration: Calibration
     system: str
-    """The system prompt, without the list of tools and without guidance."""
     offer: Callable[[int, Sequence[str]], ToolOffer]
     """Returns the tools for a window of this many tokens, given the names of tools already found or called."""
     make_definitions: Callable[[], None]

@@ -84,7 +84,6 @@ class Meter:
         self._report(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
-        """Let the provider count in the background, if it can, and correct the estimate that was reported."""
         if isinstance(provider, Counting):
             self._start(self._count(request, model, provider, window))
 

@@ -83,7 +83,6 @@ class SamplingRequest(Struct, frozen=True, kw_only=True):
     system: str = ""
     max_tokens: int
     notes: tuple[str, ...] = ()
-    """What the server also requested but will not get, in sentences."""
 
 
 class SampledAnswer(Struct, frozen=True, kw_only=True):
@@ -104,7 +103,6 @@ SampleModel = Callable[[SamplingRequest], Awaitable[SampledAnswer]]
 
 
 async def no_model_to_ask(_: SamplingRequest) -> SampledAnswer:
-    """Refuse, because the call belongs to no session and so has no model."""
     raise SamplingRefusedError("No model can be asked here.")
 
 

@@ -137,9 +137,7 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Sent with every request; not secret."""
     secret_headers: tuple[str, ...] = ()
-    """The names of the headers whose values are in the keyring."""
     allow_unencrypted: bool = False
     """Whether to use `http://`, although others on the network can then read and change requests."""
     client_id: str = ""

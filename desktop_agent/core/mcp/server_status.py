@@ -70,7 +70,6 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_prompts: bool = False
     has_completions: bool = False
     unused: tuple[str, ...] = ()
-    """Other capabilities, which are not used here."""
 
 
 class TextPart(Struct, frozen=True):

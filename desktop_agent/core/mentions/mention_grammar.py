@@ -11,7 +11,6 @@ from msgspec import Struct
 from desktop_agent.core.base.file_names import real_name
 
 BEFORE = r"(?<![^\s(\[{\"'“‘«])"
-"""Lookbehind: the characters that can precede the `@` of a mention."""
 
 _SOURCE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 _MENTION = re.compile(
@@ -62,7 +61,6 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
 
 
 def typed_before(text: str, cursor: int) -> TypedMention | None:
-    """Return the mention that is being typed before the cursor, on the cursor's line."""
     line = text.rfind("\n", 0, cursor) + 1
     begin = max(line, cursor - _LONGEST_TYPED)
     match = _TYPED.search(text[begin:cursor])

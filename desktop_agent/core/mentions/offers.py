@@ -93,7 +93,6 @@ class OfferedSession(Struct, frozen=True):
     id: str
     title: str
     folder: str
-    """The name of the session's folder."""
 
 
 class FolderPaths:
@@ -133,7 +132,6 @@ class FolderPaths:
 class MentionSources(Struct, frozen=True, kw_only=True):
     paths: FolderPaths
     sessions: tuple[OfferedSession, ...] = ()
-    """Most recently used first."""
     servers: tuple[ServerStatus, ...] = ()
 
 

@@ -17,7 +17,6 @@ from desktop_agent.core.protocol.model import Attachment
 MOST_MENTIONS = 20
 
 MOST_LOOKED_AT = 500
-"""How many words with an `@` are checked for being files."""
 
 AnyMention = Mention | PathMention
 

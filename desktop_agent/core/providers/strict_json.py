@@ -133,7 +133,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    """Raises `ValueError` for a number that overflows to infinity, which no journal or request could hold."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large")

@@ -107,7 +107,6 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 _LARGEST = 2**53
-"""The largest whole number that all programs represent exactly."""
 
 
 @cache

@@ -196,7 +196,6 @@ TURN_EVENTS: Final = frozenset(
 class TurnState(Fold):
     todos: tuple[TodoItem, ...] = ()
     turn: int = 0
-    """The number of the last turn; 0 before the first."""
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
     activity: str = ""

@@ -142,7 +142,6 @@ class ChallengedTransport(httpx2.AsyncBaseTransport):
 
 
 _MOST_ERROR_BYTES = 64 * 1024
-"""How many bytes of an error response are read."""
 
 _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"

@@ -25,7 +25,6 @@ from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
-"""How many bytes a message may have."""
 
 
 UNREADABLE: Final = -32097

@@ -108,7 +108,6 @@ def _media(data: str, media_type: str, uri: str) -> Part:
 
 
 MOST_LISTED: Final = 20_000
-"""How many entries of a listing are kept."""
 
 MOST_TOOLS: Final = 2_000
 

@@ -53,7 +53,6 @@ class SamplingQuestion(Struct, frozen=True, kw_only=True):
     max_tokens: int
     model: str
     price: str = ""
-    """The price of a million tokens, input and output; empty if unknown."""
     notes: tuple[str, ...] = ()
 
 
@@ -144,7 +143,6 @@ class ToolChange(Struct, frozen=True, kw_only=True):
     kind: Literal["changed", "unknown"]
     """`unknown`: the user has allowed no definition of the tool. It may be a new tool."""
     before: str = ""
-    """The allowed definition, in lines; empty if unknown."""
     after: str
     diff: str
     """The difference in lines with `-`, `+` or a space; the whole definition if there is nothing to compare."""

@@ -150,7 +150,6 @@ class ContextReport(Struct, frozen=True, kw_only=True):
     target: int
     """The number of tokens from which the conversation is compacted automatically; 0 for never."""
     compaction_id: str = ""
-    """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
     deferred_tools: tuple[str, ...] = ()
     """The names of the server tools that are not in the request, because the model searches for tools instead."""
