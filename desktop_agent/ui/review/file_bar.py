@@ -34,7 +34,7 @@ class FileBar(QWidget):
         self._keys = keys
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._count = make_label(role="secondary")
+        self._encoding, self._count = make_label(role="secondary"), make_label(role="secondary")
         self._note = ElidedLabel(role="secondary")
         self.call = compact_button(object_name="showCallButton", variant="flat")
         self.call.setToolTip(self.tr("Show the call behind this change"))
@@ -62,7 +62,7 @@ class FileBar(QWidget):
         self._is_text_shown = True
         self._is_undone = False
         self._view: DiffView | None = None
-        words = self._name, self._count, self.call, self._note
+        words = self._name, self._encoding, self._count, self.call, self._note
         self._toggles = self.mode, self.wrap, self.enlarge
         editing = self.edit, self.discard, self.keep_editing, self.cancel, self.save
         buttons = *editing, self._undo, self._redo, self._keep, *self._toggles
@@ -78,14 +78,13 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0, encoding: str = "utf-8") -> None:
-        parts = [encoding_name(encoding)] if encoding != "utf-8" else []
-        if count:
-            parts.append(plural("FileBar", count, "%n change", "%n changes"))
+        self._encoding.setText(encoding_name(encoding) if encoding != "utf-8" else "")
+        parts = [plural("FileBar", count, "%n change", "%n changes")]
         if kept:
             parts.append(self.tr("{0} kept").format(kept))
         if undone:
             parts.append(self.tr("{0} undone").format(undone))
-        self._count.setText(" · ".join(parts))
+        self._count.setText(" · ".join(parts) if count else "")
         self._is_undone = 0 < count == undone
         is_kept = not self._is_undone and 0 < count == kept + undone
         self._keep.setText(self.tr("✓ Kept") if is_kept else self.tr("Keep"))
@@ -172,7 +171,8 @@ class FileBar(QWidget):
         cut = max(0, self._name.sizeHint().width() - _NAME_WIDTH)
         shown |= _what_fits({self.enlarge: True, self.mode: is_text, self.wrap: is_text}, room + cut)
         room -= sum(each.sizeHint().width() + Space.S for each in self._toggles if shown[each])
-        labels: dict[QWidget, bool] = {each: is_reading and bool(each.text()) for each in (self._count, self.call)}
+        words = self._encoding, self._count, self.call
+        labels: dict[QWidget, bool] = {each: is_reading and bool(each.text()) for each in words}
         shown |= _what_fits(labels, room)
         shown[self._note] = bool(self._note.toolTip())
         # Hide first, then show: showing both at once would widen the panel for good.
@@ -181,7 +181,7 @@ class FileBar(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         least = super().minimumSizeHint()
-        optional = [each for each in (*self._toggles, self._count, self.call) if each.isVisibleTo(self)]
+        optional = [each for each in (*self._toggles, self._encoding, self._count, self.call) if each.isVisibleTo(self)]
         return least - QSize(sum(each.minimumSizeHint().width() + Space.S for each in optional), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -122,6 +122,12 @@ class ReviewPanel(QWidget):
         self._is_enlarged = is_enlarged
         if self.content:
             self.content.set_enlarged(self._enlarge_keys, is_enlarged=is_enlarged)
+        self._leave_if_empty()
+
+    def _leave_if_empty(self) -> None:
+        """Give the window back if there is nothing to review, and so no button to do it."""
+        if self._is_enlarged and not self.has_review:
+            self.enlarge_clicked.emit()
 
     @property
     def has_review(self) -> bool:
@@ -144,6 +150,7 @@ class ReviewPanel(QWidget):
             self._empty.say("empty" if is_empty else "unreadable" if self._is_unreadable else "reading")
         has_changes = self._has_changes and not self._is_waiting
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
+        self._leave_if_empty()
 
     def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False

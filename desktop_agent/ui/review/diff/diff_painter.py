@@ -180,7 +180,7 @@ class DiffPainter:
             block = _moved(scene, scene.rows[index], *found) if found else None
             if found is None or block is None or found[1] != (block.old_start, block.new_start)[found[0] == "new"]:
                 continue
-            if self._label_rect(pane, block, found[0], top, scene.geometry.row_height).contains(point):
+            if self._label_rect(scene, pane, block, found[0], top).contains(point):
                 return block, found[0]
         return None
 
@@ -260,23 +260,34 @@ class DiffPainter:
         painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), colour)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
-    def _paint_moved(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
+    def _paint_moved(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:
         block, line = shown.moved, shown.line
         if block is None:
             return
         painter.fillRect(pane.left, line.top, _EDGE_WIDTH, line.height, self._moved_colour)
         if shown.number != (block.old_start if shown.side == "old" else block.new_start):
             return
-        rect = self._label_rect(pane, block, shown.side, line.top, line.part_height)
+        rect = self._label_rect(scene, pane, block, shown.side, line.top)
+        if rect.isEmpty():
+            return
         painter.fillRect(rect, self._moved_ground)
         painter.setFont(self._bar_font)
         painter.setPen(self._moved_colour)
         inner = rect.adjusted(_LABEL_PAD, 0, -_LABEL_PAD, 0)
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, moved_label(block, shown.side))
 
-    def _label_rect(self, pane: Pane, block: MovedBlock, side: LineSide, top: int, height: int) -> QRect:
+    def _label_rect(self, scene: Scene, pane: Pane, block: MovedBlock, side: LineSide, top: int) -> QRect:
+        """Return the place of a label. It is empty if it would cover text that cannot be scrolled from under it."""
         width = QFontMetricsF(self._bar_font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
-        left = max(pane.text_left, pane.right - round(width))
+        left, height = max(pane.text_left, pane.right - round(width)), scene.geometry.row_height
+        if pane.columns:
+            number = block.old_start if side == "old" else block.new_start
+            laid = self.laid_line(scene.rows.diff, 0, pane, side, number)
+            room = left - pane.text_left
+            part = next((part for part in (0, laid.part_count - 1) if laid.part_width(part) <= room), None)
+            if part is None:
+                return QRect()
+            top += part * height
         return QRect(left, top, pane.right - left, height)
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
@@ -305,7 +316,7 @@ class DiffPainter:
             self._paint_text(painter, scene, pane, one)
         painter.restore()
         for one in shown:
-            self._paint_moved(painter, pane, one)
+            self._paint_moved(painter, scene, pane, one)
 
     def _paint_gutter(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
         line = shown.line

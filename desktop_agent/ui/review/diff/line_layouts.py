@@ -100,7 +100,7 @@ class LaidLine:
     def width(self) -> float:
         """The width of the last part."""
         rest = len(self.visible.text) - self.window[1]
-        return self._width(self.part_count - 1) + rest * self._style.char_width
+        return self.part_width(self.part_count - 1) + rest * self._style.char_width
 
     def part_of(self, offset: int) -> int:
         return max(0, bisect_right(self._firsts, self.visible.position(offset)) - 1)
@@ -113,7 +113,7 @@ class LaidLine:
         first, last = self.part_of(start), self.part_of(end)
         for number in range(max(first, parts.start), min(last + 1, parts.stop)):
             left = self.x(start) if number == first else 0.0
-            right = self.x(end) if number == last else self._width(number)
+            right = self.x(end) if number == last else self.part_width(number)
             right = min(right, self.width) if number == self.part_count - 1 else right
             if left < right:
                 yield number, left, right
@@ -142,7 +142,7 @@ class LaidLine:
             place = QPointF(x + part.left, top + number * height + (height - part.line.height()) / 2)
             part.layout.draw(painter, place, self._ranges(part, over))
 
-    def _width(self, number: int) -> float:
+    def part_width(self, number: int) -> float:
         part = self._part(number)
         return part.left + part.line.naturalTextWidth()
 

@@ -1,6 +1,5 @@
 """Where the lines of a diff are wrapped. It is counted in columns, so that all heights are known before any layout."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -13,7 +12,7 @@ from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, TAB_WIDTH, Vi
 
 MAX_ROWS = 10_000
 MAX_LINES = 50_000
-MAX_BYTES = 8_000_000
+MAX_BYTES = 12_000_000
 MAX_COLUMNS = 1_000_000
 """The largest diff that is wrapped, and how much its long lines may take. Counting more takes longer than a frame."""
 LEAST_COLUMNS = 16
@@ -21,9 +20,10 @@ _SHORT = 200
 """How many columns a long line counts for at least, because looking at it takes a while."""
 _TAG_COLUMNS = 10
 """The room for the number of characters that are not drawn of a very long line."""
+_MOST_LOOKED_AT = MAX_DRAWN_CHARS + _TAG_COLUMNS
 _LONGEST_NAME = 60
 """The most columns that stand for an invisible character."""
-_PLAIN = re.compile(r"[ -~\t\r\n]*")
+_PLAIN = bytes((*range(0x20, 0x7F), *b"\t\r\n"))
 
 
 def wrap(line: VisibleLine, columns: int) -> tuple[int, ...]:
@@ -98,14 +98,24 @@ class LineWrapping:
 
 
 def _widths(lines: Sequence[str]) -> Sequence[int]:
-    is_plain = _PLAIN.fullmatch("".join(lines)) is not None
-    return [_most_columns(line, is_plain=is_plain) for line in lines]
+    drawn = [line if len(line) <= _MOST_LOOKED_AT else line[:_MOST_LOOKED_AT] for line in lines]
+    text = "".join(drawn)
+    if _is_plain(text):
+        return (
+            [len(line) + (TAB_WIDTH - 1) * line.count("\t") for line in drawn]
+            if "\t" in text
+            else list(map(len, drawn))
+        )
+    return list(map(_most_columns, drawn))
 
 
-def _most_columns(line: str, *, is_plain: bool) -> int:
-    chars = min(len(line), MAX_DRAWN_CHARS + _TAG_COLUMNS)
-    if is_plain or _PLAIN.fullmatch(line):
-        return chars + (TAB_WIDTH - 1) * line.count("\t", 0, chars)
+def _most_columns(line: str) -> int:
+    if _is_plain(line):
+        return len(line) + (TAB_WIDTH - 1) * line.count("\t")
     if not without_ending(line).isprintable():
-        return _LONGEST_NAME * chars
-    return _width(max(line)) * chars
+        return _LONGEST_NAME * len(line)
+    return _width(max(line)) * len(line)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)

@@ -428,6 +428,20 @@ def test_a_click_on_the_label_of_moved_lines_goes_there(
     assert view.navigation.row == view.document.rows.find("new", 60)
 
 
+def test_the_label_of_moved_lines_covers_no_wrapped_text(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
+    block = BLOCK.replace("moved()", f"moved({'argument, ' * 40})")
+    view.set_wrapped(is_wrapped=True)
+    view.show_diff(make_diff(block + LINES, LINES + block))
+    row, height = view.document.rows.find("old", 0), view.scroller.geometry.row_height
+    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
+    parts = view.scroller.geometry.row_height_at(row) // height
+    view.scroller.show_part(row, parts - 1)
+    bottom = view.scroller.row_rect(row).bottom()
+    pane = view.scroller.panes[0]
+    labels = [part for part in range(parts) if view.moved_at(QPoint(pane.right - 10, bottom - height * part - 9))]
+    assert labels == [0], "of fourteen parts, only the last has room"
+
+
 def test_moved_lines_have_their_own_colour(
     qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff, theme: Theme
 ) -> None:

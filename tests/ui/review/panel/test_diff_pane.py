@@ -93,7 +93,7 @@ def test_a_file_in_another_encoding_is_read_named_and_saved_in_it(qtbot: QtBot, 
     stage.show("alt.txt")
     stage.pane.editing.set_obstacle("")
     assert stage.pane.view.document.rows.diff.new_lines[3] == "schöner\r\n"
-    assert "CP1252 · 1 change" in [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
+    assert {"CP1252", "1 change"} <= {label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()}
     stage.edit().insertPlainText("dünn ")
     with qtbot.waitSignal(stage.pane.editing.saved) as saved:
         stage.button("saveEditButton").click()

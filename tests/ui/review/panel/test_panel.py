@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Job, Uncaptured
 from desktop_agent.core.protocol.ops import LookAtChanges
-from desktop_agent.core.transcript import JournalPage
+from desktop_agent.core.transcript import JournalPage, Transcript
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
@@ -322,6 +322,8 @@ def test_toggles_name_what_they_show_and_say_whether_they_do(qtbot: QtBot, revie
         enlarge.click()
     reviewed.set_enlarged(True)
     assert enlarge.isChecked()
+    with qtbot.waitSignal(reviewed.enlarge_clicked):  # there would be no button any more
+        reviewed.set_transcript(Transcript(), lambda _: None)
 
 
 def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:
