@@ -101,8 +101,9 @@ def build_panels(
     transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))
     composer = Composer(theme)
     pickers = ModePickers(composer)
-    for button in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
+    for button in (pickers.model_button, pickers.effort_button, pickers.approval_button, pickers.sandbox_button):
         composer.controls.add(button)
+    pickers.effort_button.hide()  # until a model has levels
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)

@@ -6363,6 +6363,18 @@
         <translation>Demo-Modell</translation>
     </message>
     <message>
+        <source>Effort</source>
+        <translation>Denkaufwand</translation>
+    </message>
+    <message>
+        <source>Effort: {0}</source>
+        <translation>Denkaufwand: {0}</translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers</source>
+        <translation>Wie viel das Modell nachdenkt, bevor es antwortet</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>Modell</translation>
     </message>
@@ -6377,6 +6389,10 @@
     <message>
         <source>Sandbox not available</source>
         <translation>Sandbox nicht verfügbar</translation>
+    </message>
+    <message>
+        <source>The model decides</source>
+        <translation>Das Modell entscheidet</translation>
     </message>
     <message>
         <source>{0} by {1}</source>

@@ -6339,6 +6339,18 @@
         <translation>演示模型</translation>
     </message>
     <message>
+        <source>Effort</source>
+        <translation>推理强度</translation>
+    </message>
+    <message>
+        <source>Effort: {0}</source>
+        <translation>推理强度：{0}</translation>
+    </message>
+    <message>
+        <source>How much the model thinks before it answers</source>
+        <translation>模型在回答前思考多少</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>模型</translation>
     </message>
@@ -6353,6 +6365,10 @@
     <message>
         <source>Sandbox not available</source>
         <translation>沙盒不可用</translation>
+    </message>
+    <message>
+        <source>The model decides</source>
+        <translation>由模型决定</translation>
     </message>
     <message>
         <source>{0} by {1}</source>

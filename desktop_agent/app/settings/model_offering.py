@@ -142,6 +142,7 @@ class ModelOffering(Controller):
         self._lists = ModelLists(self._bench.models, changed=self._show)
         self._picker.opened.connect(in_background(self._launch, self._offer))
         self._pickers.model_shown.connect(self._on_shown)
+        self._pickers.effort_chosen.connect(self._on_effort)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
         self._picker.refresh_requested.connect(self._on_refresh)
@@ -157,7 +158,8 @@ class ModelOffering(Controller):
         except AgentError:  # its account is missing: only its name is available
             return
         await self._bench.models.read(account)
-        self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
+        known = self._bench.models.model(account, model.model)
+        self._pickers.show_label(model, known.label, known.efforts or ())
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
         now = self._session.transcript.session.model
@@ -165,6 +167,10 @@ class ModelOffering(Controller):
         account = None if is_same else key.account or USUAL
         meant = NamedModel(provider=key.provider, model=key.model, account=account, effort=effort)
         self._session.submit(SetMode(model=self._bench.model_meant(meant, now)))
+
+    def _on_effort(self, level: str) -> None:
+        if (now := self._session.transcript.session.model) is not None:
+            self._on_chosen(ModelKey(now.provider, now.account, now.model), level)
 
     def _on_connect(self, account: AccountOffers) -> None:
         self._setup.open().connect_provider(account.provider)

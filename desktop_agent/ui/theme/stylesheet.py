@@ -63,6 +63,7 @@ QPushButton[variant="warning"], QToolButton[variant="warning"] {
 }
 QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
 QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
+QPushButton[compact="true"][edge="true"], QPushButton[compact="true"][edge="true"]:focus { padding-left: 0; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {

@@ -1,11 +1,13 @@
-"""The pickers below the composer: model, approval policy and sandbox."""
+"""The pickers below the composer: model, effort, approval policy and sandbox."""
 
 import re
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.models.known_model import OWN
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
@@ -19,20 +21,24 @@ _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 
 
 class ModePickers(QObject):
-    """Two buttons open menus; the model is chosen elsewhere."""
+    """Three buttons open menus; the model is chosen elsewhere."""
 
     model_shown = Signal(object)  # a `ModelRef`
+    effort_chosen = Signal(str)  # a level; empty for the model's default
     approval_chosen = Signal(str)
     sandbox_chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.model_button = self._build_button(parent, "modelPicker", self.tr("Model"))
+        self.effort_button = self._build_menu_button(parent, "effortPicker", self.tr("Effort"))
         self.approval_button = self._build_menu_button(parent, "approvalPicker", self.tr("Approvals"))
         self.sandbox_button = self._build_menu_button(parent, "sandboxPicker", self.tr("Sandbox"))
         self._model: ModelRef | None = None
         self._label = ""
+        self._efforts: Sequence[str] = ()
         self._model_keys = ""
+        self._effort_group = QActionGroup(self)
         self._approval_group = QActionGroup(self)
         self._sandbox_group = QActionGroup(self)
         self._sandbox: SandboxMode | None = None
@@ -41,13 +47,14 @@ class ModePickers(QObject):
             self._add_explained(self._approval_group, self.approval_button, approval_words(policy), policy)
         for mode in MODES:
             self._add_explained(self._sandbox_group, self.sandbox_button, sandbox_words(mode), mode)
+        self._effort_group.triggered.connect(self._on_effort)
         self._approval_group.triggered.connect(self._on_approval)
         self._sandbox_group.triggered.connect(self._on_sandbox)
 
     def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
         if model is not None and model != self._model:
             if self._model is None or (model.provider, model.model) != (self._model.provider, self._model.model):
-                self._label = ""  # until the display name of the model is available
+                self._label, self._efforts = "", ()  # until they are available
             self._model = model
             self._show_model(model)
             self.model_shown.emit(model)
@@ -55,10 +62,13 @@ class ModePickers(QObject):
         self._sandbox = sandbox
         self._show_sandbox()
 
-    def show_label(self, model: ModelRef, label: str) -> None:
-        """Show the display name of `model` if it is still the current model. The tooltip keeps the model's id."""
-        if model == self._model and label != self._label:
-            self._label = label
+    def show_label(self, model: ModelRef, label: str, efforts: Sequence[str] = ()) -> None:
+        """Show the display name of `model`, and offer its levels of effort, if it is still the current model.
+
+        The tooltip keeps the model's id.
+        """
+        if model == self._model and (label, efforts) != (self._label, self._efforts):
+            self._label, self._efforts = label, efforts
             self._show_model(model)
 
     def set_model_keys(self, keys: str) -> None:
@@ -69,7 +79,7 @@ class ModePickers(QObject):
     def _show_model(self, model: ModelRef) -> None:
         is_demo = model.provider == DEMO
         label = self.tr("Demo model") if is_demo else (self._label or model.model)[:_MAX_LABEL].rstrip()
-        level = f" · {model.effort}" if model.effort else ""
+        level = f" · {model.effort}" if model.effort and not self._efforts else ""
         self.model_button.set_texts(f"{label}{level} ▾", f"{_SHORTENED.sub('', label)}{level} ▾")
         if is_demo:
             words = self.tr("A scripted model; no key and no network")
@@ -80,6 +90,19 @@ class ModePickers(QObject):
         self.model_button.setToolTip(plain_tooltip(f"{words}\n{self._model_keys}".strip()))
         self.model_button.setAccessibleDescription(words)
         self.model_button.show()
+        self._show_effort(model.effort)
+
+    def _show_effort(self, effort: str) -> None:
+        menu = self.effort_button.menu()
+        menu.clear()  # which deletes the actions of the last model
+        for level in ("", *self._efforts):
+            explanation = "" if level else self.tr("The model decides")
+            self._add_explained(self._effort_group, self.effort_button, (level or OWN, explanation), level)
+            self._effort_group.actions()[-1].setChecked(level == effort)
+        shown = effort or OWN
+        self.effort_button.set_texts(self.tr("Effort: {0}").format(shown) + " ▾", f"{shown} ▾")
+        self.effort_button.setToolTip(self.tr("How much the model thinks before it answers"))
+        self.effort_button.setVisible(bool(self._efforts))
 
     def show_sandbox_availability(self, is_available: bool, reason: str) -> None:
         self._sandbox_obstacle = None if is_available else reason
@@ -116,12 +139,15 @@ class ModePickers(QObject):
 
     def _add_explained(self, group: QActionGroup, button: PickerButton, words: tuple[str, str], data: str) -> None:
         label, explanation = words
-        action = button.menu().addAction(f"{label}\t{explanation}")
+        action = button.menu().addAction(f"{label}\t{explanation}" if explanation else label)
         action.setIconText(label)  # the text of the button
         action.setToolTip(explanation)
         action.setCheckable(True)
         action.setData(data)
         group.addAction(action)
+
+    def _on_effort(self, action: QAction) -> None:
+        self.effort_chosen.emit(action.data())
 
     def _on_approval(self, action: QAction) -> None:
         self.approval_chosen.emit(action.data())

@@ -230,15 +230,21 @@ def test_the_effort_of_a_model_is_chosen_beside_it_and_asked_for(go: Go, project
         (level,) = (button for button in segments(user) if button.text() == "low")
         QTest.mouseClick(level, Qt.MouseButton.LeftButton)
         await user.until_true(lambda: shown_model(user).effort == "low", "the level is in force")
-        button = user.window.panels.pickers.model_button
-        await user.until_true(lambda: button.text() == "The Opus · low ▾", "it says the model's label and the level")
+        pickers = user.window.panels.pickers
+        await user.until_true(lambda: pickers.model_button.text() == "The Opus ▾", "it says the model's label")
+        await user.until_true(lambda: pickers.effort_button.text() == "Effort: low ▾", "and the level beside it")
         await user.run_turn("Think a little.")
         await open_picker(user)
         assert [button.text() for button in segments(user) if button.isChecked()] == ["low"]
+        next(each for each in pickers.effort_button.menu().actions() if each.text() == "high").trigger()
+        await user.until_true(lambda: shown_model(user).effort == "high", "the other level is in force")
+        assert pickers.effort_button.isVisible()
+        await user.run_turn("Think more.")
 
-    with serve(reply(text("Done."))) as server:
+    with serve(reply(text("Done.")), reply(text("Done."))) as server:
         go([str(project), "--base-url", server.url], journey)
-        assert server.messages[0].fields["output_config"] == {"effort": "low"}
+        efforts = [message.fields["output_config"] for message in server.messages]
+        assert efforts == [{"effort": "low"}, {"effort": "high"}]
 
 
 def segments(user: Driver) -> list[QPushButton]:

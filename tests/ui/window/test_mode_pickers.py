@@ -99,6 +99,25 @@ def test_how_much_effort_is_asked_for_stands_beside_the_model(pickers: ModePicke
     assert pickers.model_button.accessibleDescription() == "gpt by OpenAI, high effort"
 
 
+def test_the_effort_of_a_model_that_has_levels_is_chosen_beside_it(pickers: ModePickers) -> None:
+    gpt = ModelRef(provider="openai", model="gpt", effort="high")
+    pickers.show_mode(gpt, "on_write", "restricted")
+    assert not pickers.effort_button.isVisible()
+    pickers.show_label(gpt, "GPT", ("low", "high"))
+    assert (pickers.model_button.text(), pickers.effort_button.text()) == ("GPT ▾", "Effort: high ▾")
+    assert [action.iconText() for action in choices(pickers.effort_button)] == ["default", "low", "high"]
+    assert checked(pickers.effort_button) == ["high"]
+    asked = QSignalSpy(pickers.effort_chosen)
+    for action in choices(pickers.effort_button)[:2]:
+        action.trigger()
+    assert [asked.at(place)[0] for place in range(asked.count())] == ["", "low"]
+    pickers.show_mode(replace(gpt, effort=""), "on_write", "restricted")
+    assert pickers.effort_button.text() == "Effort: default ▾"
+    assert checked(pickers.effort_button) == ["default"]
+    pickers.show_mode(replace(gpt, model="gpt-mini"), "on_write", "restricted")
+    assert not pickers.effort_button.isVisible()
+
+
 def test_another_model_is_told_once(pickers: ModePickers) -> None:
     shown = QSignalSpy(pickers.model_shown)
     pickers.show_mode(SONNET, "on_write", "restricted")

@@ -24,6 +24,7 @@ from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.translation.core_words import answer_words
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.widgets.layouts import flow
 
 
@@ -260,6 +261,7 @@ class TextWidget(MarkdownWidget):
                 self._make_act(self.tr("Quote"), self.tr("Quote the answer in your message"), self._on_quote),
                 self._make_act(self.tr("Retry"), self.tr("Ask again, in a copy from before this turn"), self._on_again),
             ]
+            restyle(self._acts[0], "edge", "true")  # its text stands below that of the answer
 
     def _make_act(self, text: str, name: str, clicked: Callable[[], None]) -> QPushButton:
         button = make_button(
@@ -274,6 +276,8 @@ class TextWidget(MarkdownWidget):
     def arrange(self) -> None:
         super().arrange()
         flow(self._acts, QRect(0, self.entry_height() - Height.SMALL_BUTTON, self._width, 0))
+        for act in self._acts:
+            act.resize(act.width(), Height.SMALL_BUTTON)  # also with the wider border of the focus
 
     def tab_stops(self) -> list[QWidget]:
         return [*(stop for stop in super().tab_stops() if stop not in self._acts), *self._acts]

@@ -342,7 +342,8 @@ class Box:
         if self.block.joint is None:
             painter.setPen(self._styles.colour("muted"))
             painter.setFont(self._styles.small)
-            area = QRectF(x + CODE_PADDING_X, self.gap, (self.width - x) // 2 - CODE_PADDING_X, CODE_HEADER)
+            width = self.width - x if self.block.label else (self.width - x) // 2  # without a label there are buttons
+            area = QRectF(x + CODE_PADDING_X, self.gap, width - CODE_PADDING_X, CODE_HEADER)
             metrics = painter.fontMetrics()
             said = metrics.elidedText(
                 self.block.label or fence_label(self.block.language), Qt.TextElideMode.ElideRight, int(area.width())

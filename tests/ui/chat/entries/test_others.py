@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -18,6 +18,7 @@ from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
 from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
 from tests.ui.chat.stage import MODEL, Conversation, Stage, answer, click, prompt, record, thought
+from tests.ui.ink import ink_rect
 
 
 def clash_with(*makers: Maker) -> Clash:
@@ -408,6 +409,9 @@ class TestWhatCanBeDoneWithAnAnswer:
         widget = stage.widget(-1)
         assert stage.buttons(widget) == ["Copy", "Quote", "Retry"]
         assert all(widget.rect().contains(button.geometry()) for button in widget.findChildren(QAbstractButton))
+        first = stage.button("Copy", widget)
+        words, sign = (ink_rect(widget, area) for area in (QRect(0, 0, widget.width(), 20), first.geometry()))
+        assert abs(words.left() - sign.left()) <= 2, "the row begins where the text does"
         actions = stage.view.entry_actions
         quoted, again = record(actions.quote_requested), record(actions.again_requested)
         click(stage.button("Copy", widget))
