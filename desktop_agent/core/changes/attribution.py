@@ -1,7 +1,7 @@
 """Computes which hunks of a diff are still in force, and who wrote each hunk. Pure.
 
-Lines are followed through the chain of versions. Each line of the last version was there at first or was added by a
-change. Each line of the first version is still there or was removed by a change.
+Each line of the last version was there at first or was added by a change; each line of the first is still there or was
+removed by a change.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,18 +21,13 @@ from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff
 
 
 class Link(Struct, frozen=True):
-    """One version of a file, the version before it, and the author of the change between them."""
-
     author: Author
     before: bytes
     after: bytes
 
 
 def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
-    """Return the versions that `chain`, the recorded changes of one path, leads through.
-
-    An unrecorded difference between two changes counts as the user's.
-    """
+    """An unrecorded difference between two changes counts as the user's."""
     links: list[Link] = []
     for change in chain:
         before, after = contents(change.before) or b"", contents(change.after) or b""
@@ -43,11 +38,7 @@ def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
 
 
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:
-    """Return the authors of each hunk of `diff`.
-
-    The diff leads from the first link's `before` to the last link's `after`. Each link begins with the version at which
-    the previous one ended. The result is empty if a version is not text.
-    """
+    """The diff leads from the first link's `before` to the last link's `after`. Empty if one is not text."""
     lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
     if lines is None:
         return {}
@@ -89,7 +80,7 @@ class _Lines(Struct, frozen=True):
 
 
 def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
-    """Follow each line through all versions. `line_count` is for the first version. None if a version is not text."""
+    """`line_count` is for the first version. None if a version is not text."""
     texts = [text for version in versions if (text := as_utf8(version)) is not None]
     if len(texts) < len(versions):
         return None
@@ -110,10 +101,7 @@ def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:
-    """Return the net diff of the `selected` changes of one file. Blocks, because it compares up to four versions.
-
-    `recorded` are all changes at the file's path. Both are in the order in which the changes were made.
-    """
+    """Return the net diff of the `selected` changes of one file. Blocks. `recorded` are all changes at its path."""
     net = net_change(selected)
     diff = diff_change(net, contents(net.before), contents(net.after))
     since = change_since(net, recorded)
@@ -123,10 +111,7 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the change from the present file back to the state after `net`. Its diff shows which hunks are undone.
-
-    None if no diff is needed to know that.
-    """
+    """Return the change from the present file back to the state after `net`; None if no diff is needed."""
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
         return None
@@ -136,7 +121,7 @@ def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange 
 def undone_hunks(
     diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
 ) -> frozenset[HunkKey]:
-    """Return the hunks of `diff` that are undone. `diff` is the diff of `net`, `since` the diff of `change_since`."""
+    """`diff` is the diff of `net`, `since` the diff of `change_since`."""
     now: FileImage | None = recorded[-1].after if recorded else net.after
     if now == net.before != net.after:
         return frozenset(all_keys(diff))
@@ -146,7 +131,7 @@ def undone_hunks(
 def hunk_authors(
     diff: FileDiff, selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents
 ) -> tuple[tuple[HunkKey, tuple[Author, ...]], ...]:
-    """Return the authors of each hunk; empty if all changes have the same author."""
+    """Empty if all changes have the same author."""
     ids = [change.id for change in recorded]
     if not diff.edits or selected[0].id not in ids or selected[-1].id not in ids:
         return ()

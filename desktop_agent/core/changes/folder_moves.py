@@ -1,7 +1,4 @@
-"""Moves a folder in one step on disk, and describes the move as changes that can be undone.
-
-The changes are the same as for an `mv` by a command. A folder that an undo could not restore exactly is refused.
-"""
+"""Moves a folder in one step on disk, and describes the move as changes that can be undone."""
 
 import errno
 import os
@@ -20,7 +17,7 @@ from desktop_agent.core.system.staged_file import sync_folder
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256 * 2**20
-"""How much one folder may hold. An undo writes file by file, which takes half a minute for this much."""
+"""How much one folder may hold: an undo takes half a minute for this much."""
 
 UNTOUCHED = "Nothing was renamed."
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -28,15 +25,14 @@ _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, wit
 
 
 class FolderContents(Struct, frozen=True):
-    """The entries of a folder, by path relative to the folder. The folder itself is the empty path."""
+    """Paths are relative to the folder. The folder itself is the empty path."""
 
     path: str
     folders: tuple[str, ...]
-    """Each after its parent folder."""
     files: tuple[str, ...]
     """Including symlinks, pipes and sockets."""
     marks: Mapping[str, tuple[int, ...]]
-    """By path, a mark that stays the same as long as the file or folder there is untouched."""
+    """A mark stays the same as long as the file or folder is untouched."""
 
     @property
     def change_count(self) -> int:
@@ -44,10 +40,7 @@ class FolderContents(Struct, frozen=True):
 
 
 def look_into(root: Path, path: str) -> FolderContents:
-    """Return the entries of a folder of `root`. Raises `AgentError` if an undo could not restore all of them.
-
-    Blocks.
-    """
+    """Raises `AgentError` if an undo could not restore all entries. Blocks."""
     return _look(root / path, path)
 
 
@@ -96,10 +89,7 @@ def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
 
 
 def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
-    """Yield the transition of each path, in an order in which they can be made, and undone in reverse.
-
-    Files are read one by one. Raises `OSError` if a file cannot be read.
-    """
+    """Yield transitions in an order in which they can be made, and undone in reverse. Raises `OSError`."""
     modes: list[tuple[str, FileState]] = []
     for name in contents.folders:
         modes.append((name, state := _state(files, _join(contents.path, name))))
@@ -115,11 +105,7 @@ def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> 
 
 
 def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, int] | None) -> None:
-    """Move the folder to the path `to` in one step, if it is unchanged and `to` is free.
-
-    Raises `OSError`, or `AgentError` like `look_into`; then nothing was moved. Files that another program writes into
-    the folder after the check are moved along.
-    """
+    """Move the folder in one step, if it is unchanged and `to` is free. Otherwise raise `OSError` or `AgentError`."""
     with (
         anchored(root, contents.path, makes_folders=False, identity=identity) as source,
         anchored(root, to, makes_folders=True, identity=identity) as target,
@@ -150,7 +136,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _mounted_in(folder: Path) -> frozenset[str]:
-    """Return the mount points in a folder, if known. A rename would move them, and an undo would empty them."""
+    """A rename would move the mounts, and an undo would empty them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:

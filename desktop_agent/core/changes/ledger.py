@@ -1,7 +1,6 @@
 """The ledger: makes changes durable before they happen, writes them, and repairs interrupted ones.
 
-An undo is a change, too. The ledger keeps no list of changes: the caller writes them to the session's journal between
-`record` and `apply`. All methods block; call them in a thread, one at a time.
+The caller writes the changes to the session's journal between `record` and `apply`. Methods block; use a thread.
 """
 
 import errno
@@ -56,7 +55,6 @@ from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
 _BATCH_BYTES = 64 * 1024 * 1024
-"""How many bytes are buffered in memory, to be stored together."""
 
 
 MissingFolders = Callable[[str], tuple[str, ...]]
@@ -64,10 +62,7 @@ MissingFolders = Callable[[str], tuple[str, ...]]
 
 
 class ChangeRecorder:
-    """Records the changes of one call, with as few disk syncs as possible. Blocks.
-
-    Contents are durable when the `with` block has ended. Write nothing to the workspace before.
-    """
+    """Records changes with few disk syncs. Blocks. Write nothing before the `with` block has ended."""
 
     def __init__(self, blobs: Blobs, missing_folders: MissingFolders) -> None:
         self._blobs = blobs
@@ -83,7 +78,7 @@ class ChangeRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Make the remaining contents durable, unless an exception was raised. Raises `StorageError`."""
+        """Raises `StorageError`."""
         self._counter.close()
         if error is None:
             self._store()
@@ -164,11 +159,9 @@ class LedgerWrite(Struct, frozen=True):
     change: FileChange
     new_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
-    """The other names (hard links) of the file that change with it. Its link to any further name is broken."""
+    """The other hard links of the file that change with it. Its link to any further name is broken."""
     is_own: bool = False
-    """Whether this has to become a file of its own, so that broken links to other names need no report."""
     moves_to: str = ""
-    """The path to which the content of a removed file moves; empty if it does not move."""
 
 
 class Ledger:
@@ -185,18 +178,15 @@ class Ledger:
         self._blobs = blobs
 
     def require_root(self) -> None:
-        """Raise `WorkspaceError` if the workspace is missing or was replaced by another folder."""
+        """Raises `WorkspaceError`."""
         self._held.check()
 
     def is_root_in_place(self) -> bool:
-        """Whether `require_root` would pass. A failure does not count as reported to the user."""
+        """A failure does not count as reported to the user."""
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Accept the present folder, if the user was told that it is another one.
-
-        Return its identity if the session does not know it yet.
-        """
+        """Accept the present folder. Return its identity if the session does not know it yet."""
         return self._held.accept()
 
     def record(
@@ -207,24 +197,16 @@ class Ledger:
         change_id: ChangeId,
         reverts: tuple[Reverted, ...] = (),
     ) -> FileChange:
-        """Store both images of a file durably and return the change. Does not change the workspace.
-
-        If this raises `StorageError`, nothing may be written.
-        """
+        """Store both images durably; write nothing to the workspace, also if this raises `StorageError`."""
         with self.recorder() as recorder:
             recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
         return recorder.changes[0]
 
     def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
-        """Return a recorder for many changes at once, for use in a `with` block.
-
-        With `finds_folders`, the recorder finds the folders that are created along with a file. Otherwise the changes
-        must include them.
-        """
+        """With `finds_folders` false, the changes must include the folders that are created along with a file."""
         return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
-        """Store both images of a file outside the workspace, by its absolute path. Its `before` must not be None."""
         before, after = transition.before, transition.after
         assert before is not None
         self._blobs.put_many([state.content for state in (before, after) if state is not None])
@@ -233,8 +215,8 @@ class Ledger:
     def apply(self, changes: Sequence[FileChange]) -> None:
         """Write the after-images if every file still matches its before-image; otherwise write none of them.
 
-        Raises `ToolError` if a file changed meanwhile or could not be written. Files that were already written are then
-        restored. The error is fatal if the workspace is missing.
+        Raises `ToolError` if a file changed meanwhile or could not be written; written files are then restored. The
+        error is fatal if the workspace is missing.
         """
         try:
             self.require_root()
@@ -271,10 +253,7 @@ class Ledger:
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def move_folder(self, contents: FolderContents, to: str) -> None:
-        """Move a folder to another path in one step, if it is unchanged.
-
-        Raises `ToolError` if it changed or cannot be moved; then nothing was changed.
-        """
+        """Raises `ToolError` if the folder changed or cannot be moved; then nothing was changed."""
         new = self.files.missing_folders(to)
         try:
             self.require_root()
@@ -287,10 +266,9 @@ class Ledger:
     def apply_each(
         self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
     ) -> dict[ChangeId, str]:
-        """Write the after-images one by one, if the file still matches its before-image.
+        """Write each after-image whose file still matches its before-image. Return the reasons for the others.
 
-        Return the reason for each change that was not written. `missing` receives the extras that could not be
-        restored. A file that was to move is restored if it could not be written at its new path.
+        `missing` receives the extras that could not be restored.
         """
         missing = {} if missing is None else missing
         try:
@@ -320,11 +298,7 @@ class Ledger:
         return back
 
     def sweep(self, changes: Sequence[FileChange]) -> None:
-        """Repair the workspace after a process was killed while it made these changes.
-
-        Temporary files are removed. A file that was being written in place gets its former content back. Folders that
-        were created for a file are removed if the file is missing.
-        """
+        """Repair the workspace after a process was killed while it made these changes."""
         for folder in {(self.files.root / change.path).parent for change in changes}:
             with suppress(OSError):
                 for path in folder.iterdir():
@@ -382,7 +356,7 @@ class Ledger:
         return ""
 
     def _names_left(self, write: LedgerWrite) -> str:
-        """Return a text that names hard links of the file that keep the old content; empty if that is intended."""
+        """Name hard links of the file that keep the old content, in a text; empty if that is intended."""
         change = write.change
         if write.is_own or change.before is None or change.after is None:
             return ""
@@ -420,9 +394,9 @@ class Ledger:
         *,
         names: Collection[str] | None = None,
     ) -> str:
-        """Write the file if it still matches `seen` and `before`; otherwise raise `ChangedError`.
+        """Raise `ChangedError` unless the file matches `seen` and `before`. Return which extras could not be written.
 
-        Hard links are preserved if all of them are in `names`. Return which extras could not be written.
+        Hard links are preserved if all of them are in `names`.
         """
         root, makes_folders = self.files.root, state is not None
         try:

@@ -1,23 +1,8 @@
 """The net effect of several changes: one row of a review for each file, even if files were renamed.
 
-    net_changes(records) -> list[NetChange]   the rows, for the review, the command line and patches
-    net_change(changes) -> FileChange         several changes of one file as a single one
-    net_of_call(changes) -> tuple[FileChange] the changes of one call, a renamed file being one
-
-A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
-
-- A renamed file is one row at its last path. `change.moved_from` is its first path, and `change.before` is its image at
-  that path. In a recorded change, `before` is the file that a rename replaced; in a net change never.
-- Where a renamed file replaced another file, there are two rows: one deleted, one modified.
-- A file that was created and renamed counts as created at its last path. A file that was renamed and deleted counts as
-  deleted at its first path. A file that was deleted and created again counts as modified. A file that was created and
-  deleted again is a row without images.
-- Applied to the files before the first change, the rows make the files after the last change. Paths are unique.
-- The user's changes between the agent's are left out of the agent's rows. The user's changes at other paths have their
-  own rows.
-  Changes whose author is unknown are in the agent's rows. Undos and redos are left out; they set the `state` of rows.
-
-Everything here is pure, and fast enough for the window's thread.
+A renamed file is one row at its last path; its `before` is its image at `moved_from`, the first path. A file that it
+replaced has its own row. Rows make the files after the last change from those before the first. Undos and redos set
+only the `state` of rows. The user's changes are left out of the agent's rows. Pure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +17,7 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 class Life(Struct):
-    """One file through all of its changes: `before` at the path `origin`, `after` at the path `end`.
-
-    `before` is None for a created file, `after` for a deleted one.
-    """
+    """One file through all of its changes. `before` is None for a created file, `after` for a deleted one."""
 
     origin: str
     end: str
@@ -46,12 +28,11 @@ class Life(Struct):
 
     @property
     def path(self) -> str:
-        """The path of its row. For a deleted file, that is its first path."""
         return self.origin if self.after is None and self.before is not None else self.end
 
 
 def follow(changes: Sequence[FileChange]) -> list[Life]:
-    """Follow every file through `changes`, given in the order they were made. The results have different paths."""
+    """Changes are in the order they were made. The results have different paths."""
     departures = dict(pairs(changes))
     left = set(departures.values())
     here: dict[str, Life] = {}
@@ -95,7 +76,7 @@ def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
 
 
 def _one_for_each_path(lives: list[Life], changes: Sequence[FileChange]) -> list[Life]:
-    """Merge files that have the same path: a deleted file and the file that replaced it.
+    """Merge a deleted file and the file that replaced it at its path.
 
     The replacing file then counts as deleted from its old path, where a third file may have come, and so on.
     """
@@ -126,10 +107,7 @@ def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Lif
 
 
 def _with_own_origins(lives: list[Life]) -> list[Life]:
-    """Let each path be the origin of one file only. A second file with the same origin counts as new.
-
-    Two files can have the same origin if a rename was undone by a change that is not included.
-    """
+    """A second file with the same origin counts as new. It exists if a rename was undone by a change not included."""
     claimed: set[str] = set()
     for life in sorted(lives, key=lambda life: life.origin != life.path):
         if life.before is not None and life.origin in claimed:
@@ -143,12 +121,10 @@ NetState = Literal["standing", "partly", "undone"]
 
 
 class NetChange(Struct, frozen=True):
-    """The net change of one file, from the state before its first change to the state after its last."""
+    """The net change of one file. Changes in `change` and `records` are in the order they were made."""
 
     change: FileChange
-    """The net effect. Id and author are those of the last change. Line counts are sums: see `net_change`."""
     records: tuple[ChangeRecord, ...]
-    """The changes in the order in which they were made, at all paths that the file had."""
 
     @property
     def path(self) -> str:
@@ -156,12 +132,11 @@ class NetChange(Struct, frozen=True):
 
     @property
     def moved_from(self) -> str:
-        """The first path of a renamed file; empty otherwise."""
         return self.change.moved_from
 
     @property
     def change_ids(self) -> tuple[ChangeId, ...]:
-        """The changes that an undo of the row has to select, including both halves of a rename."""
+        """Includes both halves of a rename."""
         return tuple(record.change.id for record in self.records)
 
     @property
@@ -179,10 +154,9 @@ def net_state(records: Iterable[ChangeRecord]) -> NetState:
 
 
 def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
-    """Return the rows for `records`, given in the order made. Rows come in the order of their first change.
+    """Rows come in the order of their first change. For the diff of a row, use its `change`.
 
-    With `is_of_everyone`, the user's changes are in the rows of their files. For the diff of a row, use its `change`:
-    if files replaced each other, the row's records are not enough.
+    With `is_of_everyone`, the user's changes are in the rows of their files.
     """
     known = list(records)
     if is_of_everyone:
@@ -196,17 +170,16 @@ def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False
 
 
 def net_change(changes: Sequence[FileChange]) -> FileChange:
-    """Return the net effect of `changes` to one file, given in the order made.
+    """Return the net effect of `changes` to one file, in the order made. Id and author are those of the last.
 
-    Id and author are those of the last change. Line counts are sums, which count lines twice that changed twice. A file
-    that was created and deleted again has no images. Changes of the user and undos count only if there are no others.
+    Line counts are sums. The user's changes and undos count only if there are no others.
     """
     own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
 
 
 def net_of_call(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
-    """Return the net changes of one call, file by file, in the order of `net_changes`."""
+    """The net changes of one call, file by file, in the order of `net_changes`."""
     if not any(change.moved_from for change in changes):
         return tuple(changes)
     return tuple(_net(life, changes) for life in sorted(follow(changes), key=lambda life: min(life.places)))

@@ -1,7 +1,6 @@
 """Writes changes as a patch for `git apply`, forwards and in reverse: exact bytes, modes, symlinks, renames.
 
-The format is git's extended unified diff (git-diff, "Generating patch text with -p"). Paths are quoted as git quotes
-them with `core.quotePath` off. Binary files are included as a whole, as with `git diff --binary`.
+The format is git's extended unified diff (git-diff, "Generating patch text with -p"), with `core.quotePath` off.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from desktop_agent.core.diff.text import encode_lines, read_texts
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
 
 Contents = Callable[[FileImage | None], bytes | None]
-"""Reads what an image holds; None for an absent file. Raises `StorageError`."""
+"""None for an absent file. Raises `StorageError`."""
 
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
@@ -35,11 +34,9 @@ class PatchFile(Struct, frozen=True):
 
 
 def make_patch(files: Iterable[PatchFile], *, is_for_reading: bool = False) -> bytes:
-    """Return the patch for `files`; empty if nothing changed that git would record.
+    """Empty if nothing changed that git would record; comment lines at the top name the rest.
 
     With `is_for_reading`, lines in other encodings are in UTF-8: the patch is then text, but cannot be applied.
-
-    Git records no folders, and no permissions except `644` and `755`. Comment lines at the top name such changes.
     """
     left_out: list[bytes] = []
     steps: list[_Step] = []
@@ -75,17 +72,12 @@ class _Side(Struct, frozen=True):
 
 
 class _Step(NamedTuple):
-    """The transition of one file. At least one side is not None."""
-
     old: _Side | None
     new: _Side | None
 
 
 def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
-    """Return the sort rank of a step, so that a file leaves a path before another file takes the path.
-
-    Except for renames, git applies a step to the result of the steps before it.
-    """
+    """A file must leave a path before another file takes it: git applies each step to the result of earlier ones."""
     if step.new is None:
         return -1 if step.old is not None and step.old.path in taken else 0
     return 1 if step.old is None and step.new.path in origins else 0
@@ -151,7 +143,7 @@ def _section(old: _Side | None, new: _Side | None, *, is_for_reading: bool) -> I
 
 
 def _edits(old: _Side | None, new: _Side | None) -> list[Edit] | None:
-    """Return where the lines differ; None if they cannot be compared, because they are not text or too long."""
+    """None if the lines cannot be compared, because they are not text or too long."""
     sides = [side for side in (old, new) if side is not None]
     if sum(len(side.content) for side in sides) > MAX_COMPARED_BYTES or not all(side.is_text for side in sides):
         return None
@@ -231,7 +223,6 @@ _LENGTHS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def blob_id(content: bytes | None) -> str:
-    """Return git's SHA-1 blob id of this content; zeros for None."""
     if content is None:
         return NO_BLOB
     hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
@@ -240,7 +231,6 @@ def blob_id(content: bytes | None) -> str:
 
 
 def binary_section(old: bytes | None, new: bytes | None) -> Iterator[bytes]:
-    """Yield the binary section that turns `old` into `new`, and back if the patch is applied in reverse."""
     yield b"GIT binary patch\n"
     yield from _literal(new or b"")
     yield from _literal(old or b"")

@@ -1,10 +1,7 @@
 """The files of a workspace: present states, states of recorded images, and safe paths.
 
-A background command can rename anything in the workspace at any time. So `anchored` reaches a file without following
-symlinks, and `mark_of` tells whether the file is still the same.
-
-A write in place changes a file under all its names (hard links). That is allowed only if every name is an ordinary path
-of the workspace. Otherwise the write breaks the link, as git and most editors do.
+A background command can rename anything at any time. So `anchored` reaches a file without following symlinks, and
+`mark_of` tells whether the file is still the same.
 """
 
 import errno
@@ -25,27 +22,24 @@ from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 200_000
-"""How many folder entries are searched for other names of a file. Names not found by then count as outside."""
+"""How many entries are searched for other names of a file. Names not found by then count as outside."""
 
 IsSpecial = Callable[[str], bool]
-"""Whether the file at this path (relative to the workspace) may be changed only by a write to this very path."""
+"""Whether the file at this path may be changed only by a write to this very path."""
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a part of the path begins with a dot. The strictest form of `IsSpecial`."""
+    """The strictest form of `IsSpecial`."""
     return any(part.startswith(".") for part in path.split("/"))
 
 
 def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> bool:
-    """Whether the file of `status` has a name that is not an ordinary path in `root`. Blocks.
-
-    True also if a name was not found, because a folder is unreadable or there are too many entries.
-    """
+    """Whether a name of the file is not an ordinary path in `root`, or was not found. Blocks."""
     return status.st_nlink > 1 and names_inside(root, status, is_special) is None
 
 
 def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> tuple[str, ...] | None:
-    """Return every name of the file of `status`; None if a name is not an ordinary path in `root`. Blocks."""
+    """Return every name of the file; None if a name is not an ordinary path in `root`. Blocks."""
     found: list[str] = []
     for _, path, entry in entries_below((root,), most=MOST_ENTRIES):
         if entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
@@ -70,31 +64,28 @@ class WorkspaceFiles:
         self._is_special = is_special
 
     def current(self, path: str) -> FileState | None:
-        """Return the present file, symlink or folder. Raises `OSError` if it cannot be read.
-
-        None if a symlink has replaced a parent folder.
-        """
+        """None if a symlink has replaced a parent folder. Raises `OSError`."""
         if self.link_above(path):
             return None
         return read_state(self.root / path, with_special=True)
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
-        """Whether the present file has this image. False if it cannot be read."""
+        """False if the file cannot be read."""
         try:
             return image_of(self.current(path)) == image
         except OSError:
             return False
 
     def is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` is still in the workspace. A program may have replaced it with a symlink."""
+        """A program may have replaced the folder of `path` with a symlink."""
         return Path(os.path.realpath((self.root / path).parent)).is_relative_to(self.root)
 
     def link_above(self, path: str) -> str:
-        """Return the outermost folder above `path` that is a symlink; empty if there is none."""
+        """The outermost folder above `path` that is a symlink; empty if there is none."""
         return next((folder for folder in folders_above(path) if (self.root / folder).is_symlink()), "")
 
     def file_above(self, path: str) -> str:
-        """Return the outermost path above `path` that exists and is no folder; empty if there is none."""
+        """The outermost path above `path` that exists and is no folder; empty if there is none."""
         folders = folders_above(path)
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
@@ -110,27 +101,24 @@ class WorkspaceFiles:
         return all(name in gone or self.is_empty(name, gone) for name in names)
 
     def missing_folders(self, path: str) -> tuple[str, ...]:
-        """Return the folders that writing `path` will have to create, outermost first."""
+        """The folders that writing `path` will have to create, outermost first."""
         parents = [parent.as_posix() for parent in reversed(Path(path).parents) if parent.parts]
         if link := self.link_above(path):  # a folder takes its place
             return tuple(parents[parents.index(link) :])
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def has_names_elsewhere(self, path: str) -> bool:
-        """Whether the file has a hard link that a write to `path` must not change. The write then breaks the link."""
+        """Whether the file has a hard link that a write to `path` must not change, and therefore breaks."""
         status = self._status_of_linked(path)
         return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 
     def keeps_names(self, status: os.stat_result, only: Collection[str] | None = None) -> bool:
-        """Whether a write may change the file of `status` under all its names (hard links).
-
-        All names must be in the workspace, and in `only` if that is given.
-        """
+        """Whether a write may change the file under all its names: all are in the workspace and in `only`."""
         names = names_inside(self.root, status, self._is_special)
         return names is not None and (only is None or set(names) <= set(only))
 
     def other_names(self, path: str) -> tuple[str, ...]:
-        """Return the other names (hard links) of the file that a write to `path` changes, too."""
+        """The other hard links of the file that a write to `path` changes, too."""
         status = self._status_of_linked(path)
         names = names_inside(self.root, status, self._is_special) if status is not None else None
         return tuple(sorted(name for name in names or () if name != path))
@@ -156,17 +144,15 @@ class StoredImages:
         return self._blobs.get(digest)
 
     def content(self, image: FileImage | None) -> bytes | None:
-        """Return the content of an image; None for an absent file. Raises `StorageError` if the content is missing."""
+        """None for an absent file. Raises `StorageError` if the content is missing."""
         return self._blobs.of_file(image)
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Return the state that an image describes. Raises `StorageError` if its content is missing."""
         if image is None:
             return None
         return FileState(content=self.bytes_of(image), mode=image.mode, kind=image.kind, extras=image.extras)
 
     def diff(self, change: FileChange) -> FileDiff:
-        """Return the diff of a change. Raises `StorageError` if a content is missing."""
         return diff_change(change, self.content(change.before), self.content(change.after))
 
     def keep(self, state: FileState) -> None:
@@ -174,7 +160,6 @@ class StoredImages:
         self._blobs.put(state.content)
 
     def bytes_of(self, image: FileImage) -> bytes:
-        """Return the content of an image. Raises `StorageError` if the content is missing."""
         return self.content(image) or b""
 
 
@@ -190,8 +175,7 @@ _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
 def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int, int] | None = None) -> Generator[Path]:
     """Yield a path that leads to `path` in `root` without following symlinks, until the context ends. Blocks.
 
-    Raises `OSError` if a parent folder is a symlink, or is missing and `makes_folders` is false. Also raises it if
-    `root` is not the folder with this `identity` (device and inode).
+    Raises `OSError` if a parent folder is a symlink, is missing and not to be made, or `root` has another `identity`.
     """
     *folders, name = PurePosixPath(path).parts
     if not _HAS_HANDLES or PurePosixPath(path).is_absolute() or ".." in folders:
@@ -224,7 +208,7 @@ def _entered(handle: int, folder: str, *, makes_folders: bool) -> int:
 
 
 Mark = tuple[int, ...] | None
-"""A value that stays equal as long as a file is the same and untouched; None for an absent file."""
+"""Stays equal as long as a file is the same and untouched; None for an absent file."""
 
 UNSEEN: Mark = ()
 """The mark of a folder. It proves nothing, because others can fill a folder while we look at it."""
@@ -233,7 +217,7 @@ MEANWHILE = "It was changed at this very moment; that version was left alone."
 
 
 def mark_of(path: Path) -> Mark:
-    """Return the mark of `path`, without following a symlink. Take the mark before reading the file."""
+    """Does not follow a symlink. Take the mark before reading the file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -244,7 +228,7 @@ def mark_of(path: Path) -> Mark:
 
 
 def unless_touched(path: Path, seen: Mark) -> Callable[[], None]:
-    """Return a check for `files.write_state` that raises `ChangedError` if the mark of `path` is no longer `seen`."""
+    """The check raises `ChangedError` if the mark of `path` is no longer `seen`."""
 
     def check() -> None:
         if seen != UNSEEN and mark_of(path) not in (seen, UNSEEN):

@@ -8,17 +8,16 @@ _ALIGNED_TO = 16
 
 
 class HexExcerpt(NamedTuple):
-    """The bytes of both files from `start` on, around the first difference. The shorter file may have fewer."""
+    """The bytes of both files around the first difference. The shorter file may have fewer."""
 
     start: int
     before: bytes
     after: bytes
     difference: int | None = None
-    """The offset of the first difference; `None` if there is nothing to compare, or no difference."""
 
 
 def first_difference(before: bytes, after: bytes) -> int | None:
-    """Return the offset of the first byte that differs, or that only one file has; None if the files are equal."""
+    """The first byte that differs, or that only one file has; None if the files are equal."""
     shorter = min(len(before), len(after))
     # Block by block: comparing two large files in one call would not let another thread run.
     for start in range(0, shorter, _BLOCK_BYTES):
@@ -29,7 +28,7 @@ def first_difference(before: bytes, after: bytes) -> int | None:
 
 
 def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
-    """Return the bytes to show of two versions (None: absent), around the first difference or at the start."""
+    """The bytes to show of two versions (None: absent), around the first difference or at the start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
     end = start + SHOWN_BYTES

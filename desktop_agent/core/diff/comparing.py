@@ -1,7 +1,6 @@
 """Compares files and counts their lines outside the event loop: small ones in a thread, big ones in a process.
 
-Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, so a thread would block the window. `Comparer` starts
-its process for the first big comparison, and ends it in `aclose`.
+Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, so a thread would block the window.
 """
 
 import asyncio
@@ -24,9 +23,9 @@ BIG_BYTES = 1_000_000
 BIG_LINES = 20_000
 """If both contents together have more lines than this, a process compares them, too. Fewer take about 5 ms."""
 TIME_LIMIT_S = 5.0
-"""How long one comparison may take, as in VS Code. A slower one (300,000 mixed-up lines) becomes a single edit."""
+"""How long one comparison may take, as in VS Code. A slower one becomes a single edit."""
 _COARSE_LIMIT_S = 60.0
-"""How long a coarse comparison may take. It is never slow: this guards against a hanging process."""
+"""A coarse comparison is never slow: this guards against a hanging process."""
 _GRACE_S = 0.5
 """How long a comparison that no caller waits for may continue when another one is requested."""
 _BREATH_S = 0.0001
@@ -46,10 +45,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return the diff of `diff_change` with landmarks, decoded by `as_read`. Raises `AgentError`.
-
-        If comparing takes too long, the diff has a single edit.
-        """
+        """The diff has landmarks, is decoded by `as_read`, and has one edit after a timeout. Raises `AgentError`."""
         if not is_big(before, after):
             return await asyncio.to_thread(_compare, change, before, after)
         try:
@@ -62,7 +58,7 @@ class Comparer:
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", breathe)
 
     async def aclose(self) -> None:
-        """Close the comparer. A running comparison fails."""
+        """A running comparison fails."""
         self._is_closed = True
         await self._stop_running()
         if self._process:
@@ -81,15 +77,15 @@ class Comparer:
         raise _failed("\n".join(map(str, answer)))
 
     async def _ask_again_if_died(self, comparison: Comparison) -> Answer:
-        """Ask the process. Retry once if it died, because another program may have killed it."""
+        """Retry once if the process died, because another program may have killed it."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
 
     async def _ask(self, comparison: Comparison) -> Answer:
-        """Return the answer of the process. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
+        """Raises `WorkerDiedError`, or `TimeoutError` after the time limit.
 
-        If this is cancelled, the comparison continues, because most take less time than starting a new process.
+        After a cancellation, the comparison continues: most take less time than starting a new process.
         """
         if self._running and not self._running.done():
             await asyncio.wait([self._running], timeout=_GRACE_S)
@@ -147,17 +143,14 @@ def _failed(detail: str) -> AgentError:
 
 
 class LineCounter:
-    """Counts the lines that `diff_change` would show. Uses a process for big files, until `close`.
-
-    Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start.
-    """
+    """Counts the lines that `diff_change` would show. Uses a process for big files, until `close`."""
 
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
         self._time_limit_s = time_limit_s
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Return how many lines were added and removed. Blocks. If matching takes too long, they count as one edit."""
+        """Blocks. If matching takes too long, the lines count as one edit."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

@@ -1,7 +1,4 @@
-"""The process that compares big files: `python -m desktop_agent.core.diff.comparison_process`.
-
-Matching the lines of big files holds the interpreter lock, so a thread would delay the window.
-"""
+"""The process that compares big files: `python -m desktop_agent.core.diff.comparison_process`."""
 
 import gc
 import traceback
@@ -24,10 +21,7 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
-    """A request to diff the two contents of `change`, or only to count lines if `change` is None.
-
-    With `is_coarse`, everything between the first and the last difference becomes one edit, which is fast.
-    """
+    """Only counts lines if `change` is None. With `is_coarse`, the whole differing middle becomes one edit."""
 
     change: FileChange | None
     before: bytes | None
@@ -36,7 +30,7 @@ class Comparison(NamedTuple):
 
 
 class ComparisonFailure(NamedTuple):
-    """The comparison raised an exception; `text` is its traceback."""
+    """`text` is the traceback."""
 
     text: str
 
@@ -53,11 +47,11 @@ class ComparisonProcess(WorkerProcess):
     """The parent's side of the process. The methods block, and are for one thread at a time."""
 
     def __init__(self) -> None:
-        """Start the process, which answers after about 0.1 s. Raises `OSError` if no process can be started."""
+        """The process answers after about 0.1 s. Raises `OSError` if none can be started."""
         super().__init__(_MODULE)
 
     def ask(self, comparison: Comparison) -> Answer:
-        """Return the answer. Raises `WorkerDiedError`; the process is then unusable."""
+        """Raises `WorkerDiedError`; the process is then unusable."""
         self.send(comparison)
         answer = self.receive()
         if isinstance(answer, Answer):

@@ -1,8 +1,7 @@
 """Finds where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
 
-Line matching is libgit2's (Myers with git's indent heuristic), so diffs look as in git. It holds the interpreter lock
-for about 60 ms with 100,000 lines, so callers with a window use `comparing.Comparer`. Notes describe other differences:
-modes, encodings, line endings, the last newline.
+Line matching is libgit2's, so diffs look as in git. It holds the interpreter lock for about 60 ms with 100,000 lines:
+callers with a window use `comparing.Comparer`.
 """
 
 import io
@@ -35,7 +34,7 @@ _MODE_TYPES = {
 
 
 class Version(Struct, frozen=True):
-    """A file's image with its content, and its text if it is text. An absent file has no image and no bytes."""
+    """An absent file has no image and no bytes."""
 
     image: FileImage | None
     content: bytes
@@ -43,7 +42,6 @@ class Version(Struct, frozen=True):
 
     @classmethod
     def of(cls, image: FileImage | None, content: bytes | None, *, is_text_wanted: bool = True) -> "Version":
-        """None for both means that the file is absent."""
         data = content or b""
         return cls(image, data, read_text(data) if is_text_wanted else None)
 
@@ -130,9 +128,8 @@ def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
 
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
-"""How large both versions together may be. Beyond this, comparing lines takes seconds and hundreds of megabytes."""
 MAX_COMPARED_LINES = 3_000_000
-"""How many lines both versions together may have. A line takes at least 60 bytes of memory."""
+"""A line takes at least 60 bytes of memory."""
 
 
 _READ_BY_MARKS = {"utf-8", "utf-16-le", "utf-16-be"}
@@ -144,7 +141,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Return the difference that `change` made. Binary and too large files get a note instead of lines."""
+    """Binary and too large files get a note instead of lines."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
@@ -175,9 +172,9 @@ def diff_change(
 
 
 def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff:
-    """Decode the lines of a diff for reading, if the text is neither UTF-8 nor UTF-16. Blocks.
+    """Decode the lines for reading, if the text is neither UTF-8 nor UTF-16. Blocks.
 
-    `diff` is a result of `diff_change` with landmarks: the keys of its hunks come from the undecoded bytes.
+    `diff` has landmarks: the keys of its hunks come from the undecoded bytes.
     """
     if not (diff.old_lines or diff.new_lines) or stat.S_ISLNK(diff.new_mode or diff.old_mode or 0):
         return diff
@@ -195,7 +192,7 @@ def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDi
 
 
 def as_stored(diff: FileDiff) -> FileDiff:
-    """Return the diff that was passed to `as_read`."""
+    """Reverse `as_read`."""
     if {diff.old_encoding, diff.new_encoding} <= _READ_BY_MARKS:
         return diff
     sides = (diff.old_lines, diff.old_encoding), (diff.new_lines, diff.new_encoding)
@@ -204,7 +201,7 @@ def as_stored(diff: FileDiff) -> FileDiff:
 
 
 def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:
-    """Return how many lines `diff_change` would show as added and removed; 0 for files without lines."""
+    """How many lines `diff_change` would show as added and removed; 0 for files without lines."""
     if before == after or _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
@@ -215,10 +212,9 @@ def count_lines(before: bytes | None, after: bytes | None, *, match: Match | Non
 
 
 def find_edits(before: bytes, after: bytes) -> list[Edit]:
-    r"""Return where the lines of two UTF-8 texts differ, in order. Lines end at `\n` and nowhere else.
+    r"""Return where the lines of two UTF-8 texts differ. Lines end at `\n` and nowhere else.
 
-    If line endings were converted, lines are matched without regard to them. Runs of lines that differ only in the
-    ending are then separate edits, which can adjoin other edits.
+    If line endings were converted, runs of lines that differ only in the ending are separate edits.
     """
     if not before or not after:
         if before == after:
@@ -294,7 +290,7 @@ def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int,
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return the lines of `new`, reusing the strings of `old` for unchanged lines. This halves memory and work."""
+    """Reuse the strings of `old` for unchanged lines, which halves memory and work."""
     shared: list[str] = []
     old_at = at = 0
     for edit in edits:

@@ -1,7 +1,6 @@
 """Groups nearby edits into hunks, gives each a key, and finds blocks that moved inside a file.
 
-The same hunks are drawn, counted, kept and undone. A key is derived from the hunk's lines, so it survives a restart. If
-the lines change, it is another hunk. `Landmarks` hold everything to draw a diff except for its lines.
+A key is derived from the hunk's lines, so it survives a restart.
 """
 
 import hashlib
@@ -23,7 +22,6 @@ MIN_FOLDED_LINES = 4
 """Fewer unchanged lines than this are shown rather than folded: the row of the fold takes nearly as much room."""
 
 WHOLE_FILE: HunkKey = "file"
-"""The key of a whole file without lines to show: one that is binary, a symlink, a folder, too large or empty."""
 MODE: HunkKey = "mode"
 ENDINGS: HunkKey = "endings"
 """The key of all those lines of a file together of which only the ending changed."""
@@ -32,10 +30,9 @@ RENAMING: HunkKey = "renaming"
 
 
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
-    """Return the hunks of `edits`, each with up to `context` lines around it.
+    """Merge hunks whose contexts touch, or that have at most `keep` lines between them.
 
-    Hunks whose contexts touch are merged, and so are hunks with at most `keep` lines between them. Outside the edits,
-    old and new lines must correspond one to one.
+    Outside the edits, old and new lines must correspond one to one.
     """
     hunks: list[Hunk] = []
     near: list[Edit] = []
@@ -50,7 +47,7 @@ def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0)
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
-    """Return the hunks with lines, in order. A number distinguishes hunks with the same lines."""
+    """In order. A number distinguishes hunks with the same lines."""
     if diff.landmarks is not None:
         return list(diff.landmarks.hunks)
     if changes_kind(diff):
@@ -68,7 +65,7 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 
 def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
-    """Return running totals of the extra rows of edits, to find a row without iterating over all edits."""
+    """Running totals of the extra rows of edits, to find a row without iterating over all edits."""
     edits = [edit for named in hunks for edit in named.hunk.edits]
     removed = [edit.old_end - edit.old_start for edit in edits]
     added = [edit.new_end - edit.new_start for edit in edits]
@@ -77,7 +74,7 @@ def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
 
 
 def converted_edits(diff: FileDiff) -> list[Edit]:
-    """Return the edits that change nothing but line endings. Together they are the hunk `ENDINGS`."""
+    """The edits that change nothing but line endings. Together they are the hunk `ENDINGS`."""
     if diff.landmarks is not None:
         return list(diff.landmarks.converted)
     return [edit for edit in diff.edits if is_only_endings(diff, edit)]
@@ -158,10 +155,9 @@ class Moves:
 
 
 def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
-    """Return the blocks of lines that one edit removed and another added, in the order of the old lines.
+    """The blocks of lines that one edit removed and another added, in the order of the old lines.
 
-    Lines are compared without leading and trailing blanks. On each side, a line is in at most one block. Takes about 1
-    ms per thousand changed lines; empty for diffs with too many.
+    Blanks at both ends of a line do not count. Takes 1 ms per thousand changed lines; empty for diffs with too many.
     """
     if diff.landmarks is not None:
         return diff.landmarks.moved
@@ -174,7 +170,7 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
 
 
 class _ChangedLines:
-    """The changed lines of one side, stripped. `edit_of` is the index of the edit of each line."""
+    """Lines are stripped. `edit_of` is the index of the edit of each line."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], lines: Sequence[str]) -> None:
         self.texts: list[str] = []
@@ -186,10 +182,7 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """Return the first lines of a block that begins here.
-
-        None if the first line is blank, or the block would leave the edit.
-        """
+        """None if the first line is blank, or the block would leave the edit."""
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None

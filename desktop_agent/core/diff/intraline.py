@@ -1,8 +1,4 @@
-"""Pairs removed lines with added ones, and finds the words that changed.
-
-It is fast enough to run for the lines that are being painted. rapidfuzz takes 17 ms to import, so it is imported only
-when a diff is shown.
-"""
+"""Pairs removed lines with added ones, and finds the words that changed, quickly enough while painting."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +7,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 MAX_LINE_CHARS = 2_000
-"""How long lines may be to be compared in full. Longer ones are compared only by their common start and end."""
 MIN_KEPT = 0.25
 """Lines that share less than this fraction count as different, because marks on nearly everything show nothing."""
 
@@ -33,12 +28,12 @@ NOTHING = ChangedWords((), ())
 
 
 def get_ready() -> None:
-    """Import rapidfuzz. That takes 20 ms or more the first time, so do not call it in the window's thread."""
+    """Import rapidfuzz, which takes 20 ms or more the first time. Do not call this in the window's thread."""
     import_module("rapidfuzz.distance")
 
 
 def changed_words(old: str, new: str) -> ChangedWords:
-    """Return the words that differ between two versions of a line (without endings); empty if too much differs."""
+    """Empty if too much differs. Lines have no endings."""
     if old == new or not old or not new:
         return NOTHING
     is_long = max(len(old), len(new)) > MAX_LINE_CHARS
@@ -109,7 +104,7 @@ class Pairs:
             self._partners = {place: index for index, place in enumerate(self._places)}
 
     def partner(self, index: int) -> int | None:
-        """The line of the shorter side that is paired with line `index` of the longer side; None if there is none."""
+        """The line of the shorter side that is paired with line `index` of the longer side."""
         if self._places is not None:
             return self._partners.get(index)
         return index if index < self._count else None

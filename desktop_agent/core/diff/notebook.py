@@ -1,8 +1,6 @@
-"""Shows a Jupyter notebook as text, so that two versions can be compared like any other text.
+"""Shows a Jupyter notebook (nbformat 4) as text, so that two versions can be compared like any other text.
 
-Cells use the "percent" format of Jupytext: a line `# %%` before each cell, prose after `# `. Outputs are summarised;
-execution counts and metadata are left out and mentioned in a note. The format is nbformat 4; anything else is shown as
-JSON.
+Cells use the "percent" format of Jupytext. Outputs are summarised; execution counts and metadata are left out.
 """
 
 import json
@@ -19,10 +17,8 @@ from desktop_agent.core.protocol.model import FileDiff
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
 """How large one version may be. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
 MAX_VALUES = 200_000
-"""How many values a notebook may have, counted by commas. Many values are slow to read even if they are tiny."""
 MAX_CELLS = 5_000
 MAX_OUTPUT_LINES = 8
-"""How many lines of an output are shown. Further lines are counted."""
 
 CellType = Literal["code", "markdown", "raw"]
 
@@ -45,7 +41,7 @@ class Cell(Struct, frozen=True):
 
 
 class Notebook(Struct, frozen=True):
-    """The cells in order. `suffix` is the file suffix of the notebook's language, `noise` a digest of its metadata."""
+    """`suffix` is the file suffix of the notebook's language, `noise` a digest of its metadata."""
 
     cells: tuple[Cell, ...] = ()
     suffix: str = ".py"
@@ -53,7 +49,7 @@ class Notebook(Struct, frozen=True):
 
 
 def read_notebook(content: bytes) -> Notebook | None:
-    """Return the notebook in `content`; None if it is not a notebook, damaged, or too large."""
+    """None if the content is not a notebook, damaged, or too large."""
     if len(content) > MAX_NOTEBOOK_BYTES or content.count(b",") > MAX_VALUES:
         return None
     try:
@@ -78,10 +74,9 @@ def read_notebook(content: bytes) -> Notebook | None:
 
 
 def notebook_diff(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff | None:
-    """Return the difference between two versions of a notebook as text; None if one is not a notebook.
+    """The difference of two notebooks as text, for display only; None if one is not a notebook.
 
-    The diff is for display only, because its hunks are not those of the file. Its path ends with the suffix of the
-    notebook's language, for syntax highlighting.
+    The path ends with the suffix of the notebook's language, for syntax highlighting.
     """
     old = Notebook() if before is None else read_notebook(before)
     new = Notebook() if after is None else read_notebook(after)
@@ -158,7 +153,7 @@ def _short(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text from a notebook. nbformat may store it as a list of its lines."""
+    """nbformat may store a text as a list of its lines."""
     if isinstance(value, list):
         return "".join(line for line in cast("list[object]", value) if isinstance(line, str))
     return value if isinstance(value, str) else ""

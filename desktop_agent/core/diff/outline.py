@@ -1,8 +1,6 @@
 """A diff without its lines, small enough to be sent between processes, and how the lines are restored.
 
-Unpickling a million strings holds the interpreter lock for longer than a frame. A caller that has the two contents does
-not need them: `LinesOnDemand` splits the contents only where the user looks. `assemble` works in pieces of about a
-millisecond, so it never blocks the window's thread for long.
+Unpickling a million strings holds the interpreter lock for longer than a frame; `assemble` works in small pieces.
 """
 
 import io
@@ -25,7 +23,6 @@ PIECE_LINES: Final = 1_000
 PIECE_BYTES: Final = 64 * 1024
 """How many bytes are split at once, which takes a fraction of a millisecond. A longer line is a piece of its own."""
 _MAX_KEPT: Final = 32
-"""How many pieces are kept per side. Even with long lines, a page shows fewer."""
 
 
 class Pieces(NamedTuple):
@@ -36,7 +33,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(line_sizes: Iterable[int]) -> Pieces:
-    """Divide a text whose lines have these sizes in bytes. Takes linear time, so run it in another process."""
+    """`line_sizes` are in bytes. Takes linear time, so run it in another process."""
     ends = list(accumulate(line_sizes, initial=0))
     lines, at = array("Q", (0,)), 0
     while at < len(ends) - 1:
@@ -146,10 +143,7 @@ class DiffOutline(NamedTuple):
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """Return the outline from which `assemble` restores this diff, decoded by `as_read`.
-
-    `before` and `after` are the contents.
-    """
+    """`assemble` restores the diff, decoded by `as_read`, from this outline."""
     landmarks = landmarks_of(diff)
     diff = as_read(diff, before, after)
     converted = set(landmarks.converted)

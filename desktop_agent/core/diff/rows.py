@@ -1,10 +1,7 @@
 """A diff as rows to draw, side by side or unified, with unchanged lines folded.
 
-Rows are created on demand. Only a few lists of numbers, with one entry per hunk, are built up front, so a diff with
-landmarks is shown within one frame.
-
-Rows are grouped in blocks: a gap before each hunk, which can be empty, the hunk, and a gap after the last. A block
-consists of segments.
+Rows are created on demand, so a diff with landmarks is shown within one frame. They are grouped in blocks: a gap before
+each hunk, which can be empty, the hunk, and a gap after the last.
 """
 
 import operator
@@ -33,8 +30,6 @@ RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 
 
 class RowSegment(NamedTuple):
-    """Rows of one kind that show consecutive lines, from the lines `old` and `new` on."""
-
     kind: RowKind
     start: int
     size: int
@@ -65,7 +60,7 @@ class HunkColumns:
         self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
 
     def surplus(self, mode: RowMode) -> Sequence[int]:
-        """Return running totals, by edit, of the rows that edits take beyond the number of their old lines."""
+        """Running totals, by edit, of the rows that edits take beyond the number of their old lines."""
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
 
     def sizes(self, mode: RowMode) -> Iterator[int]:
@@ -121,7 +116,7 @@ class DiffRowLayout:
             yield segment, max(0, first - segment.start), min(segment.size, last - segment.start + 1)
 
     def row_of(self, number: int, edit: int) -> int:
-        """Return the first row of an edit, given the indexes of its hunk and of the edit in the hunk."""
+        """`number` is the index of the hunk, `edit` the index in the hunk."""
         hunk = self._hunks.named[number].hunk
         return self.start_of_lines(number) + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
 
@@ -158,7 +153,7 @@ class DiffRowLayout:
                 yield RowSegment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
 
     def _hunk_segments(self, number: int, row: int) -> Iterator[RowSegment]:
-        """Yield a hunk's segments, from the one that contains `row`; all of them if `row` is above the hunk."""
+        """Start at the segment that contains `row`; yield all if `row` is above the hunk."""
         hunk = self._hunks.named[number].hunk
         head, end = self._starts[2 * number + 1 : 2 * number + 3]
         if row <= head:
@@ -204,9 +199,8 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
 class DiffRow(NamedTuple):
     """One row. `old` and `new` are the 0-based lines that it shows.
 
-    `changed` shows a removed line next to the added line that replaced it (side by side only). `context` has both
-    lines, which may differ in their ending. In unified mode, `peer` is the line on the other side to compare a removed
-    or added line with. `hunk` and `gap` show no line.
+    `context` lines may differ in their ending. In unified mode, `peer` is the line on the other side to compare with.
+    `hunk` and `gap` show no line.
     """
 
     kind: RowKind
@@ -227,10 +221,8 @@ class Gap(NamedTuple):
 class DiffRows:
     """The rows of one diff in one mode. The gaps named in `opened` are unfolded.
 
-    With `has_heads`, every decision that is not about lines gets a `hunk` row on top: the mode, the line endings, or a
-    whole file without lines. Such a row has a key and no hunk.
-
-    `like` are other rows of the same diff, whose parts are reused: computing the keys of a thousand hunks takes 10 ms.
+    With `has_heads`, every decision that is not about lines gets a `hunk` row on top. `like` are other rows of the same
+    diff, whose parts are reused: computing the keys of a thousand hunks takes 10 ms.
     """
 
     def __init__(
@@ -253,11 +245,9 @@ class DiffRows:
         self._layout = DiffRowLayout(self._hunks, mode, opened, len(self._heads))
         self.changes = self._layout.changes
         self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
-        """The key of each `hunk` row."""
         self.bars = self._layout.bars
         said = tuple(start for key in self._heads for start in _SAID_BY.get(key, ()))
         self.notes = tuple(note for note in diff.notes if not (said and note.startswith(said)))
-        """The notes of the diff that no head replaces."""
 
     def __len__(self) -> int:
         return len(self._layout)
@@ -269,7 +259,7 @@ class DiffRows:
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
-        """Return these rows. This is cheaper than indexing, which searches for each row."""
+        """Cheaper than indexing, which searches for each row."""
         cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
@@ -282,7 +272,7 @@ class DiffRows:
         return self.keys[number] if number >= 0 else None
 
     def change_at(self, index: int) -> int:
-        """Return the index of the change that contains row `index`; -1 above the first."""
+        """The index of the change that contains row `index`; -1 above the first."""
         return bisect_right(self.changes, index) - 1
 
     def head_note(self, index: int) -> str:
@@ -301,7 +291,7 @@ class DiffRows:
         return Gap(old, new, size, self._converted.between(old, old + size))
 
     def find(self, side: LineSide, line: int) -> int:
-        """Return the row that shows this line, or the gap that hides it."""
+        """The row that shows this line, or the gap that hides it."""
         is_old = side == "old"
         number = bisect_right(self._hunks.old_starts if is_old else self._hunks.new_starts, line) - 1
         if number < 0 or line >= (self._hunks.old_ends if is_old else self._hunks.new_ends)[number]:
@@ -322,7 +312,7 @@ class DiffRows:
         return row + (self._pairs_of(edit).place(offset) if side == _shorter_side(edit) else offset)
 
     def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
-        """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
+        """The lines that these rows show: of one side, or all of a unified diff."""
         for segment, begin, end in self._layout.cut(first, last):
             if segment.kind == "changed" and segment.edit:
                 yield from self._changed_lines(segment.edit, begin, end, side)

@@ -1,7 +1,6 @@
 """Decodes a file's bytes for display into lines with their endings, unless they are not text.
 
-Encoding `Text.content` gives the original bytes again. An encoding without a byte order mark is guessed from the text,
-if there is enough text.
+Encoding gives the original bytes again. An encoding without a byte order mark is guessed from the text.
 """
 
 import io
@@ -22,7 +21,7 @@ BOM = "\ufeff"
 
 
 class Text(Struct, frozen=True):
-    """A file's text. It includes a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
+    """Includes a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
 
     content: str
     encoding: str = "utf-8"
@@ -30,7 +29,7 @@ class Text(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines, with their endings. Each access splits the text again."""
+        """With endings. Each access splits the text again."""
         return split_lines(self.content)
 
     @property
@@ -46,7 +45,7 @@ class Text(Struct, frozen=True):
 
 
 def read_text(content: bytes) -> Text | None:
-    """Return the text in `content`; None if it is not text."""
+    """None if the content is not text."""
     encoding = _utf16_of(content)
     if encoding is not None:
         try:
@@ -62,9 +61,9 @@ def read_text(content: bytes) -> Text | None:
 
 
 def read_texts(*contents: bytes) -> tuple[Text | None, ...]:
-    """Decode like `read_text`. Text that is neither UTF-8 nor UTF-16 is decoded for reading.
+    """Decode text that is neither UTF-8 nor UTF-16 for reading, too. Blocks.
 
-    `contents` are versions of one file. Their encoding is recognised from all of them together. Blocks.
+    `contents` are versions of one file. Their encoding is recognised from all of them together.
     """
     texts = [read_text(content) for content in contents]
     others = [content for text, content in zip(texts, contents, strict=True) if text and _may_be_legacy(text)]
@@ -82,7 +81,7 @@ def _may_be_legacy(text: Text) -> bool:
 
 
 def as_utf8(content: bytes) -> bytes | None:
-    """Return `content` as UTF-8, line for line; None if it is not text. Copies only UTF-16."""
+    """None if the content is not text. Copies only UTF-16."""
     encoding = _utf16_of(content)
     if encoding is None:
         return None if is_binary(content) else content
@@ -93,7 +92,7 @@ def as_utf8(content: bytes) -> bytes | None:
 
 
 def encode_lines(lines: Iterable[str], encoding: str) -> bytes:
-    """Return the bytes of these lines: the inverse of `read_text`."""
+    """Reverse `read_text`."""
     return "".join(lines).encode(encoding, errors_of(encoding))
 
 
@@ -115,7 +114,7 @@ def line_count(content: bytes) -> int:
 
 
 def endings_of(content: bytes) -> Endings:
-    """Return the line endings in `content`; empty if there are none. A lone carriage return is not a line ending."""
+    """Empty if there are none. A lone carriage return is not a line ending."""
     if b"\n" not in content:
         return ""
     carriage_returns = content.count(b"\r\n") if b"\r" in content else 0
@@ -140,10 +139,9 @@ _LEGACY_ENCODINGS = [
     "mac-roman", "cp437", "cp850", "cp852", "cp1253", "iso8859-7", "cp1254", "cp1255", "cp1256",
     "cp1257", "cp1258", "cp874", "cp932", "euc_jis_2004", "iso2022_jp_2", "gb18030", "big5hkscs", "cp949",
 ]  # fmt: skip
-"""The encodings that people's files have. More candidates would only make short texts ambiguous."""
 
 _CONFIDENT = 0.06
-"""A confidence of the detector below this is as often wrong as right. A line in any language has 0.08 or more."""
+"""A lower confidence of the detector is as often wrong as right. A line in any language has 0.08 or more."""
 _LEAST_BYTES = 8
 """If a text has fewer bytes beyond ASCII than this, no encoding is ruled out by its likelihood."""
 _AS_LIKELY = 0.75
@@ -175,9 +173,9 @@ _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"
 
 
 def legacy_encodings(content: bytes) -> tuple[str, ...]:
-    """Return the possible encodings of a text that is not UTF-8 and has no byte order mark, the likeliest first.
+    """The possible encodings of a text that is not UTF-8 and has no byte order mark, the likeliest first.
 
-    Each of them decodes all of `content` exactly, to text that reads well. Empty if it is UTF-8, or none fits. Blocks.
+    Each decodes all of `content` exactly, to text that reads well. Empty if none fits. Blocks.
     """
     if is_utf8(content) and _ESCAPE.encode() not in content:
         return ()
@@ -200,7 +198,7 @@ def legacy_encodings(content: bytes) -> tuple[str, ...]:
 
 
 def is_utf8(content: bytes) -> bool:
-    """Whether `content` is UTF-8, perhaps with a few invalid bytes."""
+    """Also true with a few invalid bytes."""
     text = content.decode("utf-8", "surrogateescape")
     stray = len(_STRAY.findall(text))
     return not stray or len(_BEYOND_ASCII.findall(text)) - stray >= _CHARACTERS_PER_STRAY * stray

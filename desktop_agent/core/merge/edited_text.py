@@ -1,8 +1,6 @@
 """Text that a user edits, and the exact bytes that it becomes.
 
-Qt's editors change other line endings, byte order marks and bytes that are not UTF-8. So the editor gets lines joined
-with line feeds, with placeholders for such characters. Lines that the user does not touch keep every byte. `EditedText`
-is for a whole file, `edited_lines` for a part of one.
+Qt's editors change some characters, so the editor gets placeholders for them. Untouched lines keep every byte.
 """
 
 import re
@@ -37,7 +35,7 @@ class EditedText:
         """The lines, each ended by a line feed, except for the last one if the file does not end with one."""
 
     def encoded(self, edited: str) -> bytes:
-        """Return the bytes of the file with the text `edited`, whose lines end with LF. Raises `UnicodeEncodeError`."""
+        """The lines of `edited` end with LF. Raises `UnicodeEncodeError`."""
         if edited == self.shown:
             return self._text.encoded()
         contents = edited.split("\n")
@@ -49,7 +47,7 @@ class EditedText:
         return Text(content, self._text.encoding).encoded()
 
     def _endings(self, edited: str) -> Sequence[str]:
-        """Return the line endings: an untouched line keeps its own, any other gets the usual one of the file."""
+        """An untouched line keeps its own ending, any other gets the usual one of the file."""
         kinds = Counter(_ending(line) for line in self._lines if line.endswith("\n"))
         usual = kinds.most_common(1)[0][0] if kinds else "\n"
         count = edited.count("\n")
@@ -82,13 +80,13 @@ _PLANE = 0xF0000
 
 
 def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
-    """Return `lines` (with their endings) as text for an editor. `is_start`: the lines begin the file."""
+    """`lines` have their endings. `is_start`: they begin the file."""
     text = "".join(lines)
     return _shown(text.removeprefix(BOM) if is_start else text)
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    """Return the exact lines of `edited`. A new line ends like the one before it. A byte order mark is preserved."""
+    """A new line ends like the one before it. A byte order mark is preserved."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]

@@ -1,7 +1,6 @@
 """Three-way merges of lines and of whole files, and removal of hunks from files. Pure.
 
-Lines are matched by `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they are
-equal. Whole files (`merge_states`) are merged by content, kind and permission bits.
+As in git, edits of the two sides that overlap or touch clash unless they are equal.
 """
 
 import io
@@ -29,8 +28,6 @@ class Clashing(NamedTuple):
 
 
 class Merge(Struct, frozen=True):
-    """A merged text in pieces, in order: clean bytes, and places where the sides clash."""
-
     pieces: tuple[bytes | Clashing, ...]
 
     @property
@@ -38,14 +35,14 @@ class Merge(Struct, frozen=True):
         return not any(isinstance(piece, Clashing) for piece in self.pieces)
 
     def content(self) -> bytes:
-        """Return the merged text. Raises `ValueError` if the sides clash."""
+        """Raises `ValueError` if the sides clash."""
         if not self.is_clean:
             raise ValueError("the two sides clash")
         return b"".join(piece for piece in self.pieces if not isinstance(piece, Clashing))
 
 
 def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
-    """Merge two descendants of `base`; None if one of the three is not text, or their encodings differ."""
+    """None if one of the three is not text, or their encodings differ."""
     texts = [read_text(content) for content in (base, ours, theirs)]
     encodings = {text.encoding if text else None for text in texts}
     if None in encodings or len(encodings) > 1:
@@ -59,7 +56,7 @@ def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
 
 
 class Chunk(NamedTuple):
-    """A region of base lines, and the lines that replace it on both sides; half open."""
+    """A region of base lines, and the lines that replace it on both sides."""
 
     base: slice
     ours: slice
@@ -67,10 +64,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(ours: Sequence[Edit], theirs: Sequence[Edit]) -> Iterator[Chunk]:
-    """Yield the regions of the base that at least one side changed. Edits that overlap or touch are one chunk.
-
-    The edits lead from the base (their old side) to one side each. They can be a contiguous part of all edits.
-    """
+    """Edits that overlap or touch are one chunk. They lead from the base to one side each."""
     sides = (ours, theirs)
     at = [0, 0]
     shifts = [side[0].new_start - side[0].old_start if side else 0 for side in sides]
@@ -143,7 +137,7 @@ PLACE_TAKEN: Final = "Something else has taken its place since."
 
 
 class ClashError(Exception):
-    """Two sides changed the same thing differently. The text tells the user what."""
+    """The text tells the user what two sides changed differently."""
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
@@ -196,11 +190,7 @@ def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
 
 
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
-    """Return the bytes of the new side, with the hunks of these keys restored from the old side.
-
-    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. The encoding and byte order mark
-    are those of the new side.
-    """
+    """Restore these hunks of the new side from the old side. Keys that name no lines change nothing."""
     lines: list[str] = []
     at = 0
     wanted = (edit for key, edits in edits_by_key(diff).items() if key in keys for edit in edits)
@@ -218,8 +208,7 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
 def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
     """Return the hunks of `diff` that are undone in a later version of the file.
 
-    `since` leads backwards, from the later version to the new side of `diff`. A diff in the other direction can match
-    repeated lines differently.
+    `since` leads backwards, from the later version: a diff in the other direction can match repeated lines differently.
     """
     diff, since = as_stored(diff), as_stored(since)
     later = [_inverse(edit) for edit in since.edits]
@@ -229,7 +218,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """Return the hunks that were undone or overwritten in `now`, a later content of the file."""
+    """The hunks that were undone or overwritten in `now`, a later content of the file."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding:
         return frozenset()
@@ -249,7 +238,6 @@ def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], no
 
 
 def _covers(later: Sequence[Edit], edit: Edit) -> bool:
-    """Whether later edits, several of which may adjoin, replaced every line that this edit added."""
     line = edit.new_start
     at = bisect_left(later, line + 1, key=lambda one: one.old_end)
     while at < len(later) and later[at].old_start <= line < edit.new_end:

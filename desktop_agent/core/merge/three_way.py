@@ -49,7 +49,6 @@ class ThreeWay(Struct, frozen=True):
     yours: Text
     regions: tuple[MergeRegion, ...]
     longest_line: int
-    """The length of the longest line in any of the three, in characters."""
 
     @property
     def clashes(self) -> tuple[MergeRegion, ...]:
@@ -63,7 +62,7 @@ class ThreeWay(Struct, frozen=True):
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
-        """Yield the lines of the result, region by region. `choices` has one choice for each clash."""
+        """`choices` has one choice for each clash."""
         left = iter(choices)
         for region in self.regions:
             if region.origin == "clash":
@@ -81,7 +80,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Compare the three versions. None if only whole files can be chosen: they are not text, or too long."""
+    """None if only whole files can be chosen: they are not text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = read_texts(base, wanted, yours)

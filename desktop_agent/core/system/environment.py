@@ -1,8 +1,6 @@
 """Removes credentials from the environment of child processes, and from our own.
 
-A variable is withheld for its name (`GH_TOKEN`) or for its value: a key, or an address with a password. Confined
-commands also do not get the variables that lead to programs outside the sandbox. The setting `passed_variables` and the
-model's call can pass variables on.
+A variable is withheld for its name (`GH_TOKEN`) or its value: a key, or an address with a password.
 """
 
 import os
@@ -17,7 +15,6 @@ from types import TracebackType
 from desktop_agent.core.base.secrets import is_key, is_secret_name, mask, secrets_in
 
 _NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR"})
-"""Always passed: nothing runs without them, and their values are paths and names."""
 
 _LONGEST_VALUE = 256 * 1024
 
@@ -58,13 +55,12 @@ _LEADS_OUT = re.compile(
 
 
 def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return `environ` without credentials, except for the variables in `passed`."""
     kept_back = kept_back_from(environ, passed)
     return {name: value for name, value in environ.items() if name not in kept_back}
 
 
 def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables that no child process gets, each with the reason in a few words."""
+    """Each variable with the reason in a few words."""
     found = {name: _reason(name, value) for name, value in environ.items() if name not in passed}
     return {name: reason for name, reason in found.items() if reason}
 
@@ -74,7 +70,7 @@ def confined_environment(
 ) -> dict[str, str]:
     """Return the environment of a sandboxed command: without variables that lead out of the sandbox.
 
-    `own` is the application's environment. A variable whose value differs from `own` was set by the model, and stays.
+    A variable whose value differs from `own`, the application's environment, was set by the model, and stays.
     """
     return {
         name: value
@@ -84,7 +80,7 @@ def confined_environment(
 
 
 def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables that only confined commands do not get, each with the reason in a few words."""
+    """The variables that only confined commands do not get, each with the reason."""
     names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
     return dict.fromkeys(names, "it leads out of the sandbox")
 
@@ -113,10 +109,9 @@ _NO_BUS = "disabled:"
 
 
 def take_environment() -> Mapping[str, str]:
-    """Return the original environment, and remove credentials from the live one.
+    """Return the original environment, and remove credentials from the live one and the kernel's copy.
 
-    Call this function once, before anything else, in a process of our own. The kernel's copy of the environment is
-    wiped, too. On Linux, the live environment also gets a session bus address, so that no library starts a bus.
+    Call this once, before anything else, in a process of our own. On Linux, no library can start a bus afterwards.
     """
     whole = dict(os.environ)
     sys.excepthook = partial(_say_without_keys, whole)
@@ -136,7 +131,7 @@ def _say_without_keys(
 
 
 def name_bus(environ: MutableMapping[str, str]) -> None:
-    """Set `BUS_VARIABLE` to the running session bus, or to an address that fails. Otherwise libdbus may start a bus."""
+    """Name the running session bus, or an address that fails: otherwise libdbus may start a bus."""
     if environ.get(BUS_VARIABLE):
         return
     runtime = environ.get("XDG_RUNTIME_DIR", "")
@@ -145,7 +140,7 @@ def name_bus(environ: MutableMapping[str, str]) -> None:
 
 
 def _wipe(name: str) -> None:
-    """Overwrite a variable's value in `/proc/self/environ`. `del os.environ[name]` would only drop the pointer."""
+    """Overwrite the value in `/proc/self/environ`. `del os.environ[name]` would only drop the pointer."""
     if sys.platform == "win32":
         return
     import ctypes  # takes 5 ms to import; only an environment with keys needs it

@@ -1,7 +1,6 @@
 """Reads and restores `FileExtras`: what a file has besides content and permission bits.
 
-Owner and group are numbers. Attributes are `user.*`, ACLs, capabilities and labels. Attributes that the system derives
-from the content are left out.
+Attributes are `user.*`, ACLs, capabilities and labels, without those that derive from the content.
 """
 
 import base64
@@ -18,15 +17,12 @@ _ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
 
 
 def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
-    """Return the extras of the file at `path`, without following symlinks.
-
-    Raises `OSError` when the file is missing.
-    """
+    """Does not follow symlinks. Raises `OSError` when the file is missing."""
     return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
 
 
 def give_extras(path: Path, wanted: FileExtras) -> str:
-    """Apply the extras to the file at `path`. Return in words what failed. This can change the file's permissions."""
+    """Return in words what failed. This can change the file's permissions."""
     missing: list[str] = []
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:

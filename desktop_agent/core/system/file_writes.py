@@ -1,10 +1,7 @@
 """Replaces files atomically, and only if they are still as expected.
 
-`write_atomically` preserves everything about a file except its content: permission bits, owner, extended attributes
-(including ACLs), symlinks and hard links. `write_state` preserves hard links only if `keeps_names` allows that.
-
-Linux can swap two names in one step, and rename only to a free name (`renameat2`). Elsewhere, or on file systems
-without these calls, `ExchangeUnsupportedError` is raised.
+Keeps permission bits, owner, extended attributes, symlinks and hard links. Without `renameat2`, the two functions that
+swap or rename to a free name raise `ExchangeUnsupportedError`.
 """
 
 import ctypes
@@ -40,11 +37,9 @@ _AT_FDCWD = -100
 _NOREPLACE = 1
 _EXCHANGE = 2
 _UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
-"""Errors with which a kernel or a file system says that it does not support the rename."""
 
 
-class ExchangeUnsupportedError(Exception):
-    """The system or the file system does not support the rename. Nothing was changed."""
+class ExchangeUnsupportedError(Exception): ...
 
 
 def exchange(one: Path, other: Path) -> None:
@@ -53,7 +48,7 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename `source`. Raises `FileExistsError` if `target` exists, `OSError`, or `ExchangeUnsupportedError`."""
+    """Raises `FileExistsError` if `target` exists, `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -85,8 +80,6 @@ class ChangedError(OSError):
 
 
 class Anything(Enum):
-    """The type of `ANYTHING`: an expected state that allows a write to replace any file."""
-
     ANYTHING = "anything"
 
 
@@ -96,10 +89,7 @@ Expected = FileState | Anything | None
 
 
 def place(temporary: Path, target: Path, before: Expected) -> None:
-    """Rename `temporary` to `target`, replacing the state `before`.
-
-    Raises `ChangedError` if `target` had another state. `target` is then unchanged.
-    """
+    """Rename `temporary` to `target`. Raises `ChangedError`, without a change, unless the state there was `before`."""
     if before is ANYTHING:
         retried(os.replace, temporary, target)
         return
@@ -128,10 +118,7 @@ def place(temporary: Path, target: Path, before: Expected) -> None:
 
 
 def remove(path: Path, before: Expected) -> None:
-    """Remove the file or symlink at `path` if its state is `before`.
-
-    Otherwise raise `ChangedError` and remove nothing.
-    """
+    """Raises `ChangedError` and removes nothing unless the state was `before`."""
     if before is ANYTHING:
         retried(os.unlink, path)
         return
@@ -169,7 +156,6 @@ def _is_still(path: Path, before: Expected) -> bool:
 
 
 _OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
-"""Attributes that people give a file. Others are labels that the system gives, and that not everybody may set."""
 
 
 def change_mode(path: Path, descriptor: int, mode: int) -> None:
@@ -180,7 +166,7 @@ def change_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def change_mode_of(path: Path, mode: int) -> None:
-    """Change the mode of a pipe or socket without opening it. Never follows a symlink that replaced the file."""
+    """Change a pipe's or socket's mode without opening it. Never follows a symlink that replaced the file."""
     if not hasattr(os, "O_PATH"):
         retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
         return
@@ -193,7 +179,6 @@ def change_mode_of(path: Path, mode: int) -> None:
 
 
 def require_mode(path: Path, descriptor: int, mode: int) -> None:
-    """Set the mode if it differs: only the file's owner may set it. Writing can have cleared its special bits."""
     if stat.S_IMODE(retried(os.fstat, descriptor).st_mode) != mode:
         change_mode(path, descriptor, mode)
 
@@ -252,17 +237,12 @@ def write_state(
     keeps_names: KeepsNames = _never,
     before: Expected = ANYTHING,
 ) -> None:
-    """Bring `path` to `state`: a file, a link, a folder, a pipe, or (None) nothing. Creates missing parents.
+    """Bring `path` to `state`: a file, a link, an empty folder, a pipe, or (None) nothing. Creates missing parents.
 
-    `check` is called just before the first change. An exception that it raises stops the write.
+    `check` is called just before the first change; its exception stops the write. If another program writes later, its
+    version is restored and `ChangedError` raised; without `renameat2`, only `check` protects the file.
 
-    If another program writes after `check`, this restores that program's version and raises `ChangedError`. Where the
-    system cannot swap two names, only `check` protects the file.
-
-    A file with hard links is written under all its names if `keeps_names` allows it. Otherwise `path` becomes a new
-    file, and the other names keep the old content.
-
-    A folder is removed or replaced only if it is empty. Otherwise `OSError` is raised.
+    Hard links are kept if `keeps_names` allows it; otherwise `path` becomes a new file. Raises `OSError`.
     """
     is_folder = path.is_dir() and not path.is_symlink()
     if state is None:
@@ -295,7 +275,6 @@ def write_state(
 
 
 def give_state_extras(path: Path, state: FileState) -> str:
-    """Apply the extras of `state` to a file that was just written. Return in words what failed."""
     if state.extras is None or os.name == "nt":
         return ""
     missing = give_extras(path, state.extras)
@@ -305,14 +284,10 @@ def give_state_extras(path: Path, state: FileState) -> str:
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Replace the content of `path`. A reader or a crash sees the old or the new content, never a mix.
+    """Replace the content of `path`, following a symlink. A crash leaves the old or the new content, never a mix.
 
-    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When this raises
-    `OSError`, the file is unchanged.
-
-    Some files are written in place instead: files with hard links, files in a read-only folder, and files whose owner a
-    new file cannot get. A failure then restores the old content. A crash can leave a mix, which `is_torn` recognises. A
-    caller that stored both states before the write can repair the file.
+    `mode` None keeps the permission bits. After an `OSError`, the file is unchanged. Files with links, in read-only
+    folders or of other owners are written in place: there, a crash can leave a mix, which `is_torn` recognises.
     """
     _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
 
@@ -325,7 +300,7 @@ def _write(
     keeps_names: KeepsNames,
     before: Expected = ANYTHING,
 ) -> None:
-    """Write like `write_atomically`, but never through a symlink, even if a symlink replaces the file meanwhile."""
+    """Never writes through a symlink, even if a symlink replaces the file meanwhile."""
     try:
         old = retried(os.lstat, target)
     except FileNotFoundError:

@@ -16,7 +16,6 @@ from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 from desktop_agent.core.system.file_extras import read_extras
 
 DEFAULT_MODE = 0o644
-"""The mode of a state that has no mode of its own. A new file on disk gets `new_file_mode()`."""
 
 _WITHOUT_CONTENT: dict[int, FileKind] = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
@@ -77,11 +76,9 @@ class FileTransition(Struct, frozen=True):
     before: FileState | None
     after: FileState | None
     new_folders: tuple[str, ...] = ()
-    """Folders that are created together with the file, outermost first."""
     moved_from: str = ""
     moved_to: str = ""
     is_shared: bool = False
-    """Whether another session's command that ran at the same time may have made the change."""
     is_new_name: bool = False
     """Whether the path became another name (a hard link) of an existing file."""
     is_prior: bool = False
@@ -89,10 +86,9 @@ class FileTransition(Struct, frozen=True):
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:
-    """Return the state of `path` without following a symlink; None when nothing is there.
+    """Return the state without following a symlink; None if nothing is there. Raises `OSError` for unreadable files.
 
-    Raises `OSError` for devices and unreadable files. Folders (`IsADirectoryError`), pipes and sockets raise it, too,
-    unless `with_special` is true. Owner and attributes are included unless `with_extras` is false.
+    Raises it for devices and, unless `with_special`, for folders (`IsADirectoryError`), pipes and sockets.
     """
     try:
         status = path.lstat()

@@ -1,5 +1,3 @@
-"""Removes keys from log lines."""
-
 import logging
 from collections.abc import Mapping
 
@@ -16,6 +14,5 @@ class MaskingFormatter(logging.Formatter):
 
 
 def mask_warnings(environ: Mapping[str, str]) -> None:
-    """Mask keys in warnings and errors that go to standard error because no handler is configured."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(MaskingFormatter("%(message)s", environ))

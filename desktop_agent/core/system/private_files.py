@@ -1,10 +1,6 @@
 """Creates files that only their owner can access, and tells whether a file has changed since it was read.
 
-Conversations, settings and logs may quote secrets, so their permissions never depend on the umask. On Windows, the
-user's profile folder protects them, and this module changes no permissions.
-
-A `FileStamp` shows whether a small file changed, without reading it again. Two writes within one tick of the file
-system's clock leave the same date. So a very recent date is not trusted, as in git (https://git-scm.com/docs/racy-git).
+Permissions never depend on the umask. On Windows, the profile folder protects the files instead.
 """
 
 import os
@@ -26,7 +22,7 @@ _O_SAFE: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | geta
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create `folder` and missing parents for their owner only. An existing folder is unchanged. Raises `OSError`."""
+    """An existing folder is unchanged. Raises `OSError`."""
     if folder.is_dir():
         return
     if folder.parent != folder:
@@ -39,7 +35,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Create an empty private file if missing. SQLite copies its mode to the files beside it. Raises `OSError`."""
+    """SQLite copies the mode of this empty file to the files beside it. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 
@@ -47,8 +43,7 @@ def make_private_file(path: Path) -> None:
 def close_to_others(roots: Iterable[Path]) -> None:
     """Remove the permissions of group and others from `roots` and everything in them. Blocks; never raises.
 
-    A root without such permissions is skipped together with its content. Links are not followed, and files of other
-    users are unchanged.
+    A root without such permissions is skipped. Links are not followed, and files of other users are unchanged.
     """
     if os.name == "nt":
         return
@@ -69,10 +64,7 @@ def _close_contents(root: Path) -> None:
 
 
 def _close(name: str, folder: int | None = None) -> bool:
-    """Remove the permissions of others from one file, if we own it.
-
-    Uses a handle, because the name may become a link.
-    """
+    """Uses a handle, because the name may become a link."""
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)
@@ -106,7 +98,7 @@ class FileStamp(Struct, frozen=True):
 
 
 def stamp_of(path: Path) -> FileStamp | None:
-    """Return the stamp of a file; None if it is missing. Call it before reading the file. Blocks."""
+    """None if the file is missing. Call this before reading the file. Blocks."""
     try:
         return FileStamp.of(path.stat())
     except OSError:

@@ -1,5 +1,3 @@
-"""Files that are written before they get their name, and durable renames. Retries interrupted system calls."""
-
 import errno
 import os
 import secrets
@@ -39,7 +37,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Close the descriptor. Errors are ignored: the data is synced by then, and a failed close closes it, too."""
+    """Errors are ignored: the data is synced by then, and a failed close closes the descriptor, too."""
     with suppress(OSError):
         os.close(descriptor)
 
@@ -53,13 +51,11 @@ _TEMPORARY_SUFFIX = ".tmp"
 class StagedFile:
     """A new private file without its final name: written, synced, then placed. Without `place`, it is deleted.
 
-    Sync several files before you place the first: they then appear almost together. `sync_folders` makes their names
-    durable. To avoid that wait, sync the folder before placing. After a power failure, complete drafts then remain, and
-    `intended_name` tells their final names.
+    Sync several files before placing the first: they then appear almost together. `sync_folders` makes names durable.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
-        """Create a file in the existing `folder`. Its temporary name contains `name`. All methods raise `OSError`."""
+        """The temporary name contains `name`. All methods raise `OSError`."""
         self.path = temporary_beside(folder / "draft", name)
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
@@ -111,7 +107,6 @@ def sync_folders(folders: Iterable[Path]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename or removal in `folder` durable, if the platform can. Errors are ignored."""
     with suppress(OSError):
         sync_folders([folder])
 
@@ -131,7 +126,7 @@ def is_left_over(path: Path) -> bool:
 
 
 def intended_name(name: str) -> str:
-    """Return the final name of the staged file called `name`; empty if unknown, or if it is no staged file."""
+    """The final name of the staged file called `name`; empty if unknown, or if it is no staged file."""
     if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
         return ""
     return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]

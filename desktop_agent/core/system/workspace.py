@@ -1,7 +1,4 @@
-"""The folder of a session and its contents. An unreadable entry never raises. Everything here blocks.
-
-No call holds the interpreter for more than a few milliseconds, because the window's thread shares it.
-"""
+"""The folder of a session and its contents. An unreadable entry never raises. Everything here blocks."""
 
 import ctypes
 import heapq
@@ -29,7 +26,6 @@ FolderMark = Literal["conflicted", "modified", "added"]
 MAX_LISTED_FILES: Final = 200_000
 
 _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
-"""Folders of version control, and a file that a file manager leaves everywhere: no user edits these by hand."""
 
 _COVER: Final = ".desktop-agent"
 """A folder that is shown only when it is not empty; see `_is_cover`."""
@@ -40,7 +36,6 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
 _STATX_BYTES: Final = 256
-"""Size of `struct statx` in `linux/stat.h`. It says when a file was created; Python does not offer it."""
 
 
 class FolderListing(NamedTuple):
@@ -50,7 +45,6 @@ class FolderListing(NamedTuple):
     """
 
     folders: list[str]
-    """Folders, and links to folders."""
     files: list[str]
     links: frozenset[str] = frozenset()
     problem: str = ""
@@ -75,7 +69,7 @@ def check_workspace(path: Path) -> None:
 
 
 NamedBy = Literal["user", "client", "file"]
-"""Who named a folder: the user in person, a program acting for them, or a file that anybody may have written."""
+"""Who named a folder: the user in person, a program for them, or a file that anybody may have written."""
 
 _SYSTEM: Final = frozenset(
     f"/{name}"
@@ -87,7 +81,6 @@ _SYSTEM: Final = frozenset(
 )
 _OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
 _FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
-"""Places in system folders where people do keep projects."""
 _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
 _FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
 """Folders that are never a project as a whole, whoever names them. Folders in them may be one."""
@@ -127,10 +120,9 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
 
 
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
-    """Return why a folder cannot be a workspace; empty if it can. `folder` is resolved. Blocks.
+    """Return why the resolved `folder` cannot be a workspace; empty if it can. Blocks.
 
-    A workspace must not hold files that other programs run automatically, or that belong to others. The user may choose
-    the home folder or the settings of one program. A file may not name these folders.
+    A workspace must not hold files that other programs run automatically, or that belong to others.
     """
     names = folder.parts[1:]
     place = _as_place(folder)
@@ -216,7 +208,7 @@ def _holds(folders: Iterable[Path], path: Path) -> bool:
 
 
 def identity_of(folder: Path) -> FolderIdentity | None:
-    """Return the identity of the folder at this path; None if there is none. Blocks."""
+    """None if there is no folder at this path. Blocks."""
     try:
         status = folder.lstat()
     except OSError:
@@ -252,7 +244,7 @@ class HeldWorkspace:
     """The folder of a session, recognised by its identity. It stays open, so that its inode is not reused. Blocks."""
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Open the resolved folder `root` if it exists. If `known` is given, `root` must have that identity."""
+        """If `known` is given, the resolved folder `root` must have that identity."""
         self.root = root
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
@@ -264,7 +256,7 @@ class HeldWorkspace:
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of the folder; None until it was opened for the first time."""
+        """Device and inode; None until the folder was opened for the first time."""
         return self._identity
 
     def check(self) -> None:
@@ -308,7 +300,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """Whether `check` would pass. A failure does not count as reported to the user."""
+        """A failure of this check does not count as reported to the user."""
         has_refused = self._has_refused
         try:
             self.check()
@@ -333,7 +325,7 @@ class HeldWorkspace:
         return None
 
     def _is_the_known_one(self) -> bool:
-        """Whether `root` is the session's folder. True if the folder is open: `check` compares the inode itself."""
+        """True if the folder is open: `check` compares the inode itself."""
         if self._known is None or self._identity is not None:
             return True
         there = identity_of(self.root)
@@ -367,7 +359,7 @@ def current_folder() -> Path:
 
 
 def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
-    """Return the real path of a folder to work in. Blocks. Raises `WorkspaceError` if it cannot be a workspace."""
+    """Return the real path. Blocks. Raises `WorkspaceError` if the folder cannot be a workspace."""
     root = real_path(path.expanduser())
     check_workspace(root)
     require_workspace(root, named_by)
@@ -375,13 +367,13 @@ def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
 
 
 def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
-    """Raise `WorkspaceError` if the resolved folder `root` cannot be a workspace. Blocks."""
+    """`root` is resolved. Raises `WorkspaceError`. Blocks."""
     if why := why_no_workspace(root, named_by):
         raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
 
 
 def scan_directory(path: Path) -> FolderListing:
-    """Return the entries of the folder `path`. Never raises: the listing of an unreadable folder has a `problem`."""
+    """Never raises: the listing of an unreadable folder has a `problem`."""
     folders: list[str] = []
     files: list[str] = []
     links: set[str] = set()
@@ -408,7 +400,7 @@ def _is_cover(entry: os.DirEntry[str]) -> bool:
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
-    """Return the files below `path`, breadth first, without following links, and whether the list is complete."""
+    """Breadth first, without following links. Also returns whether the list is complete."""
     found: list[str] = []
     waiting = [""]
     for folder in waiting:
@@ -421,7 +413,7 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
 
 
 def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
-    """Return the strongest mark for each folder with changed files below it."""
+    """The strongest mark for each folder with changed files below it."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
         mark = _MARK_OF.get(status.state)
@@ -464,7 +456,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return a sort key. `page2` comes before `page10`; case decides only between otherwise equal names."""
+    """`page2` comes before `page10`; case decides only between otherwise equal names."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 
@@ -484,8 +476,8 @@ def entries_below(
 ) -> Iterator[tuple[Path, str, os.DirEntry[str]]]:
     """Yield every entry below `roots`: the root, the path from there (with `/`), and the entry. Blocks.
 
-    Symbolic links are not followed, and folders with a `skipped` name are not entered. Unreadable entries are skipped.
-    After `most` entries, no other folder is opened, but the current folder is still listed completely.
+    Links are not followed, folders with a `skipped` name are not entered, unreadable entries are skipped. After `most`
+    entries, no other folder is opened.
     """
     folders = deque((root, "") for root in roots)
     seen = 0

@@ -1,8 +1,6 @@
 """Computes each file from the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
 
-A `Lineage` follows one file from its first recorded state through renames, undos and redos. `Composition.of` applies
-the standing changes to that state, in the order they were made. Undone changes are skipped, and later changes are
-merged without them. Changes of others always stand. The order of undos does not matter.
+A `Lineage` follows one file through renames, undos and redos. Undone changes are skipped; others' changes always stand.
 """
 
 from collections import Counter
@@ -25,7 +23,7 @@ from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undo
 from desktop_agent.core.undo import refusals
 
 Status = Mapping[ChangeId, Undone]
-"""How much of each change is undone. A change that is not listed stands in full."""
+"""A change that is not listed stands in full."""
 
 _STANDS: frozenset[HunkKey] = frozenset()
 
@@ -36,7 +34,6 @@ class Placed(Struct, frozen=True):
 
 
 Version = Placed | None
-"""A file at a path, or None if the file is absent."""
 
 
 class Step(Struct):
@@ -44,7 +41,6 @@ class Step(Struct):
     before: Version
     after: Version
     departure: ChangeId = ""
-    """For a rename, the change that removed the file from its old path."""
     edit: FileChange | None = None
     """For a rename, its effect on the content as an edit; None for any other change."""
     is_implied: bool = False
@@ -68,7 +64,6 @@ class Anchor(Struct):
     """How much was undone before it, of each change that it undid or redid."""
 
     def is_moot(self, status: Status) -> bool:
-        """Whether every change that the undo or redo affected has the state again that it had before."""
         return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
@@ -78,7 +73,6 @@ class _Write(Struct):
     before: Version = None
     after: Version = None
     is_written: bool = False
-    """Whether a record of the write exists."""
     was_as_wanted: bool = False
     """Whether nothing had to be written, because the file was already as wanted."""
     was_gone: bool = False
@@ -93,14 +87,13 @@ class Lineage(Struct):
     now: Version = None
     """The version that results from all records; set once `elements` are known."""
     earlier: list[tuple[Version, Status]] = field(default_factory=list[tuple[Version, Status]])
-    """The versions before each undo and redo since any other event changed the file, each with its status then."""
+    """The versions before each undo and redo since any other event, each with its status then."""
 
     @property
     def steps(self) -> list[Step]:
         return [note for note in self.notes if isinstance(note, Step)]
 
     def came_along(self, change_ids: Collection[ChangeId]) -> bool:
-        """Whether this is a folder that these changes only created along with a file."""
         return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
@@ -112,7 +105,7 @@ class _Move(Struct):
 
 
 class NeededError(Exception):
-    """The standing changes cannot be composed, because one builds on an undone change. The text explains how."""
+    """A standing change builds on an undone one. The text explains how."""
 
 
 _Composed = tuple[Version, NeededError | None]
@@ -139,7 +132,6 @@ class Composition:
         self._ended: dict[str, Lineage] = {}
         """Deleted files by path. A file that is created there later continues the same lineage."""
         self._here: dict[str, Lineage] = {}
-        """By path, the file that the records left there."""
         self._loose: set[str] = set()
         """Folders that undos and redos created, or did not remove because they were not empty."""
         at = 0
@@ -159,25 +151,19 @@ class Composition:
         return self._here.get(path)
 
     def loose_folders(self) -> set[str]:
-        """Return the folders that exist only because of undos and redos, not because of a recorded change."""
+        """The folders that exist only because of undos and redos."""
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
-        """Whether an undo or redo created the folder, or left it in place despite a standing change that removes it."""
+        """Whether an undo or redo created the folder, or left it despite a standing change that removes it."""
         return folder in self._loose
 
     def of(self, lineage: Lineage, status: Status) -> Version:
-        """Return the version of the file with the changes in `status` undone.
-
-        Raises `NeededError` and `StorageError`.
-        """
+        """Return the file with the changes in `status` undone. Raises `NeededError` and `StorageError`."""
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the current and the wanted version of the file, without the changes that build on undone ones.
-
-        Raises `StorageError`.
-        """
+        """The current and the wanted version, without changes that build on undone ones. Raises `StorageError`."""
         elements = self._elements(lineage)
         dropped: list[Step | Foreign] = []
         wanted = self._composed(lineage.origin, elements, target, dropped)
@@ -185,7 +171,7 @@ class Composition:
         return self._composed(lineage.origin, rest, status, []), wanted
 
     def earlier(self, lineage: Lineage, status: Status) -> tuple[Version, Version] | None:
-        """Return the version that all records lead to, and an earlier version with the same `status`.
+        """Return the version that all records lead to, and an earlier one with the same `status`.
 
         None if there is none, or if anything but undos and redos happened to the file since.
         """
@@ -197,19 +183,18 @@ class Composition:
         return None
 
     def by_records(self, lineage: Lineage, status: Status) -> Version:
-        """Return the file with the recorded changes only, without changes of others. Raises `StorageError`."""
+        """The file without changes of others. Raises `StorageError`."""
         elements = [one for one in self._elements(lineage) if isinstance(one, Step)]
         return self._composed(lineage.origin, elements, status, [])
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Return the state of an image, including images of merges. Raises `StorageError`."""
+        """Includes images of merges. Raises `StorageError`."""
         if image is None or image.digest not in self._made:
             return self.images.state(image)
         content = self._made[image.digest]
         return FileState(content=content, mode=image.mode, kind=image.kind, extras=image.extras)
 
     def image(self, state: FileState) -> FileImage:
-        """Return the image of a state, and keep its content for `state`."""
         image = state.image()
         self._made[image.digest] = state.content
         return image
@@ -290,7 +275,7 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """Return the versions before and after the part of the element that is in force; None if no part is."""
+        """The versions before and after the part of the element that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)
@@ -409,7 +394,7 @@ class Composition:
             self._note_changes(list(of_event))
 
     def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
-        """Add the changes of one event: first the files that leave their paths, so that files can swap paths."""
+        """Files that leave their paths come first, so that files can swap paths."""
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))
@@ -472,7 +457,7 @@ class Composition:
             known.append(lineage)
 
     def _note_turned(self, turned: UndoEffect, records: Sequence[ChangeRecord]) -> None:
-        """Add an undo or redo, and move its files to the paths that follow from the standing changes."""
+        """Move the files to the paths that follow from the standing changes."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
         missing -= {record.change.path for record in records if record.change.before is not None}
@@ -493,7 +478,7 @@ class Composition:
                 self._loose |= set(change.new_folders)
 
     def _moves(self, turned: UndoEffect, written: Iterable[str]) -> list[_Move]:
-        """Remove the files of an undo or redo from their paths. Return each, with a note added to its lineage."""
+        """Remove the files of an undo or redo from their paths, and add a note to each lineage."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}
         touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
@@ -510,7 +495,6 @@ class Composition:
         return moves
 
     def _is_gone(self, lineage: Lineage) -> bool:
-        """Whether others removed the file, so that the last undo or redo (already added) left it absent."""
         *earlier, _ = lineage.notes
         if not any(isinstance(note, Foreign) or (isinstance(note, _Write) and note.was_as_wanted) for note in earlier):
             return False
@@ -522,10 +506,7 @@ class Composition:
     def _note_write(
         self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_told: bool
     ) -> None:
-        """Record what an undo or redo wrote to a file, and the file's new path.
-
-        `shared` are the paths that several files of the undo or redo leave or take.
-        """
+        """`shared` are the paths that several files of the undo or redo leave or take."""
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
         if (left := written.get(old)) is not None:
             note.before = _placed(old, left.before)
@@ -549,7 +530,7 @@ class Composition:
 
 
 def implied_folder() -> FileImage:
-    """Return the image of a folder created along with a file, whose mode was not recorded."""
+    """The mode of a folder that was created along with a file is not recorded."""
     mode = new_file_mode()
     return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
 
@@ -557,7 +538,7 @@ def implied_folder() -> FileImage:
 def _left_as(
     old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
 ) -> Version:
-    """Return the version of a file that an undo or redo left. The file was at `old` and should now be at `new`."""
+    """The file was at `old` and should now be at `new`."""
     left, come = written.get(old), written.get(new)
     if new and come is not None and come.after is not None:
         return Placed(new, come.after)
@@ -568,7 +549,6 @@ def _left_as(
 
 
 def _place_of(lineage: Lineage) -> str:
-    """Return the path that follows from the standing renames; empty if the file is absent."""
     now = lineage.origin.path if lineage.origin else ""
     status = _status_of(lineage)
     for step in lineage.steps:

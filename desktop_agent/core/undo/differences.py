@@ -1,10 +1,7 @@
 """Undoes differences from a commit: files are restored to their committed versions.
 
-Unrecorded changes are recorded first, as the user's: those since the last record, and those between the commit and the
-first record. After that, the undo is an ordinary undo that can be redone.
-
-Changes of others than the agent are left alone and reported, unless the op `includes_others`. `shares_of` tells who
-made which part of a difference.
+Unrecorded changes are recorded first, as the user's. After that, the undo is an ordinary undo that can be redone.
+Changes of others are left alone and reported, unless the op `includes_others`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -61,10 +58,10 @@ def shares_of(
     *,
     by_others: Collection[Digest] = (),
 ) -> tuple[Share, ...]:
-    """Return who made how much of the file's difference from the commit, or only of these `hunks`. Blocks.
+    """Return who made how much of the file's difference from the commit, or of these `hunks`. Blocks.
 
-    `records` are all records of the session. An unrecorded change counts as another session's if its content is in
-    `by_others`, otherwise as the user's. Raises `StorageError`.
+    `records` are all of the session. An unrecorded change counts as the user's unless its content is in `by_others`.
+    Raises `StorageError`.
     """
     records = list(records)
     first = next((record.change.before for record in records if _is_of(record, file)), None)
@@ -132,7 +129,7 @@ def _steps(
 
 
 def _is_of(record: ChangeRecord, file: CommittedFile) -> bool:
-    """Whether the record changed this file, at its present or its former path. A rename counts at the new path."""
+    """A rename counts at the new path."""
     change = record.change
     if change.author == "undo" or change.path not in (file.path, file.moved_from):
         return False
@@ -168,7 +165,7 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Return the outcomes with clashes and reasons that name who made the clashing versions. Blocks."""
+    """Name who made the clashing versions. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -322,7 +319,7 @@ def look(
 def unrecorded(
     transcript: Transcript, ledger: Ledger, files: Sequence[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the unrecorded transitions from the commit to each path's first record, or to the disk. Blocks.
+    """The unrecorded transitions from the commit to each path's first record, or to the disk. Blocks.
 
     The caller has already recorded the user's changes since the last record.
     """
@@ -353,10 +350,7 @@ def unrecorded(
 def edits_kept_by_undos(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return the user's edits that undos and redos kept in the files, and that have no record of their own.
-
-    These are the differences between a file on disk and the result of its standing changes. Blocks.
-    """
+    """The differences between a file on disk and the result of its standing changes, which no record has. Blocks."""
     composition = composition_of(transcript, ledger)
     found: list[FileTransition] = []
     for path, disk in {file.path: disk for file, disk in files}.items():
@@ -379,7 +373,7 @@ def draft_differences(
     op: ops.UndoDifferences,
     files: Sequence[tuple[CommittedFile, FileState | None]],
 ) -> tuple[ChangeSelection, UndoDraft]:
-    """Return the changes that the undo of these files undoes, and its draft. Blocks."""
+    """Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
     # All lines of the hunks may be undone, as was checked before. They include changes of the user.
     may_include = op.includes_others or bool(op.hunks)
@@ -429,10 +423,7 @@ def _selections(
 
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
-    """Return the agent's changes that created folders which will be empty without the files `gone`.
-
-    A comparison with git does not list folders, so they are removed with their files.
-    """
+    """The agent's changes that created folders which will be empty without the files `gone`. Git lists no folders."""
     tops = {folder for path in gone for folder in folders_above(path)}
     return [
         record.change.id
@@ -445,10 +436,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """Return the agent's changes of a path that stand and are not committed.
-
-    If some of their hunks were committed, only the others are selected.
-    """
+    """The agent's changes of a path that stand and are not committed; of a partly committed one, its other hunks."""
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
     if not standing or one.base is None or _reached(one.base, records) is not None:
@@ -493,10 +481,7 @@ def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:
 
 
 def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | None:
-    """Return how many of the changes led to the committed version; None if that version was not recorded.
-
-    Changes before a commit are not undone.
-    """
+    """How many of the changes led to the committed version; None if that version was not recorded."""
     if not chain:
         return None
     stands = 0
@@ -508,7 +493,7 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the committed file. Its permissions are `mode`, except for the executable bit, which git stores."""
+    """Permissions are `mode`, except for the executable bit, which git stores."""
     if file.content is None:
         return None
     if file.kind == "symlink":

@@ -1,8 +1,7 @@
 """Drafts an undo or redo: merges the step between two composed versions into the file on disk.
 
-With the standing changes S, an undo of the changes U writes `merge(base=composed(S), composed(S - U), the disk)`. A
-redo uses S with U added. So the result never depends on earlier undos and redos (`composition`, ADR 24). This module
-writes only blobs.
+With the standing changes S, an undo of the changes U writes `merge(base=composed(S), composed(S - U), the disk)`. So
+the result never depends on earlier undos (ADR 24). Only blobs are written.
 """
 
 import os
@@ -54,21 +53,18 @@ class _Case(Struct):
     ids: tuple[ChangeId, ...]
     """Those of its changes that are undone or redone, in the order in which they were made."""
     bonds: set[ChangeId]
-    """Changes that it shares with other files, as a rename is. If files swapped contents, one stands for all."""
+    """Changes that it shares with other files, as a rename is."""
     base: Version = None
     wanted: Version = None
     state: FileState | None = None
-    """The state that the file will have, at the path where it is wanted."""
     reason: str = ""
-    """Why the file has to be left alone."""
     note: str = ""
-    """What to report about a file that is not left alone."""
     barred: str = ""
     """That path of the file at which nothing can be written."""
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
     exact: tuple[Version] | None = None
-    """The earlier version that is restored byte for byte, if any. In a tuple, because a version can be None."""
+    """The earlier version that is restored byte for byte, in a tuple, because a version can be None."""
 
     @property
     def place(self) -> str:
@@ -105,10 +101,7 @@ class Drafter:
         *,
         hunks: tuple[HunkKey, ...] = (),
     ) -> UndoDraft:
-        """Return the draft after which each change in `turned` is undone to the given extent.
-
-        `hunks` are the ones that the user named.
-        """
+        """Each change in `turned` is undone to the given extent. `hunks` are the ones that the user named."""
         return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
 
 
@@ -137,9 +130,9 @@ class _Draft:
         self._going_folders: set[str] = set()
         """Folders that were created along with a file, and are removed if nothing else is in them."""
         self._with_change: dict[ChangeId, list[int]] = {}
-        """By change, the indices of the cases that have a bond to it, for `_bound_to`."""
+        """By change, the indices of the cases that have a bond to it."""
         self._at_path: dict[str, list[int]] = {}
-        """By path, the indices of the cases that are there or are wanted there, for `_bound_to`."""
+        """By path, the indices of the cases that are there or are wanted there."""
         self._out: dict[str, _Case] = {}
         self._into: dict[str, _Case] = {}
 
@@ -214,7 +207,7 @@ class _Draft:
                     case.exact, is_growing = None, True
 
     def _exact(self, case: _Case) -> tuple[Version] | None:
-        """Return the version before the undos and redos that are now reversed, if no other change happened since."""
+        """The version before the undos and redos that are now reversed, if no other change happened since."""
         found = self._known.earlier(case.lineage, self._target)
         if found is None:
             return None
@@ -226,7 +219,7 @@ class _Draft:
         return (then,) if is_as_left else None
 
     def _is_at(self, path: str, version: Version) -> bool:
-        """Whether the disk has this version at the path. If it has none, another file may be leaving the path."""
+        """If there is no version, another file may be leaving the path."""
         state = self._now(path)
         if version is not None and version.path == path:
             return state is not None and state.image() == version.image
@@ -298,7 +291,7 @@ class _Draft:
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
-        """Return the content to write at the path, merged if necessary. Raises `ClashError` if the path is taken."""
+        """Merge if necessary. Raises `ClashError` if the path is taken."""
         yours, there = self._now(path), self._out.get(path)
         if yours is None:
             return content
@@ -331,7 +324,7 @@ class _Draft:
         return ""
 
     def _clash(self, base: Version, wanted: Version, yours: FileState | None) -> Clash:
-        """Store the three versions and return the clash. They are kept as long as the journal names them."""
+        """Store the three versions: they are kept as long as the journal names them."""
         states = (self._state(base), self._state(wanted), yours)
         for state in states:
             if state is not None:
@@ -341,7 +334,7 @@ class _Draft:
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
     def _taken(self, case: _Case) -> Clash | None:
-        """Return the versions to choose from at a taken path; None for a rename, which leaves no choice."""
+        """The versions to choose from at a taken path; None for a rename, which leaves no choice."""
         return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
@@ -424,10 +417,7 @@ class _Draft:
         return None if out is not None and not out.reason else self._now(path)
 
     def _keep_folders(self) -> bool:
-        """Refuse a renamed folder, and the folders in it, if every file in it is refused.
-
-        Otherwise an empty folder would be created, and would count as restored.
-        """
+        """Refuse a renamed folder, and the folders in it, if every file in it is refused: it would stay empty."""
         folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
         is_found = False
         for path, folder in folders.items():
@@ -511,21 +501,13 @@ class _Draft:
         return found
 
     def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """Return the path whose outcome reports a change of a written file.
-
-        For half of a rename, this is the recorded path, otherwise the future path of the file. If that path is not
-        written, it is another written path of the file.
-        """
+        """The path whose outcome reports a change of a written file: for half of a rename, the recorded path."""
         path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
         written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
         return path if path in written or not written else written[0]
 
     def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """Return the path whose outcome reports a change of a refused file.
-
-        This is the recorded path if the file was created, removed or renamed there, otherwise the present path. A path
-        that is not written is preferred.
-        """
+        """The path whose outcome reports a change of a refused file. A path that is not written is preferred."""
         ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
         is_at_own = change_id in ends or self._is_move(case, change_id)
         path = self._recorded_path(change_id) if is_at_own else case.here
@@ -629,10 +611,7 @@ class _TakenError(ClashError):
 
 
 def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
-    """Return the changes by which files exchanged contents. All changes of one ring map to the same change.
-
-    Such files keep their paths, so no rename is recorded.
-    """
+    """All changes of one ring of exchanged contents map to the same change. Such files keep their paths."""
     found: dict[ChangeId, ChangeId] = {}
     for _, of_event in groupby(records, key=lambda record: record.seq):
         leads = {
@@ -684,7 +663,7 @@ def _with_extras(
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:
-    """Return a sort key: removals first, files before their folders; then creations, folders before their files."""
+    """Removals first, files before their folders; then creations, folders before their files."""
     state = write.transition.after or write.transition.before
     depth = write.transition.path.count("/")
     is_folder = state is not None and state.kind == "folder"

@@ -1,7 +1,6 @@
 """Drafts, carries out and records undos, redos and the user's own writes, even if cancelled midway.
 
-A write by which the user settles a clash also undoes the changes that it overwrites. Call these methods only while no
-turn is running.
+Call these methods only while no turn is running.
 """
 
 import asyncio
@@ -41,10 +40,9 @@ class Undoing:
         self._log = log
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo the selection of `op`, and record the outcome. Return False if there was nothing to do.
+        """Undo or redo, and record the outcome. Return False if there was nothing to do. Runs to its end if cancelled.
 
-        Once begun, it runs to its end, even if the calling task is cancelled. Raises `WorkspaceError` before any change
-        if the folder is missing or was replaced.
+        Raises `WorkspaceError` before any change if the folder is missing or was replaced.
         """
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._revert(direction, op))
@@ -70,7 +68,7 @@ class Undoing:
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Undo the differences of files from a commit. Otherwise like `revert`. Return False if there are none."""
+        """Like `revert`. Return False if there are no differences."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._undo_differences(op))
 
@@ -100,7 +98,7 @@ class Undoing:
             await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
-        """Redo the changes of the undos that `op` names. Otherwise like `revert`. Return False if none is left."""
+        """Like `revert`. Return False if none of the undos is left."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._redo(op))
 
@@ -115,7 +113,7 @@ class Undoing:
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
-        """Write a file for the user. Raises `AgentError` if the file changed since the user saw it."""
+        """Raises `AgentError` if the file changed since the user saw it."""
         await unhurried(self._write_drafted(op))
 
     async def _write_drafted(self, op: ops.WriteFile) -> None:
@@ -243,10 +241,7 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
-    """Return the transition that `op` makes; None if it changes nothing. Blocks.
-
-    Raises `AgentError` if the file changed since the user saw it, or cannot hold the new content.
-    """
+    """None if the write changes nothing. Raises `AgentError` if the file changed since the user saw it. Blocks."""
     ledger.require_root()
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
         raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
@@ -280,8 +275,7 @@ def written_over(
 ) -> tuple[Reverted, ...]:
     """Return how much of the file's other changes is undone when `transition` settles a clash. Blocks.
 
-    A change or hunk counts as undone if the file contained it before and contains nothing of it afterwards. Otherwise
-    the change's own undo would clash again.
+    A change counts as undone if nothing of it is left. Otherwise its own undo would clash again.
     """
     settled = {item.change_id for item in op.reverts}
     found: list[Reverted] = []
@@ -301,7 +295,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks of `record` undone after `transition`, and whether they are all; None if it undoes none."""
+    """Return the undone hunks of `record`, and whether they are all; None if there are none."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:
@@ -350,7 +344,7 @@ def reverted(
 
 
 def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
-    """Return the record of an undo or redo that was interrupted after it had written `changes`."""
+    """The record of an undo or redo that was interrupted after it had written `changes`."""
     outcomes = tuple(
         FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
     )

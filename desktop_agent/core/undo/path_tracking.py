@@ -1,10 +1,7 @@
 """Tracks at which path the file of a change is now, and which other names it has. Pure.
 
-A rename and the edits of the file are undone and redone separately. While a rename is undone, the edits apply at the
-old path.
-
 The agent's changes of a file with hard links are recorded at all names, and are undone together. A name that was added
-later has no such record and keeps its content.
+later keeps its content.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,15 +15,14 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
-    """Return the changes in force. A rename is in force as long as the file has its new name."""
+    """A rename is in force as long as the file has its new name."""
     return {r.change.id for r in records if not r.is_undone and RENAMING not in r.undone_hunks}
 
 
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return the present path of the file that `change` wrote. Only an undone rename changes the path.
+    """The present path of the file that `change` wrote. Only an undone rename changes the path.
 
-    `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone
-    before `change` is ignored.
+    `recorded` are all changes, in the order made, and `standing` those in force.
     """
     here, came_from = change.path, ""
     was_undone: dict[ChangeId, bool] = {}
@@ -48,10 +44,7 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return all changes at the present path of the file of `change`, in order.
-
-    The last one led to the present file.
-    """
+    """All changes at the present path of the file of `change`, in order. The last one led to the present file."""
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
     if not any(other.moved_from for other in there):
@@ -61,10 +54,7 @@ def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[Fil
 
 
 def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
-    """Return a rename as an edit of the content. Any other change is returned unchanged.
-
-    One of the `others` is the half of the rename that removed the file from its old path.
-    """
+    """Return a rename as an edit. One of the `others` is its half that removed the file from its old path."""
     if not change.moved_from:
         return change
     left = [other for other in others if other.path == change.moved_from and other.moved_to == change.path]
@@ -72,7 +62,7 @@ def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
 
 
 def parts_of(change: FileChange, diff: FileDiff) -> frozenset[HunkKey]:
-    """Return the keys of all separately undoable parts of a change. `diff` is the diff of its `as_edit`."""
+    """The keys of all separately undoable parts. `diff` is the diff of the change's `as_edit`."""
     keys = frozenset(all_keys(diff))
     return keys - {WHOLE_FILE} | {RENAMING} if change.moved_from else keys
 
@@ -84,10 +74,7 @@ OtherNames = Callable[[str], tuple[str, ...]]
 def at_all_names(
     selected: Iterable[ChangeRecord], candidates: Sequence[ChangeRecord], other_names: OtherNames
 ) -> list[ChangeRecord]:
-    """Return the `selected` changes and the same changes at the other names of their files.
-
-    The result is in the order of `candidates`, which include the selected changes.
-    """
+    """Add the same changes at the other names of the files. The result is in the order of `candidates`."""
     found = {record.change.id for record in selected}
     paths = {record.change.path for record in candidates if record.change.id in found}
     names = {path: others for path in paths if (others := other_names(path))}
@@ -99,7 +86,7 @@ def at_all_names(
 def names_with_changes(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return those of the file's other `names` at which all of these changes are recorded."""
+    """Those of the file's other `names` at which all of these changes are recorded."""
     known = {record.change.id: record for record in records}
     meant = [known[change_id] for change_id in change_ids if change_id in known]
     return tuple(
@@ -110,7 +97,7 @@ def names_with_changes(
 
 
 def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
-    """Return, for each change, the other paths at which one of the `changes` has the same images."""
+    """For each change, the other paths at which one of the `changes` has the same images."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:
         alike.setdefault((change.before, change.after), []).append(change)

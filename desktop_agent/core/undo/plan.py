@@ -1,7 +1,6 @@
 """Plans an undo or redo: which changes it affects, and how much of each is undone afterwards.
 
-The user selects changes, hunks of a file, or undos to take back. `draft` then computes the files. Everything here
-blocks, and writes only the blobs of clashes.
+Everything here blocks, and writes only the blobs of clashes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +35,7 @@ def draft_reverts(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Return one draft of an undo or redo of all `selections`, which are of different files."""
+    """All `selections` are of different files."""
     drafts = [draft_revert(transcript, ledger, direction, one, includes_others=includes_others) for one in selections]
     found = [draft for draft in drafts if draft is not None]
     if not found:
@@ -53,11 +52,7 @@ def draft_revert(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Return the draft of an undo or redo of `selection`.
-
-    Changes of others than the agent are left alone and reported, unless `includes_others` is true. None if `selection`
-    selects nothing, or only hunks that are already undone (for a redo: already in force).
-    """
+    """Changes of others are left alone and reported, unless `includes_others`. None if there is nothing to do."""
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
@@ -98,10 +93,7 @@ def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
 
 
 def _turn(record: ChangeRecord, direction: Direction, composition: Composition) -> dict[ChangeId, Undone]:
-    """Return, for each affected change, how much of it is undone once `record` is undone or redone.
-
-    The record of an undo stands for the changes that it undid or redid.
-    """
+    """How much of each affected change is undone afterwards. An undo's record stands for the changes it undid."""
     change = record.change
     if change.author != "undo":
         return {change.id: None if direction == "undo" else _NOTHING}
@@ -120,10 +112,9 @@ def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> 
 
 
 def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
-    """Return the standing changes of the selection that are not, or may not be, the agent's.
+    """Return the standing changes of the selection that may not be the agent's.
 
-    The user's own changes count if they are named by id. They also count if `is_alone` is true: the selection names
-    their file, and the agent has not changed the file.
+    The user's own changes count if they are named by id, or if `is_alone`: the agent has not changed the selected file.
     """
     found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
     is_named = is_alone or bool(selection.change_ids)
@@ -177,7 +168,7 @@ def _draft_hunks(
     selection: ChangeSelection,
     row: NetChange | None,
 ) -> UndoDraft | None:
-    """Return the draft for hunks of one file, at all its names; None if all hunks are already as requested."""
+    """At all names of the file. None if all hunks are already as requested."""
     if row is None:
         return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)
@@ -227,10 +218,9 @@ class _Hunks:
         self._wanted = frozenset(selection.hunks)
         self._changes = [record.change for record in row.records]
         self.is_whole = False
-        """Whether the selected hunks are all that can be undone or redone in the file."""
 
     def turned(self) -> dict[ChangeId, Undone]:
-        """Return how much of each change is undone afterwards, for those changes where that differs from now.
+        """How much of each change is undone afterwards, where that differs from now.
 
         Raises `KeyError` if the file has no such hunks, `ClashError` and `StorageError`.
         """
@@ -322,10 +312,7 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return each change's hunks that made lines of the selected hunks.
-
-        Raises `ClashError` if other edits made some.
-        """
+        """Each change's hunks that made lines of the selected hunks. Raises `ClashError` if other edits made some."""
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None
@@ -387,14 +374,13 @@ class _Hunks:
 
 
 _FOREIGN: ChangeId = ""
-"""Stands in for the id of any change that is not selected."""
 
 
 _ALL_LINES = 1 << 40
 
 
 def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
-    """Return the edits of a diff. If it has none but the contents differ, return a single one over all lines."""
+    """If a diff has no edits but the contents differ, return a single one over all lines."""
     before, after = change.before, change.after
     is_same = before and after and (before.digest, before.kind) == (after.digest, after.kind)
     if diff.edits or is_same:
@@ -444,7 +430,7 @@ class _Regions:
 
 
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Return the undos that `op` takes back, oldest first. Undos that were already taken back are left out."""
+    """Oldest first, without undos that were already taken back."""
     if op.is_all:
         return list(transcript.changed.steps)
     if op.steps:
@@ -453,11 +439,7 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 
 
 def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
-    """Return the draft of taking `steps` back in a single step.
-
-    Afterwards, as much of each change is undone as before the steps. A file whose changes have all been redone already
-    is skipped.
-    """
+    """Take `steps` back in a single step. A file whose changes have all been redone already is skipped."""
     composition = composition_of(transcript, ledger)
     turned: dict[ChangeId, Undone] = {}
     for step in sorted(steps, key=lambda step: step.seq, reverse=True):
@@ -475,7 +457,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
 
 
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
-    """Return the outcome with the hunks that the undo named, if only one undo is taken back."""
+    """Add the hunks that the undo named, if only one undo is taken back."""
     undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
     return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 

@@ -1,8 +1,4 @@
-"""Texts for users and models: why an undo or redo leaves a file alone, and what it did.
-
-Other refusals are worded elsewhere: `core/changes/ledger` (while writing), `core/merge/merge` (clashes of contents),
-`core/session/session` (while the agent is working), and `ui/review/review_content.py`.
-"""
+"""Texts for users and models: why an undo or redo leaves a file alone, and what it did."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal

@@ -1,5 +1,3 @@
-"""Renames a file or folder for the user. The rename is recorded and can be undone."""
-
 import asyncio
 import errno
 import os
@@ -37,7 +35,7 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Rename a file or folder. Raises `AgentError` if it changed since the user saw it, or cannot be undone."""
+        """Raises `AgentError` if the path changed since the user saw it, or the rename cannot be undone."""
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:

@@ -1,12 +1,7 @@
 """Runs git, with bounded output and time. No other module starts git.
 
-Git asks no questions, gets only the listed environment variables, and is killed when the awaiting task is cancelled.
-Each process is bound to a repository that `find_repository` found. Git reads a configuration that names no program
-(`make_stand_in`), because a repository can be written by any program. Git does not run in a sandbox, because not every
-machine has one.
-
-`query_status` and `list_files` each start one process. The status format is git's porcelain version 2 (git-status(1),
-"Porcelain Format Version 2").
+Git asks no questions, gets only listed variables, and is killed with the awaiting task. Any program can write
+a repository, so git reads a configuration that names no program (`make_stand_in`). It runs in no sandbox.
 """
 
 import asyncio
@@ -93,7 +88,7 @@ class PinnedGit(Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """Yield git bound to `repository`, or `NoStatus` if the repository was replaced or belongs to another user."""
+    """`NoStatus` if the repository was replaced or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
     if isinstance(look, NoStatus):
         yield look
@@ -216,7 +211,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 async def _read_output(
     process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
 ) -> tuple[bytes, bool]:
-    """Return at most `limit_bytes`, and whether that is all. Reads to the end, because a full pipe would stop git."""
     output = bytearray()
     is_complete = True
     while chunk := await stream.read(64 * 1024):
@@ -229,7 +223,6 @@ async def _read_output(
 
 
 async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
-    """Return the beginning of the error output. Reads to the end, because a full pipe would stop git."""
     kept = b""
     while chunk := await stream.read(64 * 1024):
         kept += chunk[: _ERROR_LIMIT_BYTES - len(kept)]
@@ -270,7 +263,6 @@ _KEPT: Final = re.compile(
     r"|branch\..+\.(remote|merge)|remote\..+\.fetch",
     re.DOTALL,
 )
-"""Settings that change what git answers, and name no program."""
 _NO_FILTERS: Final = b"\n* -filter\n"
 """The line for `info/attributes`, which overrides all other attributes, so that no file ever has a filter."""
 _LARGEST_ATTRIBUTES_BYTES: Final = 1024 * 1024
@@ -281,13 +273,10 @@ _LINKED: Final = (
 
 
 def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
-    """Fill the empty `folder` as a replacement for the common git folder `common`. Blocks.
+    """Fill the empty `folder` as git's `GIT_COMMON_DIR` in place of `common`. Blocks. `listing` is from `LISTING`.
 
-    `listing` is the configuration of `common`, as `LISTING` prints it.
-
-    Git reads configuration, attributes and hooks from the common folder, and about forty settings can name a program.
-    So git gets this folder as `GIT_COMMON_DIR`. Its objects, refs and logs are links to the real ones. Its
-    configuration holds only the settings in `_KEPT`, and its attributes give no file a filter. It has no hooks.
+    About forty settings, attributes and hooks can name a program. This folder has harmless settings, no filters, no
+    hooks, and links to the real objects, refs and logs.
     """
     (folder / "config").write_bytes(harmless_config(listing))
     info = folder / "info"
@@ -299,7 +288,7 @@ def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
 
 
 def harmless_config(listing: bytes) -> bytes:
-    """Return a configuration file with only those settings of `listing` that name no program. Pure."""
+    """Keep only the settings of `listing` that name no program."""
     lines = [b"[core]", b"\tbare = false"]
     for record in listing.split(b"\0"):
         name, separator, value = record.partition(b"\n")
@@ -321,10 +310,6 @@ def _escaped(text: str) -> str:
 
 
 def _link(target: Path, link: Path) -> None:
-    """Make `link` a symlink to `target`, if `target` exists.
-
-    Windows without the privilege gets a junction or a copy.
-    """
     if not os.path.lexists(target):
         return
     try:
@@ -373,7 +358,7 @@ async def status_of(repository: Repository) -> RepoStatus | NoStatus:
 
 
 async def list_files(folder: Path) -> tuple[list[str], bool] | None:
-    """Return the files below `folder` that are tracked, or new and not ignored, and whether the list is complete.
+    """Files below `folder` that are tracked, or new and not ignored; and whether the list is complete.
 
     None if git fails. A deleted tracked file is listed until its deletion is staged.
     """
@@ -389,7 +374,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
 
 async def read_git(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Return the output of a read-only git command, or why there is none. Truncated output counts as a failure."""
+    """Truncated output counts as a failure."""
     answer = await run_git(repository, *arguments, limit_bytes=LIST_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
         return answer
@@ -404,11 +389,10 @@ _PLAIN: Final[Mapping[FileState, FileStatus]] = {
 }
 _BRANCH: Final = b"# branch.head "
 _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
-"""How many space-separated fields precede the path, which may itself contain spaces."""
 
 
 def parse_status(output: bytes) -> RepoStatus:
-    """Parse the output of `git status --porcelain=v2 -z --branch`. Unknown lines are ignored."""
+    """The output is from `git status --porcelain=v2 -z --branch`. Unknown lines are ignored."""
     branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record

@@ -1,11 +1,6 @@
 """Reads and compares the refs of a repository, and restores refs that a command lost.
 
-Files and the index are not touched, and no ref is removed. A ref is restored only if it is unchanged since the command,
-so that the user's later changes stay.
-
-Git eventually deletes unreachable objects, such as those of a dropped stash entry. `keep_objects` prevents that: it
-names the objects in the log of one private ref. Git keeps them for 30 days, unless the user set
-`gc.reflogExpireUnreachable`.
+A ref is restored only if it is unchanged since the command. No ref is removed; files and the index are not touched.
 """
 
 import asyncio
@@ -26,12 +21,10 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, commo
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200
-"""How many objects are kept from deletion for one command. Each of them costs a child process."""
 
 _STASH: Final = "stash:"
 _KEPT: Final = "refs/desktop-agent/kept"
 _PASSED_OVER: Final = ("refs/remotes/", "refs/prefetch/", "refs/desktop-agent/")
-"""Refs that are ignored: those that the next fetch restores, and our own."""
 _ZERO: Final = "0" * 40
 _ZERO_SHA256: Final = "0" * 64
 
@@ -56,7 +49,7 @@ class RefProblem(Struct, frozen=True, kw_only=True):
 
 
 class RefRecovery(Struct, frozen=True, kw_only=True):
-    """The result of restoring refs. Refs that already were correct count as restored."""
+    """Refs that already were correct count as restored."""
 
     restored: tuple[RefChange, ...] = ()
     problems: tuple[RefProblem, ...] = ()
@@ -103,7 +96,7 @@ def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
 
 
 async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
-    """Prevent git from deleting the objects that these changes lost, for as long as git keeps logs of refs."""
+    """Name the lost objects in the log of a private ref, which keeps them for 30 days unless the user set otherwise."""
     lost = [change.before for change in changes if change.is_loss and change.before is not None]
     oids = list(dict.fromkeys(oid for oid in lost if not oid.startswith("refs/")))[:MOST_KEPT]
     if not oids:
@@ -115,10 +108,9 @@ async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
 
 
 async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecovery:
-    """Restore the refs that these changes moved or dropped, if they have not changed since.
+    """Restore the refs that these changes moved or dropped, if they have not changed since. Created refs stay.
 
-    Stash entries are added on top of the existing ones, in their order. Created refs stay. Do not cancel this call: git
-    would be killed while it holds a lock.
+    Stash entries are added on top of the existing ones. Do not cancel this call: git would be killed with a lock.
     """
     async with _git_of(folder) as git:
         return await _restore_all(git, changes)
@@ -198,17 +190,15 @@ async def _write(git: PinnedGit, *arguments: str) -> str:
 
 
 _YOUNG_NS: Final = 3_000_000_000
-"""A change time younger than this is not relied on: a tick of any file system's clock takes at most two seconds."""
+"""A change time younger than this is not relied on: a tick of a file system's clock takes at most two seconds."""
 _MOST_FILES: Final = 2_000
 _MOST_REPOSITORIES: Final = 16
 _FILES: Final = ("HEAD", "config", "config.worktree", "packed-refs", "logs/refs/stash")
 _FOLDERS: Final = ("refs", "reftable")
 _FOLDERS_PASSED_OVER: Final = frozenset({"remotes", "prefetch", "desktop-agent"})
-"""Folders in `refs` that `read_refs` also leaves out."""
 
 _Look = tuple[int, int, int, int, int]
 RefsStamp = tuple[object, ...]
-"""The state of the files with a repository's refs. Equal stamps mean equal refs."""
 
 
 class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves this module
@@ -216,12 +206,9 @@ class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves
 
 
 class KnownRefs:
-    """Caches the refs of some repositories. Git is asked only when refs may have moved since.
+    """Caches the refs of some repositories. Git, which takes some 8 ms, is asked only when refs may have moved since.
 
-    Asking git takes some 8 ms. The cache is valid while `stat` shows no change in the files and folders of the refs.
-
-    `stat` is not reliable if a change time is very recent, if a file is a link, or with too many files or on Windows.
-    Then git is asked every time.
+    `stat` of the refs' files shows that. It is not relied on for recent times, links, too many files, and on Windows.
     """
 
     def __init__(self) -> None:
@@ -238,7 +225,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """Return the cached result of `read` if it is still valid, otherwise None. Blocks."""
+        """None if the cached result is not valid any more. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
@@ -247,7 +234,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return a value that changes when any ref changes; None if unknown. Call it before you read the refs. Blocks."""
+    """None if unknown. Call this before you read the refs. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

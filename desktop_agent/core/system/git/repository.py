@@ -1,7 +1,6 @@
 """Finds the repository of a folder without starting git. Also has the types of git's answers.
 
-The search looks for `.git` in the folder and above. Git's own search would also accept a folder that only looks like
-the inside of a repository. `Repository.identity` shows later whether the repository was replaced.
+Git's own search would also accept a folder that only looks like the inside of a repository.
 """
 
 import errno
@@ -15,7 +14,6 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
-"""What happened to a file since the last commit, staged or not. `ignored` means that git leaves the file alone."""
 
 
 class FileStatus(Struct, frozen=True, kw_only=True):
@@ -29,14 +27,13 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
     """Branch and changed files at one moment. Paths are relative, with `/`, and may have surrogate escapes."""
 
     branch: str = ""
-    """The branch; empty while HEAD is detached."""
     files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
     is_complete: bool = True
     """False when there were more changed files than fit into `STATUS_LIMIT_BYTES`."""
 
 
 class NoStatus(Struct, frozen=True, kw_only=True):
-    """Why git has no answer about a folder. `detail` is the first line of git's own message, for users."""
+    """`detail` is the first line of git's own message, for users."""
 
     reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
     detail: str = ""
@@ -56,7 +53,7 @@ _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """The repository of a folder. `prefix` is the path from `root` to the folder: empty, or ending in `/`."""
+    """`prefix` is the path from `root` to the folder: empty, or ending in `/`."""
 
     root: Path
     git_dir: Path
@@ -65,7 +62,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that contains `folder`. Reads a few directory entries; starts no git. Blocks."""
+    """Reads a few directory entries; starts no git. Blocks."""
     try:
         resolved = os.path.realpath(folder)
         for top in _upwards(resolved):
@@ -92,12 +89,12 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def common_folder(git_dir: Path) -> Path:
-    """Return the folder with the objects and refs. A worktree shares the folder of its repository. Blocks."""
+    """The folder with the objects and refs. A worktree shares the folder of its repository. Blocks."""
     return Path(_common_folder(os.fspath(git_dir)))
 
 
 def is_still_there(repository: Repository) -> bool:
-    """Whether the repository still exists and was not replaced by another one. Blocks."""
+    """False if another repository replaced it. Blocks."""
     try:
         dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)
@@ -111,15 +108,11 @@ def is_still_there(repository: Repository) -> bool:
 
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
-    """Return the first `limit_bytes` of a regular file; empty for any other file, such as a pipe. Blocks."""
     return _read_regular(os.fspath(path), limit_bytes)
 
 
 def stranger_of(repository: Repository) -> Path | None:
-    """Return the first folder of the repository that another user owns. Blocks.
-
-    Git does not check ownership if `--git-dir` is given.
-    """
+    """The first folder of the repository that another user owns. Blocks. With `--git-dir`, git does not check this."""
     if not hasattr(os, "geteuid"):
         return None
     own = {os.geteuid()}
@@ -190,7 +183,7 @@ _VALUE: Final = re.compile(rb'[^\x00-\x1f\x7f"\\#;]*')
 
 
 def plain_settings(content: bytes) -> bytes | None:
-    """Return what `git config --null --list` would print for a file; None if only git can parse it. Pure."""
+    """What `git config --null --list` would print for a file; None if only git can parse it."""
     listed: list[bytes] = []
     section = b""
     for line in (raw.strip(b" \t") for raw in content.split(b"\n")):
@@ -208,6 +201,5 @@ def plain_settings(content: bytes) -> bytes | None:
 
 
 def read_plain_settings(path: Path) -> bytes | None:
-    """Return `plain_settings` of a file; None also if it is missing, too long, or not a regular file. Blocks."""
     content = read_regular(path, _LARGEST_BYTES)
     return plain_settings(content) if 0 < len(content) < _LARGEST_BYTES else None

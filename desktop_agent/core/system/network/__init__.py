@@ -1,4 +1,1 @@
-"""HTTP clients for models and web tools: proxies, TLS certificates, and size limits of answers.
-
-Importing this package imports no HTTP library.
-"""
+"""HTTP clients for models and web tools. Importing this package imports no HTTP library."""

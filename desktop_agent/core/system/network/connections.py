@@ -1,10 +1,7 @@
 """Where an address leads, through which proxy, the size limits of answers, and why a connection failed.
 
-A host name can resolve to any address, so `reach_of` judges addresses, not names.
-
-The proxy rules are curl's: `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in
-`no_proxy`. Loopback addresses never get a proxy. If the environment names no proxy, Windows and macOS use the system's
-settings. This module imports no HTTP library.
+The proxy rules are curl's, with lower-case names first. Loopback addresses never get a proxy. If the environment names
+none, Windows and macOS use the system's settings. This module imports no HTTP library.
 """
 
 import asyncio
@@ -26,7 +23,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """One proxy. Its `repr` and `address` never show the user name or the password."""
+    """Its `repr` and `address` never show the user name or the password."""
 
     url: str = field(repr=False)
     address: str
@@ -34,7 +31,7 @@ class Proxy:
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-    """Return the proxy for `url`; None for a direct connection. Raises `ProviderError` for an unusable proxy."""
+    """None for a direct connection. Raises `ProviderError` for an unusable proxy."""
     target = urlsplit(url)
     host = target.hostname or ""
     if is_loopback(host):
@@ -85,7 +82,7 @@ def _is_exempt(target: SplitResult, environ: Mapping[str, str]) -> bool:
 
 
 def _covers(entry: str, host: str, port: int) -> bool:
-    """Whether an entry of `no_proxy` covers this host. An entry is `*`, a domain, an address, or a network."""
+    """An entry of `no_proxy` is `*`, a domain, an address, or a network."""
     if entry == "*":
         return True
     try:
@@ -110,11 +107,9 @@ MAX_CALLS = 200
 MAX_NAME_CHARS = 1_000
 """The longest name or id of a call. APIs accept 128 characters."""
 MAX_STREAM_BYTES = 64 * 2**20
-"""The longest streamed answer. A million tokens with an event for each are shorter."""
 MAX_BODY_BYTES = 4 * 2**20
-"""The longest answer that is read as a whole, such as a list of models."""
 MAX_ERROR_BYTES = 64 * 2**10
-"""How much of an error response is read; a proxy's page can be longer, but its beginning is enough."""
+"""How much of an error response is read."""
 MAX_STREAM_S = 3600.0
 
 
@@ -128,7 +123,6 @@ def oversized(detail: str) -> ProviderError:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and its causes, including those that httpcore2 nests in `args`. Contexts are left out."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
@@ -202,7 +196,6 @@ _NAMES_OF_CREDENTIALS = frozenset(
 _TRANSLATED, _TRANSLATED_LOCALLY = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE, _RENUMBERED = ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96")
 _IN_A_SITE = (0x00005EFE, 0x02005EFE)
-"""How the second half of an ISATAP address, which embeds an IPv4 address, begins."""
 
 
 def reach_of(address: IpAddress) -> Reach:

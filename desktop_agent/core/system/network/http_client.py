@@ -1,10 +1,6 @@
 """Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
 
-Loading certificates takes some 20 ms. No client reads proxies from the environment itself, follows redirects or keeps
-cookies.
-
-Connections that carry a key use `GuardedTransport`. It refuses compressed answers, limits the wait for headers, and
-limits the size of the body. The HTTP library limits the headers (100 KB).
+Loading certificates takes some 20 ms. No client reads proxies from the environment, follows redirects or keeps cookies.
 """
 
 import asyncio
@@ -39,23 +35,23 @@ _KEEP_ALIVE_S = 60
 
 
 def model_client(*, proxy: Proxy | None, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for an address that gets a key. Raises `ProviderError`."""
+    """A client for an address that gets a key. Raises `ProviderError`."""
     guarded = GuardedTransport(server_transport(proxy), head_s=timeout.read or _KEEP_ALIVE_S)
     return _client(guarded, timeout, {"Accept-Encoding": "identity"})
 
 
 def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """Return a client for web pages, without a key and without limits. Raises `ProviderError`."""
+    """Without a key and without limits. Raises `ProviderError`."""
     return _client(server_transport(proxy), httpx2.Timeout(timeout_s), headers)
 
 
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for one MCP server. The `transport` adds credentials, and limits and checks the answers."""
+    """The `transport` adds credentials, and limits and checks the answers."""
     return _client(transport, timeout, {"Accept-Encoding": "identity"})
 
 
 def exporter_session(proxy: Proxy | None) -> "Session":
-    """Return the session for OpenTelemetry's exporter. It ignores `~/.netrc` and rejects cookies."""
+    """The session for OpenTelemetry's exporter ignores `~/.netrc` and rejects cookies."""
     import requests  # only telemetry uses this library
 
     session = requests.Session()
@@ -82,7 +78,7 @@ def _client(
 
 
 def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
-    """Return a transport without limits for answers. Raises `ProviderError`."""
+    """Without limits for answers. Raises `ProviderError`."""
     context = _tls_context(os.environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None
@@ -96,10 +92,7 @@ def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return a context with the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
-
-    Raises `ProviderError`.
-    """
+    """Raises `ProviderError`."""
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):
@@ -180,7 +173,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int, *, is_cut: bool) -> None:
-        """Limit `inner` to `most_bytes`. With `is_cut`, the rest is dropped; otherwise `ProviderError` is raised."""
+        """With `is_cut`, the rest is dropped; otherwise `ProviderError` is raised."""
         self._inner = inner
         self._most_bytes = most_bytes
         self._is_cut = is_cut

@@ -1,13 +1,8 @@
-"""The limits of one command, and the cgroup that enforces them.
+"""The limits of one command, and the cgroup (version 2) that enforces them where Linux permits. Everything here blocks.
 
-`LimitWatch` counts the processes of a command, and ends a command that exceeds its limits. The limits that `limited`
-sets in the shell are only a safety net.
-
-Where Linux permits, each command has its own cgroup (version 2). A process cannot leave it, and `cgroup.kill` ends all
-its processes at once. Its limits need the controllers `pids` and `memory`, which only a delegated cgroup has.
-
-The cgroups are in a scope that the user's systemd delegates (`Scope`), or else below our own cgroup. Everything here
-blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
+A process cannot leave its cgroup, and `cgroup.kill` ends all its processes at once. Limits need the controllers `pids`
+and `memory`, which only a delegated cgroup has: one in a scope of the user's systemd, or below our own.
+Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
 
 import errno
@@ -28,7 +23,6 @@ from desktop_agent.core.system.processes.process_table import task_count
 
 SHELL = "/bin/sh"
 _TASKS_PER_PROCESS = 4
-"""How many threads a process may have on average. A command with more counts as having too many processes."""
 _SCORE = 500
 """From -1000 to 1000. A high score makes the kernel end commands before other programs when memory runs out."""
 _SET = (
@@ -67,7 +61,7 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return arguments for a shell that runs `beginning`, then `argv` within `limits`. Blocks. Raises `OSError`."""
+    """Return a shell's arguments that run `beginning`, then `argv` within `limits`. Blocks. Raises `OSError`."""
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -102,11 +96,7 @@ _PATIENCE_S = 2.0
 
 
 class Scope:
-    """A scope of the user's systemd in which we can create cgroups.
-
-    A scope lasts as long as a process runs in it. Here a shell waits for the end of a pipe that we hold open. All
-    methods block for a moment.
-    """
+    """A scope of the user's systemd in which we can create cgroups. It lasts as long as we hold a pipe open. Blocks."""
 
     def __init__(self, holder: "subprocess.Popen[bytes]", folder: Path) -> None:
         self._holder = holder
@@ -114,7 +104,7 @@ class Scope:
 
     @classmethod
     def start(cls, top: Path) -> "Scope | None":
-        """Request a scope below the cgroup mount `top`; None if the user's systemd gives none."""
+        """None if the user's systemd gives no scope below the cgroup mount `top`."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
             return None
@@ -138,7 +128,7 @@ class Scope:
         return scope
 
     def close(self) -> None:
-        """End the scope and everything that still runs in it. Remove the cgroups in the scope first."""
+        """Ends everything that still runs in the scope. Remove the cgroups in the scope first."""
         for pipe in (self._holder.stdin, self._holder.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -157,7 +147,7 @@ def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
 
 
 def _make_way(pid: int, folder: Path) -> bool:
-    """Move the scope's shell into a child cgroup: only a cgroup without processes can delegate its controllers."""
+    """Move the scope's shell into a child: only a cgroup without processes can delegate its controllers."""
     try:
         (folder / "holder").mkdir()
         (folder / "holder" / "cgroup.procs").write_text(str(pid))
@@ -224,7 +214,7 @@ class CommandGroups:
         self.folder = folder
         self._scope = scope
         self._left: deque[CommandGroup] = deque()
-        """Groups that could not be removed when their commands ended, because something in them was alive or dying."""
+        """Groups that could not be removed yet, because something in them was alive or dying."""
 
     @classmethod
     def open(cls, mark: str) -> "CommandGroups | None":
@@ -245,7 +235,7 @@ class CommandGroups:
         return frozenset(_read(self.folder / "cgroup.subtree_control").decode().split()) & frozenset(_CONTROLLERS)
 
     def make(self, name: str, limits: CommandLimits) -> CommandGroup | None:
-        """Return a new cgroup with as many `limits` as the kernel can enforce; None when it cannot be created."""
+        """Return a cgroup with as many `limits` as the kernel can enforce; None when it cannot be created."""
         with suppress(IndexError):  # others make some meanwhile
             for _ in range(len(self._left)):
                 left = self._left.popleft()
@@ -288,7 +278,7 @@ def _group_of(pid: int | str) -> str | None:
 
 
 def _made_in(parent: Path, name: str) -> Path | None:
-    """Return a new parent cgroup; None if commands could not enter its children or be killed there."""
+    """None if commands could not enter the cgroup's children or be killed there."""
     _remove_stale(parent)
     folder = parent / name
     try:
@@ -324,7 +314,7 @@ def _share_out(folder: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Remove the cgroups of applications that were killed together with their guard. Cgroups in use stay."""
+    """Remove the cgroups of applications that were killed together with their guard."""
     for folder in parent.glob(f"{_NAME}*-*"):
         pid = folder.name.removeprefix(_NAME).partition("-")[0]
         if not Path("/proc", pid).exists():
@@ -340,7 +330,7 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
-    """Wait until the processes have ended, which happens after `cgroup.kill` has returned. Gives up after a while."""
+    """Processes end after `cgroup.kill` has returned. Gives up after a while."""
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)
@@ -351,7 +341,6 @@ def _wait_until_empty(folder: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content of a kernel file; empty if its cgroup is removed, or lacks the controller."""
     try:
         return path.read_bytes()
     except OSError:
@@ -359,7 +348,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a kernel file. Ignores errors: a cgroup without the controller lacks the file."""
+    """Ignores errors: a cgroup without the controller lacks the file."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

@@ -1,5 +1,3 @@
-"""One running command with its descendants: reads its output, waits for it, and ends all of its processes."""
-
 import asyncio
 import os
 import signal
@@ -16,9 +14,9 @@ from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.process_tree import Activity, ProcessTree, Scope
 
 QUIET_S = 0.2
-"""How long there must be no output after the command's exit before we stop reading from processes it left behind."""
+"""How long there must be no output after the exit before we stop reading from processes left behind."""
 _WALL = "bwrap"
-"""The sandbox around a command. It may end a moment after the command, but does not count as left behind."""
+"""The sandbox around a command may end a moment after the command, but does not count as left behind."""
 
 QUIET_ROUNDS = 5
 
@@ -35,13 +33,12 @@ T = TypeVar("T")
 
 class ProcessEnd(Struct, frozen=True, kw_only=True):
     exit_code: int
-    """The exit code as shells report it: 128 + n for a process that signal n ended."""
+    """As shells report it: 128 + n for a process that signal n ended."""
     ended: Mapping[int, str] = field(default_factory=dict[int, str])
     """The processes that the command left running, and that were then ended: pid to name."""
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])
     """The processes that could not be ended, such as another user's: pid to name."""
     excess: str = ""
-    """Which limit it exceeded, in words, if the watch or the kernel ended it for that."""
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
@@ -67,7 +64,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def sent_bytes(self) -> int:
-        """How many bytes the child has written to us, including unread ones. Can be called in any thread."""
+        """Includes unread bytes. Can be called in any thread."""
         if self._reader is not None:
             return self._reader.received_bytes + self._reader.waiting_bytes()
         waiting = 0
@@ -90,7 +87,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)
 
     async def input_taken(self) -> None:
-        """Return when the child has read enough of its input to be sent more."""
+        """Return when the child can be sent more."""
         while self._input_taken is not None:
             await asyncio.wait({self._input_taken})
 
@@ -149,7 +146,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
 
 class ChildProcess:
-    """One started command. The code that started it must call `end` in any case."""
+    """The code that starts a command must call `end` in any case."""
 
     def __init__(
         self,
@@ -167,10 +164,8 @@ class ChildProcess:
     ) -> None:
         """The command started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
-        `let_go` is called in a thread when all processes of the command have ended, before its end is reported.
-
-        If `keeps_detached` is true and the command exits by itself, detached processes (own session and output)
-        survive.
+        `let_go` is called in a thread, before the end. `keeps_detached`: processes with their own session and
+        output survive a command that exits by itself.
         """
         self._clock = clock
         self._let_go = let_go
@@ -191,15 +186,15 @@ class ChildProcess:
 
     @property
     def has_exited(self) -> bool:
-        """Whether the first process exited by itself. Its children may still run."""
+        """Its children may still run."""
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:
-        """Return a new tree of the command's processes, for use in another thread."""
+        """For use in another thread."""
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
-        """Write to the command; False if it no longer reads. Cancelling ends the wait, not the transfer."""
+        """False if the command no longer reads. Cancelling ends the wait, not the transfer."""
         pipe = self._pipes.input
         if pipe is None:
             return False
@@ -217,7 +212,7 @@ class ChildProcess:
         return bool(done)
 
     async def end(self) -> ProcessEnd:
-        """End the whole tree if it still runs, and return how it ended. A cancellation is raised only afterwards."""
+        """End the whole tree if it still runs. A cancellation is raised only afterwards."""
         self.ask_to_end()
         return await unhurried(self._life)
 
@@ -286,7 +281,7 @@ class ChildProcess:
         return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
-        """Kill the process group with a single signal. The event loop is closing, so there is no time for more."""
+        """The event loop is closing, so there is time for one signal only."""
         if self._pipes.exited.done() or os.name == "nt":
             return
         try:
@@ -298,7 +293,7 @@ class ChildProcess:
 async def end_all(
     tree: ProcessTree, scope: Scope, *, clock: Clock, grace_s: float
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """End the tree (TERM, then KILL after `grace_s`). Return what was alive and what survived, each as pid to name."""
+    """End with TERM, then KILL after `grace_s`. Return what was alive and what survived, each as pid to name."""
     begun = clock.monotonic()
     forced_at: float | None = None
     met: dict[int, str] = {}

@@ -1,10 +1,7 @@
 """Reads the output of one command in its own thread, from a pipe or from a terminal.
 
-The event loop's own pipes deliver 64 KiB at a time, which would slow the window down. Here the loop is notified only of
-the end. While the sink is busy, the command waits at its full pipe.
-
-Terminal input is typed line by line. Each line waits until the command has read the line before and was silent for a
-moment, because password prompts discard earlier input. `Keyboard` types the user's keys into the user's own terminal.
+The event loop's own pipes deliver 64 KiB at a time, which would slow the window down. While the sink is busy, the
+command waits at its full pipe.
 """
 
 import asyncio
@@ -52,12 +49,11 @@ class OutputReader:
         self._typed = deque(typed) if typed is not None else None
         self._unread_bytes = unread_bytes
         self._was_unread = False
-        """Whether input was unread at the last look: a program that just read it may still discard what follows."""
         self._wake = os.pipe() if sys.platform != "win32" else None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when the sink is not called any more: no process holds a writing end, or reading was stopped."""
+        """Done when the sink is not called any more."""
         self.received_bytes = 0
         self.is_taking = False
 
@@ -76,7 +72,7 @@ class OutputReader:
                 os.write(self._wake[1], b"x")
 
     def waiting_bytes(self) -> int:
-        """Return how many printed bytes are unread. Can be called in any thread."""
+        """Can be called in any thread."""
         try:
             return waiting_bytes(self._file.fileno())
         except (OSError, ValueError):  # it is closed
@@ -109,7 +105,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Read what arrived before `stop`, but no more than a pipe holds: a command may print for ever."""
+        """No more than a pipe holds: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()
@@ -140,7 +136,7 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return a function that waits for output. It returns False when reading was stopped."""
+        """The function returns False when reading was stopped."""
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
@@ -161,7 +157,7 @@ class OutputReader:
         return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
 
     def _type_next(self) -> None:
-        """Type the next line. After the last line, send the end of input again: the program may have discarded it."""
+        """After the last line, send the end of input again: the program may have discarded it."""
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:
@@ -179,7 +175,7 @@ class OutputReader:
 
 
 def waiting_bytes(fd: int) -> int:
-    """Return how many unread bytes a pipe or terminal holds; 0 if unknown. Raises `OSError`."""
+    """Unread bytes of a pipe or terminal; 0 if unknown. Raises `OSError`."""
     if sys.platform == "win32":
         return 0
     import fcntl
@@ -209,8 +205,7 @@ _TAKE_TERMINAL = ': <> "$0"; exec "$@"'
 class Terminal(Struct, frozen=True):
     """A new terminal: our end, the command's end, and the name of the command's end.
 
-    The command's first process opens the terminal from a line of shell (`launching`). Opening makes it the controlling
-    terminal of the new session, so no code runs between fork and exec.
+    The command's shell opens the terminal by name and thereby controls it, so no code runs between fork and exec.
     """
 
     ours: int
@@ -219,7 +214,7 @@ class Terminal(Struct, frozen=True):
 
     @classmethod
     def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
-        """Open a terminal; with `is_for_user`, lines end in CR LF. Raises `OSError` where there are no terminals."""
+        """With `is_for_user`, lines end in CR LF. Raises `OSError` where there are no terminals."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
         import termios
@@ -234,7 +229,7 @@ class Terminal(Struct, frozen=True):
         return cls(ours, theirs, os.ttyname(theirs))
 
     def unread_bytes(self) -> int:
-        """Return how many bytes of typed, complete lines no program has read yet. Blocks for a moment."""
+        """Bytes of typed, complete lines that no program has read yet. Blocks for a moment."""
         try:  # the command's end is opened again, because our end counts printed bytes
             theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it is closed
@@ -259,14 +254,10 @@ def typed_lines(text: str | None) -> Iterator[bytes]:
 
 
 MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
-"""How much input may wait to be read. More is refused, such as a pasted file for a program that hangs."""
 
 
 class Keyboard:
-    """Types into one terminal without waiting for the program that reads from it.
-
-    Use it only on the event loop's thread.
-    """
+    """Types into one terminal without waiting for the program that reads. Use it only on the event loop's thread."""
 
     def __init__(self, terminal: Terminal) -> None:
         """Create the keyboard before the terminal is given to a runner."""
@@ -294,7 +285,7 @@ class Keyboard:
                 termios.tcsetwinsize(self._fd, (rows, columns))
 
     def foreground(self) -> int | None:
-        """Return the process group in the terminal's foreground: the shell's own while it waits for a command."""
+        """The process group in the foreground: the shell's own while it waits for a command."""
         if not self._is_open or sys.platform == "win32":
             return None
         try:
@@ -329,7 +320,7 @@ class Keyboard:
 
 
 def hang_up_on(group: int) -> None:
-    """Send SIGHUP to a shell's process group. An interactive shell ignores SIGTERM."""
+    """An interactive shell ignores SIGTERM, but not SIGHUP."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGHUP)

@@ -31,16 +31,13 @@ LIVE_LIMIT_BYTES = 32 * 1024
 """How much text is shown per interval. Nobody can read more, and the window must keep up."""
 
 Sink = Callable[[bytes], "asyncio.Future[None] | None"]
-"""Takes output on the event loop's thread. If it returns a future, reading pauses until that is done."""
 
 
 class Spool:
     def __init__(self, folder: Path) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
         self.written_bytes = 0
-        """How much of the output is in the file, not counting the mark that says what is missing."""
         self.error = ""
-        """Why writing ended early; later output is lost."""
         self._file: FileIO | None = None
 
     def write(self, content: bytes) -> None:
@@ -76,7 +73,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls `on_text` on the event loop with printed text, at most 30 times a second. Feed it from a single thread."""
+    """Calls `on_text` on the event loop, at most 30 times a second. Feed it from a single thread."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -103,7 +100,7 @@ class LiveText:
             self._loop.call_soon_threadsafe(self._start_timer)
 
     def finish(self) -> None:
-        """Show the remaining text. Call it on the loop's thread, after the last `feed`."""
+        """Call this on the loop's thread, after the last `feed`."""
         if self._timer is not None:
             self._timer.cancel()
         self._is_due = True
@@ -135,10 +132,7 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """A command's output, as a terminal shows it.
-
-    If `tail` is not empty, text is left out between `head` and `tail`.
-    """
+    """A command's output, as a terminal shows it. If there is a `tail`, text between `head` and `tail` is left out."""
 
     head: str
     tail: str
@@ -184,12 +178,9 @@ class Ends:
 MOST_EFFORT = 4 * 1024 * 1024
 """How much of an output is parsed character by character. That much takes some seconds."""
 _READ_BYTES = 256 * 1024
-"""How much of the end of a longer output is parsed, too."""
 
 
 class ShownOutput:
-    """The output as a terminal shows it, in bounded memory: beginning, end, and the number of lines."""
-
     def __init__(self) -> None:
         self._waiting = bytearray()
         self._passed_over_bytes = 0
@@ -212,7 +203,7 @@ class ShownOutput:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
 
     def finish(self) -> tuple[str, str, int]:
-        """Return the beginning, the end (empty when the beginning is everything), and the number of lines."""
+        """The end is empty when the beginning is everything. The number is that of the lines."""
         self._pass_over()
         if self._passed_over_bytes:
             self._printout.feed(f"[... {self._passed_over_bytes:,} bytes not read ...]\n")
@@ -223,7 +214,7 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Drop all but the last waiting bytes, up to a line's start if possible. The first time, reset the terminal."""
+        """Drop all but the last waiting bytes, up to a line's start if possible."""
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return
@@ -240,7 +231,7 @@ class ShownOutput:
 
 
 class OutputCapture:
-    """A sink for one command's output. Feed it, then `finish` it on the loop's thread."""
+    """Feed it from one thread, then `finish` it on the loop's thread."""
 
     def __init__(self, *, spool_folder: Path | None = None, on_text: Callable[[str], None] | None = None) -> None:
         self._written = Ends()
@@ -298,24 +289,20 @@ def continuation_bytes(data: bytes | bytearray) -> int:
 
 
 def create_private(path: Path) -> FileIO:
-    """Create `path`, which must not exist. Only its owner may read it, because output may hold secrets."""
+    """`path` must not exist. Only its owner may read it, because output may hold secrets."""
     make_private_folder(path.parent)
     return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600), "wb")
 
 
 class RecordSplitter:
-    """Splits a stream into records at a separator. Takes linear time, even if a record never ends."""
-
     def __init__(self, separator: bytes, most_bytes: int) -> None:
         self.too_long = 0
-        """How many records were longer than `most_bytes`, and were left out."""
         self._separator = separator
         self._most_bytes = most_bytes
         self._begun: list[bytes] = []
         self._size = 0
 
     def feed(self, content: bytes) -> list[bytes]:
-        """Return the records that `content` completes, without their separators."""
         first, *others = content.split(self._separator)
         self._add(first)
         if not others:

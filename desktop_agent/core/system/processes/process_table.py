@@ -1,7 +1,6 @@
 """Reads the process table in one pass, and sets process priorities. Everything here blocks.
 
-On Linux only one small file per process is read, to stay cheap beside a fork bomb. Other systems use psutil. Commands
-get a lower processor priority than the window.
+On Linux only one small file per process is read, to stay cheap beside a fork bomb. Other systems use psutil.
 """
 
 import asyncio
@@ -26,7 +25,6 @@ class ProcessEntry(Struct, frozen=True):
     name: str
     threads: int
     started: float
-    """When it started, on a scale that only this module knows."""
     resident_bytes: int
 
     @property
@@ -35,20 +33,19 @@ class ProcessEntry(Struct, frozen=True):
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Return all processes by pid, without zombies."""
+    """Leaves out zombies."""
     entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
 
 def started_now() -> float:
-    """Return a lower bound of `ProcessEntry.started` for all processes that start from now on."""
+    """A lower bound of `ProcessEntry.started` for all processes that start from now on."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
     return time.time() - 1
 
 
 def read_proc(path: str, most_bytes: int = -1) -> bytes:
-    """Return the beginning of a file below `/proc`; empty if it cannot be read."""
     try:
         with open(f"/proc/{path}", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
             return file.read(most_bytes)
@@ -64,7 +61,7 @@ def task_count() -> int:
 
 
 def environment_value(pid: int, variable: str) -> str:
-    """Return a variable of another process's environment; empty if it is missing or cannot be read."""
+    """Empty if the variable is missing or cannot be read."""
     if sys.platform != "linux":
         import psutil  # slow to import, and not needed with /proc
 
@@ -78,14 +75,14 @@ def environment_value(pid: int, variable: str) -> str:
 
 
 def resident_limit(pid: int) -> int:
-    """Return another process's hard limit of its resident set, in bytes; 0 if there is none or it is unknown."""
+    """In bytes; 0 if there is no hard limit or it is unknown."""
     _, _, rest = read_proc(f"{pid}/limits", 4096).partition(b"Max resident set")
     hard = rest.partition(b"\n")[0].split()[1:2]
     return int(hard[0]) if hard and hard[0].isdigit() else 0
 
 
 def runs(pid: int) -> bool:
-    """Whether any thread of a process is neither stopped nor ended. False on other systems than Linux."""
+    """Whether any thread is neither stopped nor ended. False on other systems than Linux."""
     if sys.platform != "linux":
         return False
     try:
@@ -110,7 +107,7 @@ def has_open_for_writing(pid: int, folder: str) -> bool:
 
 
 def unshared_bytes(pid: int) -> int | None:
-    """Return the memory of one process with its share of shared memory; None if it cannot be read."""
+    """The memory of a process with its share of shared memory; None if it cannot be read."""
     found = re.search(rb"^Pss:\s+(\d+)", read_proc(f"{pid}/smaps_rollup"), re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
@@ -191,10 +188,10 @@ def lower_priority(transport: asyncio.SubprocessTransport) -> None:
 
 
 def raise_thread_priority() -> None:
-    """Raise this thread's priority above every command's. Does nothing without root's rights.
+    """Raise this thread's priority above every command's, if root.
 
-    Root needs this, because the kernel does not count root's tasks. Linux may divide time among sessions first, so a
-    fork bomb with many sessions would starve the thread that ends it.
+    The kernel does not limit root's tasks, and Linux may divide time among sessions first. A fork bomb with sessions
+    would starve the thread that ends it.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -219,7 +216,7 @@ def lower_own_priority() -> None:
 
 
 def _lower_session_share(transport: asyncio.SubprocessTransport) -> None:
-    """Lower the share of the command's session. Linux may divide time among sessions first ("autogroup", sched(7))."""
+    """Linux may divide time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:

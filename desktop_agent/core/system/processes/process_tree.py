@@ -1,14 +1,7 @@
 """Finds every process that a command started, including those that left its process group or lost their parent.
 
-A process belongs to a tree if it is in the tree's cgroup or the root's process group, descends from a member, or
-carries the tree's mark. Without a cgroup, only the mark finds a daemon that called `setsid` and whose parent has
-exited.
-
-The mark is in the environment, and on Linux also in the limit of the resident set, which Linux does not enforce. The
-limit survives clearing the environment, and can be read for other users' processes.
-
-Everything here blocks: call it in a thread. No code here calls `waitpid`: the root's exit status belongs to the code
-that started it.
+A process belongs to a tree by its cgroup, process group, ancestors or mark. The mark is in the environment and, on
+Linux, in the limit of the resident set. Everything blocks. Nothing calls `waitpid`: that is the starter's right.
 """
 
 import os
@@ -52,14 +45,12 @@ Scope = Literal["tree", "group"]
 """`tree` is everything that the command started; `group` leaves out processes that properly detached themselves."""
 
 _STOPS_WITHIN_S = 2.0
-"""How long we wait for a process to stop. One that waits for a broken disk never does."""
 _STOP_POLL_S = 0.0005
 _SWEEPS = 200
-"""The most passes of one forceful call. It makes another pass as long as the last one found new processes."""
 
 
 def marked_limit(mark: str) -> int:
-    """Return the resident-set limit that marks processes. Divided by `LIMIT_UNIT`, it identifies their application."""
+    """The resident-set limit that marks processes."""
     application, _, number = mark.partition(".")
     digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
     return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
@@ -105,10 +96,7 @@ class ProcessTree:
         return self._members(scope, process_table())
 
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
-        """Send TERM once to every member, or KILL, and return the members that were alive: pid to name.
-
-        A forceful call repeats while it finds new processes, because the tree may fork meanwhile.
-        """
+        """Send TERM once, or KILL until no new process is found. Return the members that were alive: pid to name."""
         raise_thread_priority()  # a fork bomb with many sessions would starve this thread
         try:
             if forceful:
@@ -120,7 +108,7 @@ class ProcessTree:
             reset_thread_priority()
 
     def pause(self) -> None:
-        """Stop all members until `resume`, where possible. When this returns, their system calls have finished."""
+        """When this returns, the system calls of the members have finished, where possible."""
         seen: set[tuple[int, float]] = set()
         until_s = time.monotonic() + _STOPS_WITHIN_S
         for _ in range(_SWEEPS):
@@ -164,7 +152,7 @@ class ProcessTree:
             _send(member.pid, forceful=True)
 
     def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
-        """Return the living members. A cached member stays a member after its parent has ended."""
+        """A cached member stays a member after its parent has ended."""
         if self._since is None and self._root in table:
             self._since = table[self._root].started
         table.pop(os.getpid(), None)
@@ -249,7 +237,7 @@ def _send(pid: int, *, forceful: bool) -> None:
 _MOST_STRETCHES = 1_000
 _MOST_TABLES = 3
 _UNSETTLED = -2
-"""Stands for the run time of a process seen for the first time, because what it has started so far may be unknown."""
+"""Stands for the run time of a process seen for the first time, which may have started others unseen."""
 _CPU_CLOCK = 2
 """Combined with a process's inverted pid, this is the id of its clock, as in Linux's `clock_getcpuclockid`."""
 
@@ -274,10 +262,9 @@ class _Counted(Struct, frozen=True):
 
 
 class Activity:
-    """When one process tree ran, and how much it wrote. This tells the command's file changes from the user's.
+    """When a process tree ran, and how much it wrote: this tells its file changes from the user's. For any thread.
 
-    The kernel's clock of each process tells whether it ran. Written bytes are read only if it ran, and only on Linux;
-    bytes that it wrote to our pipes are not counted. Methods can be called in any thread.
+    Written bytes are counted only on Linux, without those to our pipes.
     """
 
     def __init__(self, tree: ProcessTree, received: Callable[[], int], *, started_ns: int | None = None) -> None:
@@ -292,7 +279,6 @@ class Activity:
         self._is_partial = False
         self.started_ns = time.time_ns() if started_ns is None else started_ns
         self.seen_ns = self.started_ns
-        """The time up to which the tree's activity is known."""
         self.ended_ns: int | None = None
 
     @property
@@ -307,10 +293,7 @@ class Activity:
                 self.seen_ns = self.ended_ns
 
     def is_idle(self) -> bool:
-        """Whether the tree has not run since the last check. If so, record that.
-
-        Costs a system call for each process.
-        """
+        """Whether the tree has not run since the last check, which is recorded. A system call for each process."""
         if not self._guard.acquire(blocking=False):
             return False
         try:
@@ -386,7 +369,6 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how many bytes the tree wrote, except to us. A parent's count includes its ended children."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -397,7 +379,7 @@ class Activity:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return how long a process and its threads have run; -1 if it has ended or the time is unknown."""
+    """-1 if the process has ended or the time is unknown."""
     if sys.platform == "linux":
         try:
             return time.clock_gettime_ns(~pid << 3 | _CPU_CLOCK)
@@ -464,8 +446,7 @@ MARGIN_NS = 2 * 10**9
 def ended_by(end: Path, written: Path) -> int | None:
     """Return a file time by which all processes of a killed application had ended; None if unknown. Blocks.
 
-    The application's guard creates the file `end`. The application itself wrote the file `written`: if the machine was
-    restarted since, the restart is the end.
+    Its guard creates the file `end`; the application itself wrote `written`. A restart of the machine is an end, too.
     """
     with suppress(OSError):
         return end.stat().st_mtime_ns + MARGIN_NS
@@ -478,14 +459,10 @@ def ended_by(end: Path, written: Path) -> int | None:
 
 
 class Guard:
-    """Ends all commands of this application even if the application is killed.
+    """Ends all commands of this application even if the application is killed. Linux only. Methods block for a moment.
 
-    A small shell waits for the end of a pipe that only we hold open. When we die, the pipe closes, and the shell kills
-    everything in our commands' cgroups and every process with our mark. `PR_SET_PDEATHSIG` would only reach direct
-    children, and needs code between fork and exec.
-
-    Linux only, because it reads `/proc`. Elsewhere `start` returns None. All methods block for a moment: call them in a
-    thread.
+    A small shell waits for the end of a pipe that only we hold open, and then kills our cgroups and marked processes.
+    `PR_SET_PDEATHSIG` would only reach direct children, and needs code between fork and exec.
     """
 
     def __init__(self, watcher: "subprocess.Popen[bytes]") -> None:
@@ -493,10 +470,7 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Watch processes with `mark` and cgroups in `groups`. The guard creates `end` after the last has ended.
-
-        None if this system cannot run a guard.
-        """
+        """The guard creates `end` after the last process has ended. None if this system cannot run a guard."""
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT
@@ -522,7 +496,7 @@ class Guard:
         return cls(watcher)
 
     def close(self) -> None:
-        """Stop watching: every process that still carries the mark is killed, then the watcher exits."""
+        """Every process that still carries the mark is killed, then the watcher exits."""
         if self._watcher.stdin is not None:
             with suppress(OSError):
                 self._watcher.stdin.write(_LAST_WORD)

@@ -1,11 +1,7 @@
 """Runs child processes, and ends them on request with all their descendants.
 
-Every command gets its own session and process group, and a mark that its descendants inherit (`process_tree`). A
-command is over when its first process has exited and its output has ended or has been silent for 0.2 s. Its remaining
-processes are then ended, too, even detached ones. Only processes that detach themselves from the user's own terminal
-survive, until `aclose`.
-
-Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when the tree has ended.
+A command is over when its first process has exited and its output has ended or was silent for 0.2 s. Its remaining
+processes, even detached ones, are then ended. Cancelling `run` returns only when the tree has ended.
 """
 
 import asyncio
@@ -69,11 +65,10 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether the program is sent input while it runs (`ChildProcess.send`). Only for programs that `start` starts."""
     tty: bool = False
     stand_ins: tuple[Path, ...] = ()
-    """Empty folders that a sandbox mounts over, created for the time that the program runs."""
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
-    """How a command ended, and its standard output and error together, in the order they were written."""
+    """Standard output and error are together, in the order they were written."""
 
     end: ProcessEnd
     output: CapturedOutput
@@ -88,7 +83,6 @@ _OWN_SESSION: dict[str, Any] = (
 )
 _Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
 _Spawn = Callable[[str], Awaitable[_Spawned]]
-"""Starts a command that carries the given mark."""
 
 
 class ProcessRunner:
@@ -103,10 +97,10 @@ class ProcessRunner:
         open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
         end: Path | None = None,
     ) -> None:
-        """`limits` is called for each command that is run or read, but not for programs that `start` starts.
+        """`limits` is called for each command that is run or read, not for programs that `start` starts.
 
-        `open_groups` is called once, in a thread, with the mark of this application. The groups it returns enforce the
-        limits as well. If this application is killed, the file `end` is created after all its processes have ended.
+        `open_groups` is called once, in a thread, with this application's mark. If the application is killed, `end`
+        is created after all its processes have ended.
         """
         self._end = end
         self._clock = clock
@@ -129,10 +123,10 @@ class ProcessRunner:
         on_text: Callable[[str], None] | None = None,
         on_cancelled: Callable[[ProcessOutcome], None] | None = None,
     ) -> ProcessOutcome:
-        """Run `command` to its end and return the outcome. A timeout ends the command; its output is returned.
+        """A timeout ends the command; its output is returned. Raises `OSError` when the command cannot be started.
 
-        `on_text` is called on the loop's thread, about 30 times a second. If the run is cancelled, `on_cancelled` gets
-        the partial outcome after all its processes have ended. Raises `OSError` when the command cannot be started.
+        `on_text` is called on the loop's thread, about 30 times a second. After a cancellation, `on_cancelled` gets the
+        partial outcome once all processes have ended.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
         # A command can print before we see that it started. That output belongs to the outcome of a cancelled run, too.
@@ -154,10 +148,9 @@ class ProcessRunner:
             raise
 
     async def read(self, command: Command, output: ThreadSink, *, types_end: bool = True) -> ChildProcess:
-        """Start `command`, and pass its output to `output` in a thread, in the order it is written.
+        """`output` is called in a thread. The caller must `end` the child. Raises `OSError`.
 
-        On a terminal, `types_end` also types the end of the input. The caller must `end` the child in any case. Raises
-        `OSError` when the command cannot be started.
+        On a terminal, `types_end` also types the end of the input.
         """
         limits = self._limits()
         groups = (await self.prepare()).groups
@@ -178,14 +171,13 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command` with sinks that are called on the loop. The caller must `end` the child. Raises `OSError`."""
+        """The sinks are called on the loop. The caller must `end` the child. Raises `OSError`."""
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
-        """Start a program of the user's on `terminal`, and pass its output to `output` in a thread.
+        """Start a program of the user's, with the user's rights and no limits. `output` is called in a thread.
 
-        The program has the user's rights and no limits. Both ends of the terminal belong to this call; use `Keyboard`
-        for its input and its size. The caller must `end` the child. Raises `OSError`.
+        This call owns both ends of `terminal`. The caller must `end` the child. Raises `OSError`.
         """
         return await self._start(
             lambda mark: _spawn_read(command, mark, output, terminal=terminal), keeps_detached=True
@@ -266,7 +258,7 @@ class ProcessRunner:
         return child
 
     async def prepare(self) -> "_LastResort":
-        """Return the `_LastResort`, created by the first call. Raises `OSError` after `aclose`."""
+        """Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(
                 asyncio.to_thread(_LastResort.start, self._open_groups, self._mark, self._end)
@@ -288,8 +280,6 @@ class ProcessRunner:
 
 
 class _LastResort(Struct, frozen=True):
-    """Ends commands even when this application is killed. All methods block for a moment."""
-
     groups: CommandGroups | None
     guard: Guard | None
 
@@ -326,7 +316,7 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
 async def _spawn_read(
     command: Command, mark: str, output: ThreadSink, *, terminal: Terminal | None = None, types_end: bool = False
 ) -> _Spawned:
-    """Start a command on the given terminal. Without one, use a new terminal or a pipe, as `command.tty` says."""
+    """Without a terminal, use a new one or a pipe, as `command.tty` says."""
     with ExitStack() as ours:
         if terminal is None and command.tty:
             terminal = await asyncio.to_thread(Terminal.open)
@@ -385,7 +375,7 @@ async def _stdin(command: Command, ours: ExitStack) -> int:
 
 
 def _stdin_file(text: str) -> IO[bytes]:
-    """Return `text` as an unnamed file. Unlike a pipe, a file needs no writer while the command runs."""
+    """Unlike a pipe, an unnamed file needs no writer while the command runs."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
     file.write(text.encode("utf-8", "replace"))
     file.seek(0)
@@ -395,7 +385,6 @@ def _stdin_file(text: str) -> IO[bytes]:
 LOOK_EVERY_S = 0.05
 _FULL_LOOK_EVERY_S = 0.25
 _MANY_TASKS = 64
-"""If the machine has this many tasks more than at the last full look, the next full look follows at once."""
 _SHARED_AGAIN_S = 2.0
 """How long a tree's memory is not measured again if it seemed too large only because its processes share memory."""
 
@@ -412,9 +401,8 @@ class _Watched(Struct):
 class LimitWatch:
     """Ends a running command that exceeds its limits, and reports the reason.
 
-    It is a thread, so that it continues while the event loop is busy. The thread lives only while there are commands.
-    Every 50 ms it reads the machine's number of tasks. It reads the process table only if that number rose or enough
-    time has passed.
+    A thread does that even while the event loop is busy. It reads the machine's number of tasks every 50 ms,
+    and the process table only if that rose or enough time has passed.
     """
 
     def __init__(self) -> None:
@@ -424,7 +412,7 @@ class LimitWatch:
         self._thread: threading.Thread | None = None
 
     def add(self, root: int, tree: ProcessTree, limits: CommandLimits, ended: Ended) -> None:
-        """Watch `tree`, which no other code may use. `ended` is called once, in our thread, with the reason."""
+        """No other code may use `tree`. `ended` is called once, in our thread, with the reason."""
         with self._lock:
             self._watched[root] = _Watched(tree, limits, ended)
             if self._thread is None:
@@ -439,7 +427,7 @@ class LimitWatch:
                 self._wake.set()
 
     def join(self) -> None:
-        """Wait until the thread has ended. It ends when the last command is removed. Blocks."""
+        """The thread ends when the last command is removed. Blocks."""
         thread = self._thread
         if thread is not None:
             thread.join()

@@ -1,7 +1,6 @@
 """Finds the shell that commands run in, and the programs that we run ourselves.
 
-The shell is bash, else a plain `sh`, and never the user's own. It starts without profile and rc files, and without
-variables that change what it runs. Programs are never looked up in a relative folder of `PATH` or in the workspace.
+The shell is bash, else `sh`, never the user's own; it reads no profile. Relative folders of `PATH` are ignored.
 """
 
 import os
@@ -16,13 +15,13 @@ from msgspec import Struct
 
 
 def find_program(name: str, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
-    """Return the absolute path of a program on the `search_path`, or None. Blocks."""
+    """Return the absolute path of a program on the `search_path`. Blocks."""
     found = shutil.which(name, path=search_path(environ, workspace))
     return found if found and _is_trusted(Path(found), workspace) else None
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
-    """Return `PATH` without relative folders, and without folders in `workspace`, to which a model can write."""
+    """`PATH` without relative folders, and without folders in `workspace`, to which a model can write."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if _is_trusted(Path(folder), workspace))
 
@@ -56,7 +55,7 @@ class Shell(Struct, frozen=True):
     kind: Literal["bash", "sh"]
 
     def argv(self, line: str) -> tuple[str, ...]:
-        """Return the arguments that run `line`, even if `line` begins like an option."""
+        """Also works for a line that begins like an option."""
         if self.kind == "sh":
             return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
         # `--norc`: with a socket as its input, bash believes it is a remote login and reads the user's file.
@@ -64,7 +63,7 @@ class Shell(Struct, frozen=True):
 
 
 def find_shell(environ: Mapping[str, str], workspace: Path | None = None) -> Shell | None:
-    """Return bash, else `sh`; None if there is neither. Never looks in the workspace. Cached. Blocks."""
+    """bash, else `sh`. Never looks in the workspace. Cached. Blocks."""
     return _find(PLACES, environ.get("PATH", os.defpath), workspace)
 
 

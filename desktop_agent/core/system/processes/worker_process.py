@@ -1,7 +1,6 @@
 """Runs a module of ours in another process, which answers over its standard streams.
 
-Python threads share one interpreter lock, so a second thread would slow the window down. The process ends when its
-input ends, so it never outlives its caller. Messages are pickled objects.
+Python threads share one interpreter lock, so a second thread would slow the window down.
 """
 
 import os
@@ -52,7 +51,7 @@ class WorkerProcess:
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send a request. Raises `WorkerDiedError`."""
+        """Raises `WorkerDiedError`."""
         try:
             write_message(self._requests, message)
         except (OSError, ValueError) as error:  # ValueError: the pipe was closed by `end`
@@ -106,7 +105,7 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def ignore_interrupts() -> None:
-    """Ignore Ctrl+C, which the parent process handles. Call it in a child process of ours."""
+    """Ctrl+C is for the parent process. Call this in a child process of ours."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -137,7 +136,7 @@ def write_message(file: IO[bytes], message: object) -> None:
 
 
 def read_message(file: IO[bytes]) -> object:
-    """Return the next message. Raises `EOFError` when the other end has closed."""
+    """Raises `EOFError` when the other end has closed."""
     try:
         return pickle.load(file)  # noqa: S301 - from our own process
     except pickle.UnpicklingError as error:  # cut off
