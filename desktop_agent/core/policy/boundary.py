@@ -1,8 +1,4 @@
-"""The workspace boundary: which paths a tool may touch, with symlinks resolved.
-
-Every path that a model names goes through `Boundary`. An unresolvable path counts as outside. Folders that the user
-allowed can be read, but not written.
-"""
+"""The workspace boundary: which paths a tool may touch, with symlinks resolved. An unresolvable path is outside."""
 
 import os
 import re
@@ -17,7 +13,7 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
-"""Folders to which no edit tool writes, because the user cannot review a broken `.git` as a change of a file."""
+"""The user cannot review a broken `.git` as a change of a file, so no edit tool writes there."""
 
 _HOME = re.compile(r"~[^/]*(?=/|$)")
 _VARIABLE = re.compile(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
@@ -33,11 +29,10 @@ class ResolvedPath(Struct, frozen=True):
     absolute: Path
     """All symlinks are resolved, except for one in the last place."""
     relative: str
-    """The path as displayed and recorded: relative to the workspace, with `/`, or absolute if it is outside."""
+    """Relative to the workspace, with `/`, or absolute if it is outside."""
 
     @property
     def target(self) -> Path:
-        """The path with a symlink in the last place resolved; otherwise the same as `absolute`."""
         return self.absolute.resolve()
 
 
@@ -50,7 +45,7 @@ class Boundary:
         self._guarded = tuple(folder for path in guarded if _lies_in(folder := real_path(path), self.root))
 
     def for_reading(self, text: str) -> ResolvedPath:
-        """Resolve a path that the model wants to read. Raises `ToolError` (permission) when it leads outside."""
+        """Raises `ToolError` (permission) when the path leads outside."""
         absolute = self._locate(text)
         try:
             self._require_inside(absolute.resolve(), text)
@@ -63,10 +58,7 @@ class Boundary:
         return ResolvedPath(absolute, self._relative(absolute))
 
     def for_writing(self, text: str) -> ResolvedPath:
-        """Resolve a path that the model wants to write.
-
-        Raises `ToolError` if it is outside or in a protected folder.
-        """
+        """Raises `ToolError` when the path leads outside or into a protected folder."""
         resolved = self.for_reading(text)
         if not _lies_in(resolved.target, self.root) or PurePosixPath(resolved.relative).is_absolute():
             raise ToolError(
@@ -91,12 +83,12 @@ class Boundary:
         return resolved
 
     def follow(self, resolved: ResolvedPath) -> ResolvedPath:
-        """Return the target of a symlink in the last place. Edits write to the target, so the link stays a link."""
+        """Edits write to the target of a link in the last place, so the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
     def require_opened(self, descriptor: int, text: str) -> None:
-        """Raise `ToolError` if an opened file lies outside: a symlink may have been placed since the check. Blocks."""
+        """Raises `ToolError` if the file lies outside: a symlink may have been placed since the check. Blocks."""
         if _HANDLES.is_dir():
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
@@ -118,10 +110,7 @@ class Boundary:
         return parent / joined.name
 
     def _misread(self, text: str) -> str:
-        """Return a hint if this path is for a shell, for Windows or for a browser; otherwise an empty text.
-
-        Taken literally, such a path would name a wrong file, such as one in a folder `~`.
-        """
+        """Return a hint if this path is for a shell, for Windows or for a browser: it would name a wrong file."""
         if found := _HOME.match(text):
             meant = Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111  # `~nobody` stays as it is
             if meant.is_relative_to(self.root):
@@ -158,7 +147,7 @@ class Boundary:
 
 
 def _lies_in(path: Path, folder: Path) -> bool:
-    """Whether a resolved path is `folder` or inside it. Case is ignored if the file system ignores it."""
+    """Case is ignored if the file system ignores it."""
     if path.is_relative_to(folder):
         return True
     head = Path(*path.parts[: len(folder.parts)])

@@ -1,5 +1,3 @@
-"""The facts for a policy decision: one call and its context."""
-
 from datetime import datetime
 from typing import Literal
 
@@ -13,9 +11,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     capabilities: tuple[Capability, ...]
     command: str | None = None
     folder: str = ""
-    """Where the command would run, absolute."""
     details: tuple[str, ...] = ()
-    """What else decides what runs, because the same command with another environment is a different command."""
+    """What else decides what runs: the same command with another environment is a different command."""
     paths: tuple[str, ...] = ()
     """The files that a reading or editing tool touches, relative to the workspace, with symlinks followed."""
     disguised: tuple[tuple[str, str], ...] = ()
@@ -23,7 +20,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     source: ToolSource = "workspace"
     server: str = ""
     tool_change: Literal["", "changed", "unknown"] = ""
-    """How the server's tool differs from what the user allowed, as in `ToolChange.kind`; empty if it does not."""
+    """As in `ToolChange.kind`; empty if the tool is as the user allowed it."""
     asks: str = ""
     """Why the tool itself requires a confirmation; empty if it does not."""
     wants_unconfined: bool = False
@@ -44,9 +41,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     blocked_commands: tuple[str, ...] = ()
     workspace: str = ""
-    """The absolute path of the workspace; empty if unknown, and then no path counts as inside."""
+    """Empty if unknown, and then no path counts as inside."""
     shell: Literal["bash", "sh", ""] = "bash"
-    """The shell that runs commands; empty if the policy cannot parse its language."""
+    """Empty if the policy cannot parse the shell's language."""
     writable_folders: tuple[str, ...] = ()
     """Folders outside the workspace that the sandbox lets commands write to, absolute."""
 

@@ -1,14 +1,7 @@
-"""Tells which commands the words of a rule apply to.
+"""Tells which commands the words of a rule apply to. Pure, in linear time.
 
-A rule that frees commands from the sandbox applies to few commands. A rule that asks or forbids applies to many.
-
-`covers` tells whether a rule for commands outside the sandbox covers further words. For listed programs, it covers the
-listed options, and words that name files or branches of the project. Options that name a program, a file to send or
-another host need a rule for the exact line.
-
-`mention` tells whether a later word of a line names a program, because many programs start other programs: `prlimit rm
-x`, `tar --to-command=rm`, `ld.so /bin/rm`. A program counts as named wherever its name is found in the line, even
-quoted or behind `=`, except in comments. Everything here is pure, and takes linear time.
+A rule that frees commands from the sandbox applies to few commands; a rule that asks or forbids, to many. Many programs
+start others (`prlimit rm x`), so a program counts as named wherever its name is found, except in comments.
 """
 
 import re
@@ -26,7 +19,6 @@ from desktop_agent.core.policy.shell_words import Word
 _BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
 _PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
 _PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
-"""Go packages in the folder. Any other name would be a remote module."""
 _TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,9}")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -92,14 +84,13 @@ COVERED: dict[tuple[str, ...], Cover] = {
     ("go", "vet"): Cover("v", (), (), _PACKAGE),
     ("make",): Cover("ks", ("keep-going", "silent", "quiet"), (("-j", _NUMBER), ("--jobs", _NUMBER))),
 }
-"""What a rule covers beyond its own words, by the first words of a command. `python -m pytest` counts as `pytest`."""
+"""By the first words of a command. `python -m pytest` counts as `pytest`."""
 
 TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
-"""Commands whose next word is the remote. Only a rule that names the remote covers the branches after it."""
+"""The next word is the remote. Only a rule that names the remote covers the branches after it."""
 
 
 def covers(named: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a rule outside the sandbox for `named` covers all of `words`, which begin with `named`."""
     rest = list(words[len(named) :])
     if not rest:
         return True
@@ -181,7 +172,6 @@ class _Spoken(Struct, frozen=True):
 
 
 def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
-    """Return a later word of a line that names the command `wanted`, without its options; empty if there is none."""
     if not wanted:
         return ""
     program = bare_name(wanted[0])
@@ -256,7 +246,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _glob(token: str) -> str:
-    """Return the glob that a program's name must match; empty if it excludes nothing, as `*` and `src/*` do."""
+    """Empty if the glob excludes nothing, as `*` and `src/*` do."""
     folder, _, pattern = token.replace("\\", "/").rpartition("/")
     is_telling = re.search(r"\w", pattern) is not None or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS
     return pattern.casefold() if is_telling else ""

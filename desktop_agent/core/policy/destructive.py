@@ -1,8 +1,7 @@
 """Judges by its words what a command line can destroy: files, uncommitted work, branches, stash entries, objects.
 
-The result decides what is copied before the command runs, so it includes uncertain losses. An unknown word (a variable,
-the input of `xargs`) stands for everything in the folder. Nothing here reads the disk. Losses that git prevents unless
-it is forced are left out. Unknown git commands count as moving refs. Commands have the forms of git 2.39 to 2.51.
+Uncertain losses are included; an unknown word stands for everything in the folder. Unknown git commands count as moving
+refs. Nothing here reads the disk. Commands have the forms of git 2.39 to 2.51.
 """
 
 import posixpath
@@ -17,28 +16,26 @@ from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Se
 from desktop_agent.core.policy.shell_words import Word
 
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
-"""What can be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
+"""What can be lost. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
 
-In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` (untracked and
-ignored files), `refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's
-data about it.
+In a folder's repository: `uncommitted` changes of tracked files, `untracked` files, `ignored` (also the untracked),
+`refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about it.
 """
 
 Certainty = Literal["exact", "pattern", "guess"]
-"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: an unknown word's folder."""
+"""`pattern`: a shell pattern for names in the place. `guess`: an unknown word's folder."""
 
 
 class Loss(Struct, frozen=True):
     kind: LossKind
     place: str
-    """An absolute path with `/`, or one that begins with `~` for the home folder. It has no `.` and no `..`."""
     is_destructive: bool = True
-    """Whether the command always destroys, as `rm` does. `mv` and `>` do so only if something is in their way."""
+    """`mv` and `>` destroy only if something is in their way."""
     certainty: Certainty = "exact"
 
 
 def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
-    """Return what a line that runs in `folder` can destroy, without duplicates. Never raises."""
+    """What a line that runs in `folder` can destroy, without duplicates. Never raises."""
     found: dict[tuple[LossKind, str], Loss] = {}
     folders = _Folders(folder, is_chain=_is_chain(parsed.text))
     for segment in parsed.segments:
@@ -88,11 +85,11 @@ class _Folders:
 
 
 _MOST_FOLDERS = 8
-"""How many folders a line may visit. All further commands count as run in the last of them."""
+"""All further commands count as run in the last of these folders."""
 
 
 def _is_chain(text: str) -> bool:
-    """Whether the line stops at the first command that fails, because only `&&` joins its commands."""
+    """Whether only `&&` joins the commands, so that the line stops at the first one that fails."""
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
 
 
@@ -228,7 +225,7 @@ class _GitCall:
         return self.operands[0].text if self.operands else ""
 
     def has(self, *options: str) -> bool:
-        """Whether any of these options is present: short ones also in a bundle (`-fd`), long ones also abbreviated."""
+        """Short options count also in a bundle (`-fd`), long ones also abbreviated."""
         return any(_is_option(text, option) for text in self._texts for option in options)
 
     def lost(self, *kinds: LossKind, is_destructive: bool = True) -> Iterator[Loss]:
@@ -350,9 +347,7 @@ _GIT_FORMS: dict[str, tuple[tuple[LossKind, ...], tuple[str, ...] | None]] = {
     "branch": (("refs",), ("-D", "-d", "--delete", "-f", "--force", "-M", "-C")),
     "tag": (("refs",), ("-d", "--delete", "-f", "--force")),
 }
-"""What other commands can lose, and the options that make the loss their purpose (None: it always is). A command that
-is not listed, such as `fetch`, counts as one that can move refs.
-"""
+"""What other commands can lose, and the options that make the loss their purpose (None: it always is)."""
 
 
 # --- words --------------------------------------------------------------------------------------------------------

@@ -46,17 +46,14 @@ FORMER_UNCONFINED = "Not confined: may do whatever your account may"
 
 
 class Allow(Struct, frozen=True):
-    """The call can run; a command runs under `confinement`. `rule` is the user's rule that allowed the call, if any."""
+    """A command runs under `confinement`. `rule` is the user's rule that allowed the call, if any."""
 
     confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
 class Ask(Struct, frozen=True):
-    """The user decides.
-
-    `reason` is a sentence for the user; `cause` is the part of the call that raised the question.
-    """
+    """`reason` is a sentence for the user; `cause` is the part of the call that raised the question."""
 
     reason: str
     cause: str = ""
@@ -67,7 +64,7 @@ class Ask(Struct, frozen=True):
     """Whether no rule could ever answer this question, so that a yes holds for this call only."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """Patterns for rules, as in `ApprovalRequest`. A command without any can only be allowed by its exact text."""
+    """As in `ApprovalRequest`. A command without any can only be allowed by its exact text."""
     standing: Rule | None = None
     """The rule that allowed the server's tool before the tool changed. It does not apply to the changed tool."""
 
@@ -77,8 +74,6 @@ class Ask(Struct, frozen=True):
 
 
 class Forbid(Struct, frozen=True):
-    """The call will not run, and the user cannot override the decision. `reason` is for the model and the user."""
-
     reason: str
 
 
@@ -204,7 +199,6 @@ def _folder_patterns(folder: str) -> tuple[str, ...]:
 
 
 _MOST_FILES = 3
-"""Up to how many files each file gets its own patterns. More files share those of their common folder."""
 
 
 def _asked_by(rule: Rule) -> str:
@@ -380,7 +374,7 @@ def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Ris
 
 
 def _is_writable(path: str, context: PolicyContext) -> bool:
-    """Whether the sandbox lets commands write to the path. `/tmp` counts: the sandbox has its own."""
+    """`/tmp` counts: the sandbox has its own."""
     return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
 
 

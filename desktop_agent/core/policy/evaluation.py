@@ -1,8 +1,7 @@
 """Finds expressions that bash evaluates. In arithmetic, a name stands for its value, which is evaluated in turn.
 
-The value of `n` could be `a[$(rm x)]`; then `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run `rm x`. So an
-expression is plain only if it has numbers, operators, and names that the line has set to literal numbers before. Any
-other expression is a *problem* of the line.
+The value of `n` could be `a[$(rm x)]`, which `((n))` runs. So an expression is plain only if it has numbers, operators,
+and names that the line has set to literal numbers. Any other is a *problem* of the line.
 """
 
 import re
@@ -13,7 +12,6 @@ from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.system.processes.shell import steers_shell
 
 COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-"""Operators of `[[` that evaluate both of their operands."""
 
 ASSIGNERS = frozenset({
     "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
@@ -55,7 +53,6 @@ def is_number(text: str) -> bool:
 
 
 def are_numbers(word: Word) -> bool:
-    """Whether a word of a `for` loop expands to literal numbers only, as `3` and `{1..9}` do."""
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
@@ -78,7 +75,6 @@ _OWN = frozenset({
     "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME", "GROUPS",
     "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
 })  # fmt: skip
-"""Variables of bash's own: it evaluates or runs their values, or runs other programs because of them."""
 
 
 def is_of_shell(name: str) -> bool:
@@ -178,10 +174,7 @@ class Evaluations:
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Yield the reasons why the line could run the value of a name.
-
-        `programs` are all programs that the line runs.
-        """
+        """Why the line, which runs `programs`, could run the value of a name."""
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)

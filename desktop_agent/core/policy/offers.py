@@ -1,7 +1,4 @@
-"""The scopes of an approval: the offers that the user sees, and the rules that the answer creates.
-
-Both come from the same patterns, so that a label says exactly what its rule does.
-"""
+"""The scopes of an approval: the offers that the user sees, and the rules that the answer creates."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,12 +18,11 @@ EDITS = "**"
 LONGEST_QUICK = 48
 
 _LONGEST_NAMED = 100
-"""The longest command, in characters, that a choice quotes. Longer ones are seen in the question itself."""
 _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
 def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
-    """Return the scopes in which the user can approve this call, each with a label."""
+    """The scopes in which the user can approve this call, each with a label."""
     once = ScopeOffer(scope="once", label="Allow once")
     if (standing := question.standing) is not None:
         return once, ScopeOffer(scope=standing.scope, label=f"Allow `{call.tool}` as it is now", is_quick=True)
@@ -48,10 +44,9 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
-    """Return the rules that an approval creates beyond this call: the user's own, or else those of the scope.
+    """The rules that an approval creates beyond this call: the user's own, or else those of the scope.
 
-    An edited command is allowed as edited. Answers in older journals keep their meaning: the exact command with its
-    folder and details, or all edits.
+    Answers in older journals keep their meaning: the exact command with its folder and details, or all edits.
     """
     if answer.rules:
         return tuple(_placed(rule, request) for rule in answer.rules)
@@ -153,5 +148,5 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:
-    """Whether the command ran unconfined: it asked to, or there was no sandbox (in older journals: no confinement)."""
+    """It asked to, or there was no sandbox (in older journals: no confinement)."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

@@ -1,7 +1,6 @@
 """Tells which paths are special: git's own files, and files that often hold secrets.
 
-Names are compared as the most lenient file system would: without regard to case, trailing dots and blanks, and ignored
-characters.
+Names are compared as the most lenient file system would: without case, trailing dots and ignored characters.
 """
 
 import posixpath
@@ -12,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 Sensitivity = Literal["git", "secret", "own"]
-"""`git`: git's internals. `secret`: often holds secrets. `own`: this application's own files in a project."""
 
 OWN_FOLDER = ".desktop-agent"
 
@@ -21,7 +19,7 @@ SECRET_FOLDERS = frozenset({
     ".secrets", ".envs",
 })  # fmt: skip
 _FOLDERS_FOR_SECRETS = frozenset({"secrets", "private_keys", "private-keys"})
-"""Folders that can also hold source code and texts. Data directly in them is secret, the rest is judged by name."""
+"""Folders that can also hold source code. Data directly in them is secret, the rest is judged by name."""
 
 _STAGES = (
     "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
@@ -32,13 +30,11 @@ _COPIES = (
     "|rpmsave"
 )
 _VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
-"""Suffixes that people add to a file's name for another version of it."""
 
 _OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
 """A suffix with any word, which makes another version of a hidden file, such as `.npmrc-work`."""
 
 _LONGEST_NAME = 255
-"""The longest name of a file on any file system. Longer words of commands are no names."""
 
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
 
@@ -51,7 +47,7 @@ _CODE = frozenset(
     php zig nim proto graphql png jpg jpeg gif svg ico webp pdf mp3 mp4 pyc o so class snap lock map wasm
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Extensions of source code, texts and pictures. If such a file is named after secrets, it is about secrets."""
+"""If such a file is named after secrets, it is only about secrets."""
 
 _DATA = frozenset(
     """
@@ -66,7 +62,6 @@ _KEYS = frozenset(
     kubeconfig dockerconfigjson dockercfg htpasswd wallet opvault agilekeychain kwallet keychain 1pif 1pux
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Extensions of files that hold keys and passwords, or consist of them."""
 
 _KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
 """Extensions that mean the same even before another extension, because they are no ordinary words."""
@@ -135,15 +130,13 @@ _REMARKABLE = re.compile(
     r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
     r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
 )
-"""Every name of a secret file that has no leading dot contains one of these, so most names need no closer look."""
+"""Every name of a secret file that has no leading dot contains one of these."""
 
 
 def holds_secrets(name: str) -> bool:
     """Whether a file with this plain name (see `plain_name`) usually holds secrets, in any folder.
 
-    A list of names is never complete, so this checks the parts of names: the kind of file, suffixes of other versions
-    (`-prod`, `.local`, `.bak`), and words for the contents of a data file. Templates, source code and texts about
-    secrets are ordinary.
+    A list of names is never complete, so this checks parts: the kind of file, suffixes of other versions, and words.
     """
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
@@ -186,7 +179,7 @@ _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
 
 def plain_name(name: str) -> str:
-    """Return `name` as the most lenient file system sees it: `.GIT`, `.git.` and `git~1` are `.git`."""
+    """`name` as the most lenient file system sees it: `.GIT`, `.git.` and `git~1` are `.git`."""
     text = _IGNORED.sub("", unicodedata.normalize("NFC", name)).casefold()
     text = re.sub(r"::?\$.*$", "", text)  # NTFS streams: `.git::$INDEX_ALLOCATION`
     stripped = text.rstrip(". ") or text
@@ -194,7 +187,7 @@ def plain_name(name: str) -> str:
 
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
-    """Return the sensitivity of a path (relative to the workspace, or absolute); None for an ordinary file."""
+    """`relative_path` can also be absolute. None for an ordinary file."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))
@@ -204,7 +197,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
 
 
 def _is_ordinary(path: str) -> bool:
-    """Whether no folder in the path can be special: no name begins or ends with a dot or has unusual characters."""
+    """Whether no folder in the path can be special."""
     framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False
@@ -241,7 +234,6 @@ def _is_in_its_folder(parts: list[str], name: str) -> bool:
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file in a folder for secrets is secret, as `db_password` and `db.yaml` are, but not `README`."""
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
     for variant in _variants_of(name):
@@ -258,12 +250,11 @@ _NOTES = frozenset({"readme", "makefile", "license", "dockerfile"})
 
 
 def normalized(path: str) -> str:
-    """Return a path without `./`, `//` and `x/../`, judging by its text alone."""
     return posixpath.normpath(path.replace("\\", "/")) if path else "."
 
 
 def inside(path: str, folder: str, root: str) -> str | None:
-    """Return `path` relative to `root`, by its text alone; None when it leads outside."""
+    """By its text alone; None when the path leads outside."""
     if path.startswith("~"):
         return None
     joined = posixpath.normpath(posixpath.join(folder, path))

@@ -1,7 +1,6 @@
 """Tells which commands only read, by a table of programs with the options and words that do more.
 
-Programs, options and variables that are not listed here do not count as reading. A reading command runs in a sandbox
-without any writable folder, so the table only saves questions.
+What is not listed does not count as reading. The table only saves questions: such a command runs in a sandbox.
 """
 
 import re
@@ -26,13 +25,12 @@ _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prom
 class Reader(Struct, frozen=True):
     letters: str = ""
     longs: tuple[str, ...] = ()
-    """Long options that do so, without `--`. Their abbreviations count, too, because programs accept them."""
+    """Without `--`. Their abbreviations count, too, because programs accept them."""
     most_files: int | None = None
     """How many operands the program may have, because it writes to further ones."""
 
 
 _HARMLESS = Reader()
-"""For programs that no word can make write, so that unknown words do no harm."""
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
@@ -96,7 +94,6 @@ _GIT_LISTS: dict[str, re.Pattern[str]] = {
     "submodule": re.compile(r"(status|--recursive)"),
     "config": re.compile(r"(--list|-l|--get|get|list|--local|--show-origin|[\w.-]+)"),
 }
-"""Git commands that only list something as long as every word matches."""
 
 _FIND_TESTS = frozenset({
     "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
@@ -111,7 +108,7 @@ _SED_FLAGS = re.compile(r"[gpiI0-9]*")
 
 
 def only_reads(parsed: ParsedCommand) -> bool:
-    """Whether every command in the line only reads and prints. False if the line was not understood."""
+    """False if the line was not understood."""
     return not parsed.problems and bool(parsed.segments) and all(map(is_reading, parsed.segments))
 
 
@@ -255,8 +252,7 @@ def _is_plain_sed(command: str) -> bool:
 def _is_test(segment: Segment) -> bool:
     """Whether a test only compares values or checks files. With `-v` and `-R`, it evaluates a name.
 
-    `[` takes its operators from its arguments, so an unknown word could be `-v`. Unknown words are therefore allowed
-    only as quoted operands. In `[[`, the line shows every operator.
+    `[` takes its operators from its arguments, so an unknown word, unless it is a quoted operand, could be `-v`.
     """
     parts = segment.parts[1:]
     if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):
@@ -272,12 +268,10 @@ def _is_test(segment: Segment) -> bool:
 
 
 _QUOTED = re.compile(r'"[^"]*"')
-"""A word that stays a single word for all values of its variables."""
 _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),
 }
-"""The operators of a test, by how many words the test has."""
 
 
 def _printf(arguments: Sequence[str]) -> bool:

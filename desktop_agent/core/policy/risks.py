@@ -14,7 +14,6 @@ NETWORK = frozenset({
     "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
     "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
 })  # fmt: skip
-"""Programs that can do nothing useful without a network."""
 
 NETWORK_COMMANDS: dict[str, frozenset[str]] = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "submodule", "send-email", "lfs"}),
@@ -41,7 +40,6 @@ GIT_WRITES = frozenset({
     "filter-branch", "filter-repo", "update-ref", "update-index", "symbolic-ref", "reflog", "bisect", "pull", "fetch",
     "push", "clone", "submodule", "replace", "repack", "maintenance", "sparse-checkout",
 })  # fmt: skip
-"""Commands of git that write into `.git`."""
 
 GIT_COMMANDS = (
     GIT_READERS
@@ -56,7 +54,7 @@ GIT_COMMANDS = (
         "check-ref-format", "column",
     }
 )  # fmt: skip
-"""Git's own commands. Any other name is an alias or a separate program, which could run any command."""
+"""Any other name is an alias or a separate program, which could run any command."""
 
 PROJECT_SCRIPTS = "Runs scripts of this project."
 
@@ -66,7 +64,6 @@ OUTWARD = frozenset({
     "psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli", "dropdb", "createdb", "sqlcmd", "goreleaser",
     "semantic-release", "lerna", "changeset", "vsce", "fastlane",
 })  # fmt: skip
-"""Programs that change something beyond the folder: services, databases, clouds, registries, mailboxes."""
 
 _OUTWARD_WORD = re.compile(r"deploy|publish|release|upload|^push$", re.IGNORECASE)
 _SCRIPTS = {"npm": ("run", "test", "start"), "yarn": ("run", "test"), "pnpm": ("run", "test"), "bun": ("run", "test")}
@@ -76,7 +73,6 @@ _DISK = frozenset(
 )
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
-"""Options of git before its command that take a value."""
 
 
 class Risk(Struct, frozen=True):
@@ -139,7 +135,6 @@ def git_command(words: tuple[str, ...]) -> str:
 
 
 def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, ...]:
-    """Return the paths in a command's words and redirections that, by their text, lead out of the workspace."""
     words = [part.text for part in segment.parts[1:] if part.is_known]
     if any(not part.is_known for part in segment.parts[1:]):
         words += [part.text.strip('"') for part in segment.parts[1:] if not part.is_known]
@@ -153,7 +148,7 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
 
 
 def secret_in(parsed: ParsedCommand) -> Risk | None:
-    """Return the first file in a line that often holds secrets, judging by its name alone; None if there is none."""
+    """Judges by the name alone."""
     for segment in parsed.segments:
         for text in _said(segment):
             if any(sensitivity(piece) == "secret" for piece in _pieces(text)):
@@ -250,6 +245,6 @@ def _sensitive(segment: Segment) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the parts of a word that can name a file, as in `@.env`, `--file=.env` and `host:.ssh/id_rsa`."""
+    """The parts of a word that can name a file, as in `@.env`, `--file=.env` and `host:.ssh/id_rsa`."""
     if len(text) < 300 and not re.search(r"\s", text):
         yield from (piece for piece in re.split(r"[=:@,]", text) if piece)

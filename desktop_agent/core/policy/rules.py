@@ -1,8 +1,7 @@
-"""Finds the user's rule that decides a call. Pure.
+"""Finds the user's rule that decides a call. Pure. Forbid beats ask, ask beats allow.
 
-A line is allowed only if allow rules name *every* command in it that does more than read. It may leave the sandbox only
-if rules that allow leaving name *every* command in it (`freeing_rule`). It is forbidden if a forbidding rule names
-*one* command in it. Forbid beats ask, ask beats allow.
+Allow rules must name *every* command of a line that does more than read; to leave the sandbox, every command
+(`freeing_rule`). A forbidding rule needs to name *one*.
 """
 
 import re
@@ -63,10 +62,9 @@ _NEVER_WIDE = frozenset({
     "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker", "podman", "kubectl",
     "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
 })  # fmt: skip
-"""Programs for which no rule is offered that names the program alone, because the arguments decide everything."""
+"""The arguments decide everything, so no rule is offered that names the program alone."""
 
 MOST_WORDS = 20_000
-"""How many words are searched for one pattern, including words of commands nested in the words of another command."""
 
 _TRANSPARENT_WRAPPERS = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
 """Wrappers under which a rule for the inner command still applies."""
@@ -87,7 +85,7 @@ def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
 
 
 def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
-    """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are considered.
+    """With `effect`, only rules of that effect are considered.
 
     An allow rule lets the call run inside the sandbox only. `freeing_rule` decides about leaving the sandbox.
     """
@@ -103,7 +101,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """Return the first rule that matches a part of the call; with `is_doubt_enough`, also one that may match."""
+    """With `is_doubt_enough`, also return a rule that only may match."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
@@ -198,10 +196,9 @@ def _is_exactly(rule: Rule, call: CallFacts) -> bool:
 
 
 def needs_no_rule(segment: Segment) -> bool:
-    """Whether a command needs no rule next to commands with rules, because it only reads files that its words name.
+    """Whether a command only reads files that its words name.
 
-    The line then runs where secrets can be read. So files that a wildcard, a variable or a recursive search finds may
-    be secrets.
+    The line then runs where secrets can be read, and a wildcard, a variable or a recursive search may find them.
     """
     if "ssh" in segment.wrappers:
         return True  # a remote command is part of the `ssh` that a rule must name
@@ -220,17 +217,15 @@ def _reads_what_it_finds(segment: Segment) -> bool:
 
 
 def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that lets a command line run outside the sandbox. Such rules must name *every* command in it.
+    """Return the rule that lets a command line run outside the sandbox: its rules name *every* command in it.
 
-    The line must not contain reading commands, `cd`, redirections to files, unusual variables, or wrappers except those
-    that time or end a command. The rule applies in the repository in which it was made, until something that git runs
-    changes there.
+    The rule applies in the repository in which it was made, until something that git runs changes there.
     """
     return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
 
 
 def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that would let a command line out of the sandbox if it were made here and now."""
+    """The rule that would let a command line out of the sandbox if it were made here and now."""
     return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
 
 
@@ -291,7 +286,7 @@ def names_all_of(pattern: str, segment: Segment) -> bool:
 
 
 def names_any(pattern: str, parsed: ParsedCommand) -> Match:
-    """Whether `pattern` names any command in a line, however the command is wrapped or written."""
+    """However the command is wrapped or written."""
     answer: Match = "maybe" if parsed.problems else "no"
     looked_at = 0
     for words in chain.from_iterable(map(_word_lists, parsed.segments)):
@@ -309,7 +304,7 @@ def names_any(pattern: str, parsed: ParsedCommand) -> Match:
 
 
 def mentioned(pattern: str, parsed: ParsedCommand) -> str:
-    """Return the later word of a line that names the command of `pattern`; empty if there is none."""
+    """The later word of a line that names the command of `pattern`; empty if there is none."""
     return mention(split_pattern(pattern), parsed)
 
 
@@ -395,7 +390,7 @@ def _without_global_options(program: str, words: list[str]) -> list[str]:
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
-    """Whether no `cd` or redirection can, by its text, lead outside or to a special file, from any possible folder."""
+    """Whether no `cd` or redirection can, by its text, lead outside or to a special file."""
     folders = [folder]
     for segment in parsed.segments:
         if segment.program in CHANGES_FOLDER:
@@ -440,10 +435,9 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 
 
 def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return, for each command that needs a rule, the patterns from the narrowest to the widest sensible one.
+    """For each command that needs a rule, the patterns from the narrowest to the widest sensible one.
 
-    Empty if no pattern can allow the line: it was not understood, has an unknown word, or uses `sudo`. Then only an
-    exact rule can allow it.
+    Empty if only an exact rule can allow the line: it was not understood, has an unknown word, or uses `sudo`.
     """
     if parsed.problems or not all(is_harmless_variable(name) for s in parsed.segments for name, _ in s.assignments):
         return ()
@@ -458,10 +452,9 @@ def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return patterns for rules that let a line out of the sandbox, narrowest first. The first is the whole line.
+    """Patterns for rules that let a line out of the sandbox, narrowest first. The first is the whole line.
 
-    If the line has one command, wider patterns follow, which cover that command and little else. Empty if the line is
-    too long to read.
+    Wider patterns follow only for a single command. Empty if the line is too long to read.
     """
     if "\n" in parsed.text or not parsed.text.isprintable() or len(parsed.text) > _LONGEST_EXACT:
         return ()
@@ -479,7 +472,6 @@ def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 _LONGEST_EXACT = 200
-"""The longest line, in characters, that the field of the rule editor can show."""
 
 
 def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:

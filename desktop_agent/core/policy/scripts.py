@@ -1,4 +1,4 @@
-"""Tells, by its words alone, which files a command line runs as programs. Does not read the disk.
+"""Tells, by its words alone, which files a command line runs as programs.
 
 An approval covers the command *and* its scripts, and a script can change while the approval is pending.
 """
@@ -61,7 +61,7 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "ninja": ("build.ninja",),
 }
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
-"""Programs whose other words only select what they work on, so that a rule for the program covers all such words."""
+"""Other words of these programs only select what they work on, so a rule for the program covers them."""
 
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
@@ -70,7 +70,6 @@ def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
 
 
 def works_on_files(segment: Segment) -> bool:
-    """Whether the words of a command only select what it works on, and name no script or folder."""
     is_module = segment.words[1:2] == ("-m",) and segment.words[2:3] == ("pytest",)
     return segment.program in _WORK_ON_FILES or is_module
 

@@ -1,9 +1,3 @@
-"""The simple commands of a command line, including those that other commands run.
-
-`unwrap` removes one layer (`sudo -u x env A=1 rm y` → `env A=1 rm y`). A command with an option that is not listed here
-counts as not fully understood.
-"""
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
@@ -16,7 +10,7 @@ from desktop_agent.core.policy.shell_words import Word
 SYSTEM_FOLDERS = frozenset(
     {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"}
 )
-"""Folders whose programs are the same as those found by their plain names."""
+"""Programs in these folders are the same as those found by their plain names."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"})
 OTHER_SHELLS = frozenset({"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "cmd.exe", "nu", "elvish", "xonsh"})
@@ -67,10 +61,7 @@ SEEN_THROUGH = SHELLS | {
     "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
     "command", "builtin", "exec", "noglob", "nocorrect", "-", "eval", "find", "gfind",
 }  # fmt: skip
-"""Wrappers that do not change what a command is.
-
-All other wrappers change something about it: its user, its machine, its network, or the libraries that it loads.
-"""
+"""Wrappers that do not change what a command is: not its user, machine, network or libraries."""
 
 
 class WrapperForm(Struct, frozen=True):
@@ -151,8 +142,6 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
 
 
 class Unwrapped(Struct, frozen=True):
-    """What a wrapper runs: other `words`, or a shell `script`. `problem` says what was not understood."""
-
     words: tuple[Word, ...] = ()
     script: str | None = None
     assignments: tuple[tuple[str, str], ...] = ()
@@ -175,7 +164,6 @@ def bare_name(word: str) -> str:
 
 
 def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
-    """Return the commands that the command runs in turn; empty if it runs none."""
     if not words or not words[0].is_known:
         return ()
     name = program_name(words[0].text)
@@ -418,7 +406,7 @@ class Redirection(Struct, frozen=True):
 
     @property
     def has_file(self) -> bool:
-        """Whether it reads or writes a file. `2>&1`, `>&-`, `/dev/null` and text in the line itself do not."""
+        """False for `2>&1`, `>&-`, `/dev/null` and text in the line itself."""
         if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
@@ -455,7 +443,7 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class ParsedCommand(Struct, frozen=True):
-    """A parsed command line. If it has `problems`, it was not understood, and `segments` is incomplete."""
+    """If a line has `problems`, it was not understood, and `segments` is incomplete."""
 
     text: str
     segments: tuple[Segment, ...]

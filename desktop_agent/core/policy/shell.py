@@ -1,8 +1,6 @@
-"""Parses command lines into simple commands, at any depth, with their words and redirections.
+"""Parses command lines into simple commands, at any depth, with their words and redirections. Pure.
 
-The grammar is tree-sitter's, which differs from a shell's in places, so its tree is checked. Unknown nodes, text
-outside all nodes, words that our own reader splits differently, and here documents with another end become *problems*.
-A line with a problem counts as not understood. `parse` is pure, and the limits below bound its work.
+tree-sitter's grammar differs from a shell's, so its tree is checked. A line with a *problem* counts as not understood.
 """
 
 import re
@@ -51,13 +49,12 @@ from desktop_agent.core.policy.shell_words import (
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
-"""The most brackets, expansions, pipes and redirections. The parser tries several readings, so many cost seconds."""
+"""The parser tries several readings of brackets, expansions, pipes and redirections, so many cost seconds."""
 MOST_BLANKS = 3_000
 """The most characters that end or quote a word."""
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
-"""How long a script within a word may be, because it has to be parsed again."""
 
 
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
@@ -67,7 +64,7 @@ NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 @lru_cache(maxsize=128)
 def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
-    """Parse a command line for bash. With `is_for_sh`, bash's own syntax is a problem. Never raises."""
+    """With `is_for_sh`, bash's own syntax is a problem. Never raises."""
     parsed = _parse(command, 0)
     if is_for_sh and not parsed.is_posix:
         return replace(parsed, problems=(*parsed.problems, NOT_POSIX))
@@ -119,7 +116,7 @@ class _Command(Struct):
 
 
 class _Walker:
-    """Walks the tree of one line. Offsets are bytes. Text is decoded as latin-1, so that both counts agree."""
+    """Offsets are bytes. Text is decoded as latin-1, so that both counts agree."""
 
     def __init__(self, data: bytes, depth: int) -> None:
         self._data = data
@@ -389,7 +386,7 @@ class _Walker:
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
     def _heredoc(self, node: Node, found: _Command) -> None:
-        """Check that a here document ends where a shell ends it. Its expansions are visited later."""
+        """A here document must end where a shell ends it. Its expansions are visited later."""
         self._heredocs += 1
         parts = {child.type: child for child in node.children}
         start, finish, body = parts.get("heredoc_start"), parts.get("heredoc_end"), parts.get("heredoc_body")
@@ -453,7 +450,7 @@ class _Walker:
     # --- taking further apart -----------------------------------------------------------------------------------
 
     def _builtin(self, segment: Segment) -> Segment:
-        """Record what a builtin evaluates. Return its segment, with the variables that it can set as assignments."""
+        """Return the segment with the variables that the builtin can set as assignments."""
         own = segment.parts[1:]
         is_list = may_be_list(segment.program, own, segment.assignments)
         if given := names_given(segment.program, own):

@@ -1,8 +1,6 @@
 """Splits text into words as a shell does, and checks that the parser's tree accounts for the whole line.
 
-A word counts only if this reader and the parser agree on its beginning and end. The parser says where expansions are
-("holes"). `unaccounted` compares the tree with the text, byte by byte, because tree-sitter's grammar accepts text that
-a shell would reject.
+A word counts only if this reader and the parser agree on its ends. "Holes" are expansions found by the parser.
 """
 
 import re
@@ -13,10 +11,7 @@ from msgspec import Struct
 from tree_sitter import Node
 
 WordKind = Literal["known", "simple", "complex"]
-"""`known`: the text is the program's argument. `simple`: unknown value without side effects. `complex`: anything else.
-
-A variable, a glob and a command's output are `simple`.
-"""
+"""`simple`: unknown value without side effects, such as a variable, a glob or a command's output."""
 
 _BLANKS = " \t\n"
 _OPERATORS = ";&|<>()"
@@ -43,7 +38,7 @@ class NotAWordError(Exception):
 
 
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
-    """Return the one word at `source[start:end]`. Raises `NotAWordError` unless a shell would see exactly one word."""
+    """Raises `NotAWordError` unless a shell would see exactly one word."""
     if source[start:end][:1] in (" ", "\t", "\n"):
         raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for a word
     words = split_words(source, start, end, holes)
@@ -53,7 +48,7 @@ def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) ->
 
 
 def split_words(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> list[Word]:
-    """Return the words at `source[start:end]`. Raises `NotAWordError` at an operator or for unbalanced quotes."""
+    """Raises `NotAWordError` at an operator or for unbalanced quotes."""
     reader = _Reader(source, start, end, holes)
     words: list[Word] = []
     while True:
@@ -151,7 +146,7 @@ class _Reader:
         return True
 
     def _lone_sign(self, char: str) -> None:
-        """Take a literal `$`. The parser should have reported any other `$` or backtick as an expansion."""
+        """The parser should have reported any `$` or backtick that is no literal `$`."""
         following = self._source[self.position + 1 : min(self.position + 2, self._end)]
         if char == "`" or following.isalnum() or (following and following in "_{([!#@*?$-'\""):
             raise NotAWordError("an expansion that was not recognised")
@@ -172,7 +167,6 @@ def _may_be_braces(raw: str) -> bool:
 
 
 DEEPEST = 80
-"""The depth down to which nested nodes are visited."""
 
 WORDS = frozenset({
     "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number", "simple_expansion",
@@ -304,7 +298,7 @@ def node_text(node: Node) -> str:
 
 
 def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
-    """Return text between `start` and `end` that a shell would see but the tree of `node` lacks, as problems."""
+    """Text that a shell would see but the tree of `node` lacks, as problems."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False
     for atom in atoms:

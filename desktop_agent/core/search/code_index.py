@@ -1,8 +1,6 @@
 """The search index of a workspace: for a question in words, it finds the best passages of text files.
 
-`CodeIndex` is the entry point. A file is read again only if its size, time or inode changed. Windows of lines are
-stored in one SQLite file with FTS5. Several processes can share the file: one of them writes, while the others wait. A
-damaged index is rebuilt. Memory is bounded by one file and SQLite's cache.
+Windows of lines are stored in one SQLite file with FTS5, which one process at a time writes.
 """
 
 import os
@@ -27,7 +25,6 @@ LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
 _ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
-"""Translates text for the search for identifiers: keeps them (split at `_`), and replaces everything else by blanks."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TERM = re.compile(r"\w+")
 
@@ -37,11 +34,11 @@ get gets had has have how i if in into is it its let made make me my of on or ou
 that the their them then there these they this those to up us use used uses using was we were what when where
 which who why will with work works would you your"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words in questions that say nothing about code. `code` and `file` are among them, because they fit every file."""
+"""`code` and `file` are among these words, because they fit every file."""
 
 
 def humps(text: str) -> str:
-    """Return the words of all camelCase identifiers in `text`, each identifier once: `readFile` gives `read File`."""
+    """The words of all camelCase identifiers, each identifier once: `readFile` gives `read File`."""
     # Methods of bytes are used for speed: a regular expression for identifiers takes four times as long.
     found = set(text.encode("ascii", "replace").translate(_ONLY_IDENTIFIERS).split())
     mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
@@ -60,11 +57,7 @@ class CodeQuestion(Struct, frozen=True):
 
 
 def parse_question(text: str) -> CodeQuestion | None:
-    """Return the parsed question; None if `text` has no word.
-
-    A passage need match only one term, but ranks higher if it matches more. Longer terms also match as prefixes. Stop
-    words are dropped, unless there are no other words.
-    """
+    """None if `text` has no word. A passage need match only one term, but ranks higher if it matches more."""
     found = _TERM.findall(text)[: 4 * MOST_TERMS]
     wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
     terms: dict[str, None] = {}
@@ -81,14 +74,12 @@ def parse_question(text: str) -> CodeQuestion | None:
 
 STEP_LINES = 40
 OVERLAP_LINES = 10
-"""How many lines neighbouring windows share, so that a definition of at most this length is whole in one of them."""
+"""How many lines neighbouring windows share: a definition of at most this length is whole in one of them."""
 LONGEST_LINE = 500
-"""How many characters of a line are indexed. Longer lines are data or generated."""
 
 
 class CodePassage(Struct, frozen=True):
     first: int
-    """The number of the first line in the file, from 1."""
     symbols: tuple[str, ...]
     """The symbols that the passage defines. The definition that encloses the passage comes first."""
     words: str
@@ -126,7 +117,7 @@ _SCHEMA = (
       path, symbols, words, content, tokenize = 'porter unicode61 remove_diacritics 2')""",
 )
 _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
-"""The weights of path, symbols, words and content. The name of a passage says more about it than its text."""
+"""Path, symbols, words and content. The name of a passage says more about it than its text."""
 
 
 class Hit(Struct, frozen=True):
@@ -135,7 +126,6 @@ class Hit(Struct, frozen=True):
     symbols: tuple[str, ...]
     content: str
     score: float
-    """The passage's rank: higher is better."""
 
 
 def index_file(path: Path) -> CacheFile:
@@ -143,7 +133,7 @@ def index_file(path: Path) -> CacheFile:
 
 
 class IndexDatabase(Struct, eq=False):
-    """An open index. It stores names in the form for JSON, because SQLite takes only Unicode."""
+    """Names are stored in the form for JSON, because SQLite takes only Unicode."""
 
     sql: sqlite3.Connection
 
@@ -178,7 +168,7 @@ class IndexDatabase(Struct, eq=False):
             self.sql.execute("DELETE FROM file WHERE id = ?", row)
 
     def hits(self, expression: str, wanted: Callable[[str], bool] | None) -> Iterator[Hit]:
-        """Yield matching passages, best first, from files for which `wanted` is true."""
+        """Passages, best first, from files for which `wanted` is true."""
         scope = ""
         if wanted is not None:
             ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(real_name(path))]
@@ -205,17 +195,15 @@ def signature_of(status: os.stat_result) -> str:
 
 
 LARGEST_BYTES = 1024 * 1024
-"""How many bytes a file may have to be indexed. Larger ones are data, or generated."""
 
 _BATCH_FILES = 64
-"""How many files are written in one transaction. A stop loses at most these; another writer waits for at most these."""
+"""A stop loses at most these files; another writer waits for at most these."""
 
 
 class IndexProgress(Struct):
     total: int = 0
     done: int = 0
     is_waiting: bool = False
-    """Whether another session or process is updating the same index, so that this update waits."""
     is_complete: bool = False
 
     def note_waiting(self) -> None:
@@ -226,7 +214,6 @@ class CodeSearchResult(Struct, frozen=True):
     hits: list[Hit] = field(default_factory=list["Hit"])
     files: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """How many files are not searched, by reason."""
 
 
 class CodeIndex:
@@ -239,11 +226,7 @@ class CodeIndex:
         self._is_secret = is_secret
 
     def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
-        """Update the index for `paths`, which are all files unless `is_partial`. Stop early when `stop` is set.
-
-        If the index cannot be written, one is created in a spare place. Raises `OSError` or `sqlite3.Error` if that
-        fails, too.
-        """
+        """`paths` are all files unless `is_partial`. Raises `OSError` or `sqlite3.Error`."""
         progress.total = len(paths)
 
         def write(index: CacheFile) -> bool:
@@ -254,7 +237,7 @@ class CodeIndex:
         self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
-        """Use a spare place from now on. False if there is none, or the index is already in it."""
+        """False if there is no spare place, or the index is already in it."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None
@@ -262,7 +245,7 @@ class CodeIndex:
     def ask(
         self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
     ) -> CodeSearchResult:
-        """Return the `count` best passages, at most 3 of a file. Raises `sqlite3.Error`; deletes a damaged index."""
+        """At most 3 passages of a file. Raises `sqlite3.Error`; deletes a damaged index."""
         try:
             with self._file.opened_to_read(stop.is_set) as connection:
                 if connection is None:
@@ -368,14 +351,10 @@ SNIPPET_LINE_CHARS = 200
 _LEAD = 2
 _SHORTEST_STEM = 4
 _ENDING = 3
-"""How many letters an ending such as -ing may have."""
 
 
 def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the lines of `content` with the most `terms` (lower case), and the index of the first line.
-
-    Different words close together count for more than one repeated word. The line with the most words is near the top.
-    """
+    """The lines with the most `terms` (lower case), and the index of the first. Different words count for more."""
     lines = content.removesuffix("\n").split("\n")
     last_start = len(lines) - SNIPPET_LINES
     if last_start <= 0:

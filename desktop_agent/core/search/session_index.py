@@ -1,11 +1,7 @@
 """The index of all conversations: one SQLite database in the cache, which does not contain their text.
 
-`PieceReader` cuts the lines of a journal into searchable pieces. Lines are not validated against the event types, so
-that a search accepts all of them. Only the beginning and the end of very long text are indexed.
-
-A piece's number is its time in milliseconds. FTS5 returns matches by number, so the newest come first without sorting.
-The other filters (kind, tool, folder) are words in separate columns. Pieces of deleted sessions stay in the index; when
-there are too many, the index is rebuilt.
+A piece's number is its time in milliseconds: FTS5 returns matches by number, so the newest come first without sorting.
+Pieces of deleted sessions stay until there are too many.
 """
 
 import json
@@ -45,7 +41,6 @@ from desktop_agent.core.terminal.printout import plain_text
 
 _QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')
 _WORD = re.compile(r"[^\W_]+")
-"""Finds words as the tokenizer of the index splits them."""
 _MOST_CHARS = 2_000
 _MOST_PHRASES = 16
 _MOST_WORDS = 64
@@ -54,7 +49,7 @@ SHORTEST_BEGINNING = 4
 
 
 class SessionQuestion(NamedTuple):
-    """A parsed question: all phrases must match. A phrase is adjacent words in lower case."""
+    """All phrases must match. A phrase is adjacent words in lower case."""
 
     phrases: tuple[tuple[str, ...], ...]
     is_open: bool = False
@@ -97,7 +92,7 @@ _HEAD_CHARS = 16_000
 _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
-"""How many bytes one side of a change may have to be searchable. Of larger ones, only the path is."""
+"""Of a change with larger sides, only the path is searchable."""
 _TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
@@ -135,7 +130,7 @@ class PieceReader:
         self.calls = calls
 
     def fields(self, line: bytes) -> JsonObject:
-        """Return a line with its texts restored from blobs; empty for a line without searchable pieces."""
+        """Texts are restored from blobs; empty for a line without searchable pieces."""
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:
@@ -264,7 +259,7 @@ def index_file(folder: Path) -> CacheFile:
 
 
 def number_of(moment: datetime) -> int:
-    """Return the lowest number that a piece with this time can have."""
+    """The lowest number that a piece with this time can have."""
     return max(1, min(_LATEST, int(moment.astimezone(UTC).timestamp() * 1000)))
 
 
@@ -319,10 +314,7 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
-        """Add a piece under the first free number from `wanted` on. Return the number.
-
-        `at` is the piece's position in the journal, and its index in that line.
-        """
+        """Return the first free number from `wanted` on. `at`: position in the journal, and index in that line."""
         number = wanted
         row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
         while not self._sql.execute(
@@ -337,12 +329,11 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def tidy(self) -> None:
-        """Merge a few of the index's parts, to speed up searches."""
         self._sql.execute("INSERT INTO text (text, rank) VALUES ('merge', 2000)")
         self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def settle(self) -> None:
-        """Merge all parts of the index. Slow; use it after a rebuild."""
+        """Slow; use it after a rebuild."""
         self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
         self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -353,7 +344,7 @@ class SearchDatabase(Struct, eq=False):
         return row[0] if row else None
 
     def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[FoundPiece]:
-        """Yield the newest matching pieces whose number is between `first` and `last`."""
+        """The newest matching pieces whose number is between `first` and `last`."""
         numbers = self._sql.execute(
             "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
             (expression, first, last, limit),
@@ -370,7 +361,6 @@ class SearchDatabase(Struct, eq=False):
 
 
 def storable(text: str) -> str:
-    """Return the text without lone surrogates, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -395,7 +385,7 @@ _CUT = (-1, 0)
 
 
 def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
-    """Index the next part of a journal. Return whether it was the last part. Call it in a transaction."""
+    """Return whether this was the last part of the journal. Call it in a transaction."""
     try:
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)

@@ -1,9 +1,4 @@
-"""The process that updates the index: `python -m desktop_agent.core.search.session_index_process`.
-
-Splitting text into words would delay the window's process, after an import for minutes. This process runs at low
-priority, does the outstanding work, and ends. It also ends when its standard input does, so it never outlives its
-parent.
-"""
+"""The process that updates the index: `python -m desktop_agent.core.search.session_index_process`."""
 
 import asyncio
 import os
@@ -24,7 +19,7 @@ _FAILED = 1
 
 
 async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
-    """Update the index in a process, which is ended if this is cancelled. Return whether that worked."""
+    """The process is ended if this is cancelled. Return whether the update worked."""
     try:
         process = await asyncio.create_subprocess_exec(
             *module_command(_MODULE, *map(str, (sessions, blobs, cache))),

@@ -1,8 +1,6 @@
 """The search through all conversations: prompts, answers, commands, output and changes of every session.
 
-`SessionSearch` adds new journal lines to the index, and queries it. Several processes can share the index: one of them
-writes, while the others wait. Reading never waits. A damaged index is rebuilt. An index that cannot be written finds
-nothing, and says so. The text of a hit is read from its journal.
+Several processes can share the index: one writes, while the others wait. Reading never waits.
 """
 
 import re
@@ -42,10 +40,10 @@ _MOST_GONE = 50_000
 
 
 class SessionSearch:
-    """The search through the sessions in one folder. All methods block and may be called from any thread."""
+    """All methods block and may be called from any thread."""
 
     def __init__(self, sessions: Path, blobs: Blobs, cache: Path) -> None:
-        """Does not access the disk. `cache` is the folder for data that can be rebuilt, such as the index."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
         self._sessions = sessions
         self._blobs = blobs
         self._file = index_file(cache)
@@ -76,7 +74,7 @@ class SessionSearch:
                 ) from error
 
     def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
-        """Index new lines. Return whether too many pieces of the index belong to deleted sessions."""
+        """Return whether too many pieces of the index belong to deleted sessions."""
         states = journal_states(self._sessions)
         with closing(file.connect(is_stopped)) as connection:
             database = SearchDatabase(connection)
@@ -104,7 +102,7 @@ class SessionSearch:
     # -- answering --
 
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
-        """Return the newest hits, at most `limit`; none if there is no index, or a damaged one is being rebuilt."""
+        """Newest hits first; none if there is no index, or a damaged one is being rebuilt."""
         try:
             with self._file.newest().opened_to_read(is_stopped) as connection:
                 return self.answer(SearchDatabase(connection), query, limit) if connection else []
@@ -151,10 +149,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions, the newest group first.
-
-    Each group begins with its oldest, so the index grows at its end.
-    """
+    """Groups of sessions, newest first. Each begins with its oldest, so the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -220,7 +215,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return the line with the first match, and all matches in it; the text's beginning if only accents differ."""
+    """The line with the first match, and all matches in it; the text's beginning if only accents differ."""
     pattern = _pattern(question)
     first = pattern.search(text) if pattern is not None else None
     at = first.start() if first is not None else 0
@@ -238,7 +233,7 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return a pattern for any phrase. It matches as the index does: words of letters and digits, anything between."""
+    """Matches any phrase as the index does: words of letters and digits, anything between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

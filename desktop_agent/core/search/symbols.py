@@ -1,11 +1,7 @@
 """Finds a file's definitions line by line: functions, classes, types, constants, headings. No parser, any language.
 
-There is one regular expression per family of languages. It must be right for usual code, fast, and harmless on anything
-else. Adjacent quantifiers never share a character, so that no line takes long.
-
-`definitions` serves the search index. A search for a symbol has two steps: ripgrep finds lines that could define the
-name in any language (`likely_lines`), and `symbol_in` checks each in its own language. `extent_of` returns the lines of
-a definition.
+Expressions must be right for usual code, fast, and harmless on anything else. Adjacent quantifiers never share a
+character, so that no line takes long.
 """
 
 import re
@@ -19,7 +15,6 @@ LONGEST_NAME = 80
 
 _NO_NAMES = "if for while switch catch return else do function new throw await sizeof elif match with"
 KEYWORDS = frozenset(_NO_NAMES.split())
-"""Words that can stand where a name is expected but are not names."""
 
 _PYTHON = r"""
 ^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+(\w+)
@@ -82,7 +77,7 @@ _FAMILIES = (
     ("lua pl pm r jl zig nim ex exs erl hs ml fs vb pas f90 tcl proto thrift graphql v sv vhd", _OTHER, ""),
     ("md markdown", _MARKDOWN, ""),
 )
-"""The file endings of each family of languages, and what defines names and constants. The last family is no code."""
+"""Per family: file endings, and what defines names and constants. The last family is no code."""
 _BY_ENDING, _CONSTANTS_BY_ENDING = (
     {
         f".{ending}": re.compile(patterns[kind], (re.MULTILINE if kind == 0 else 0) | re.VERBOSE)
@@ -93,23 +88,22 @@ _BY_ENDING, _CONSTANTS_BY_ENDING = (
     for kind in (0, 1)
 )
 CODE_ENDINGS = tuple(ending for endings, _, _ in _FAMILIES[:-1] for ending in endings.split())
-"""The suffixes of files with symbols, without the dot."""
 _CODE = frozenset(f".{ending}" for ending in CODE_ENDINGS)
 _ANY = re.compile(_OTHER, re.MULTILINE | re.VERBOSE)
 _DATA_ENDINGS = "json yaml yml toml xml html htm svg css scss csv tsv txt lock ini cfg"
 _DATA = frozenset(f".{ending}" for ending in _DATA_ENDINGS.split())
 _LINES_AT_ONCE = 200
-"""How many lines are read before other threads get a turn: few enough not to hold the interpreter for long."""
+"""Few enough lines not to hold the interpreter for long before other threads get a turn."""
 
 
 def pattern_for(path: str) -> re.Pattern[str] | None:
-    """Return the pattern of definitions in a file's lines; None for data. Its last group is the name."""
+    """None for data. The last group of the pattern is the name."""
     ending = PurePosixPath(path).suffix.lower()
     return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
 
 
 def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
-    """Return the line (from 0) and the name of each definition in the file, in order. `lines` keep their newlines."""
+    """The line (from 0) and the name of each definition. `lines` keep their newlines."""
     pattern = pattern_for(path)
     if pattern is None:
         return []
@@ -126,7 +120,6 @@ def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
 
 
 LONGEST_LINE = 400
-"""How many characters a line may have. Longer ones are data or generated, and could take long to match."""
 
 SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
@@ -141,7 +134,6 @@ class FoundSymbol(Struct, frozen=True):
     name: str
     path: str
     line: int
-    """The number of the line in the file, from 1."""
 
 
 _WORDS_OF_KINDS: dict[SymbolKind, str] = {
@@ -158,7 +150,7 @@ _WORD = re.compile(r"\w+")
 
 
 def symbol_in(path: str, line: str) -> LineSymbol | None:
-    """Return what a line (without its newline) defines in the language of the file; None if nothing."""
+    """What a line (without its newline) defines in the language of the file; None if nothing."""
     ending = PurePosixPath(path).suffix.lower()
     if ending not in _CODE or len(line) > LONGEST_LINE:
         return None
@@ -181,7 +173,7 @@ def _own_name(match: re.Match[str]) -> str:
 
 
 def _kind(before: str, behind: str) -> SymbolKind | None:
-    """Return the kind of a symbol, from the matched text before and behind its name; None if it is not a symbol."""
+    """`before` and `behind` are the matched text around the name; None if it is not a symbol."""
     words = _WORD.findall(before.lower())
     if not _NO_SYMBOLS.isdisjoint(words):
         return None
@@ -204,7 +196,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return ripgrep expressions for lines that may define a name with `typed`. `can_be_a_name(typed)` must hold."""
+    """ripgrep expressions for lines that may define a name with `typed`. `can_be_a_name(typed)` must hold."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (
@@ -227,11 +219,9 @@ _LONG_TEXT = re.compile(r'"""|\'\'\'')
 
 
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """Return the first and last line (from 0) of the definition that begins in line `at`.
+    """The first and last line (from 0) of the definition that begins in line `at`, by layout and braces.
 
-    The layout decides. Deeper indented lines belong to the definition, and so do closing brackets at its own depth.
-    After an opening brace, everything up to its closing brace belongs to it. The decorators and comments directly above
-    are included.
+    The decorators and comments directly above are included.
     """
     return _first(lines, at), _last(lines, at)
 
@@ -264,7 +254,7 @@ def _last(lines: Sequence[str], at: int) -> int:
 
 
 def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
-    """Return the last line of a definition: deeper indented than `depth`, or closing a bracket."""
+    """Lines that are indented deeper than `depth`, or close a bracket."""
     last = at
     is_in_text = _ends_in_text(lines[at], is_in_text=False)
     for line in range(at + 1, len(lines)):

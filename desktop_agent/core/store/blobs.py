@@ -1,13 +1,9 @@
 """Content-addressed storage shared by all sessions. `put` returns a digest; equal bytes are stored once.
 
-A blob is durable when `put` returns, and never changes afterwards. It is stored as `DIGEST.gz`, or as `DIGEST` if gzip
-would not make it smaller. The digest is always that of the uncompressed content. Earlier versions used `NN/DIGEST`,
-with the digest's first two digits as `NN`; these stay readable. File names come only from digests, so nothing in a
-journal can lead outside the folder.
-
-A blob is first written as a draft, whose temporary name ends with its final name. Drafts and their folder are synced at
-the same time, so callers wait for the disk once. A power failure can undo the later rename; then the complete draft is
-read, and `collect` renames it.
+A blob is durable when `put` returns: `DIGEST.gz`, or `DIGEST` if gzip would not make it smaller (`NN/DIGEST` in earlier
+versions). The digest is of the uncompressed content. File names come only from digests, so nothing in a journal can
+lead outside the folder. A draft's temporary name ends with its final name, so that `collect` can complete a lost
+rename.
 """
 
 import os
@@ -44,14 +40,14 @@ class BlobFile(Struct, frozen=True):
         return (intended_name(self.path.name) or self.path.name).endswith(PACKED_SUFFIX)
 
     def length(self) -> int:
-        """The length of the content. A packed file states it at its end. Raises `OSError` and `DamagedError`."""
+        """A packed file states the length at its end. Raises `OSError` and `DamagedError`."""
         if not self.is_packed:
             return self.path.stat().st_size
         with self.path.open("rb") as file:
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if it does not match the digest."""
+        """Raises `OSError`, and `DamagedError` if the content does not match the digest."""
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -63,7 +59,7 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Whether the content is complete. Reads all of it, because disks lose data."""
+        """Reads all of the content, because disks lose data."""
         try:
             for _ in self.blocks(size):
                 pass
@@ -82,7 +78,7 @@ class BlobFile(Struct, frozen=True):
 
 
 class Blobs:
-    """The blob folder. All methods block: callers on the event loop use a thread."""
+    """All methods block: callers on the event loop use a thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,15 +86,11 @@ class Blobs:
         self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
-        """Store `content`, replacing a damaged copy, and return its digest. Raises `StorageError`."""
+        """Replaces a damaged copy. Raises `StorageError`."""
         return self.put_many((content,))[0]
 
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
-        """Store all `contents` and return their digests in order, with fewer waits for the disk than `put`.
-
-        Blobs get their final names after all contents are on the disk. Raises `StorageError` if the contents cannot be
-        made durable.
-        """
+        """Return the digests in order, with fewer waits for the disk than `put`. Raises `StorageError`."""
         digests = tuple(digest_of(content) for content in contents)
         wanted = dict(zip(digests, contents, strict=True))
         try:
@@ -128,7 +120,7 @@ class Blobs:
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
-        """Return the content. `size` is checked if given. Raises `StorageError` if it is missing or damaged."""
+        """`size` is checked if given. Raises `StorageError` if the content is missing or damaged."""
         reason: Exception | None = None
         for file in chain(self._files(digest), self._unplaced(digest)):
             try:
@@ -140,13 +132,13 @@ class Blobs:
         raise _not_read(digest, reason)
 
     def of_file(self, image: FileImage | None) -> bytes | None:
-        """Return a file's content; empty for a folder, None for an absent file. Raises `StorageError` like `get`."""
+        """Empty for a folder, None for an absent file. Raises `StorageError` like `get`."""
         if image is None:
             return None
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
-        """Yield the content in blocks of at most 1 MiB. Raises like `get`, but may notice damage only at the end."""
+        """Blocks have at most 1 MiB. Raises like `get`, but may notice damage only at the end."""
         try:
             yield from self._found(digest).blocks(size)
         except (OSError, DamagedError) as error:
@@ -156,19 +148,19 @@ class Blobs:
         return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
-        """Return the blob at `path`, judged by its name; None if it is not a blob."""
+        """Judged by the name; None if it is not a blob."""
         digest = path.name.removesuffix(PACKED_SUFFIX)
         is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
         return BlobFile(path, digest) if is_blob else None
 
     def draft_at(self, path: Path) -> BlobFile | None:
-        """Return the blob of a complete or incomplete draft at `path`; None if it is not a blob's draft."""
+        """None if `path` is not a blob's draft, complete or incomplete."""
         name = intended_name(path.name)
         blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
         return BlobFile(path, blob.digest) if blob else None
 
     def place_draft(self, path: Path) -> None:
-        """Rename a draft to its final name if it is complete. Call it only after the draft's writer has ended."""
+        """Rename a draft if it is complete. Call this only after the draft's writer has ended."""
         draft = self.draft_at(path)
         if draft and draft.is_whole():
             with suppress(FileNotFoundError):  # another process collects at the same time
@@ -179,7 +171,7 @@ class Blobs:
         return next((file for file in chain(files, self._unplaced(digest)) if file.path.is_file()), files[0])
 
     def _unplaced(self, digest: Digest) -> Iterator[BlobFile]:
-        """Yield the complete drafts of a blob whose rename a power failure undid. Slow: lists the folder."""
+        """The complete drafts whose rename a power failure undid. Slow: lists the folder."""
         try:
             drafts = [self.draft_at(path) for path in self.folder.iterdir()]
         except OSError:
@@ -258,7 +250,7 @@ class Blobs:
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """Whether `file` has the right content. If so, its time is renewed, so that it is not collected."""
+    """If `file` is right, its time is renewed, so that it is not collected."""
     if not file.is_whole(size):
         return False
     try:
@@ -285,17 +277,15 @@ _LARGE_BYTES = 2**20
 _MOST_EXPANSION = 1032  # deflate's own limit: 258 bytes from two bits
 
 
-class DamagedError(Exception):
-    """The file does not hold what was written. The text says what is wrong."""
+class DamagedError(Exception): ...
 
 
 def _level(size: int) -> int:
-    """Return the compression level for content of this size. Large content is compressed faster, but less."""
     return 1 if size > _LARGE_BYTES else 6
 
 
 def is_packable(size: int) -> bool:
-    """Whether content of this size can be compressed. gzip's length field is limited."""
+    """gzip's length field is limited."""
     return 0 < size <= _MOST_BYTES
 
 
@@ -307,7 +297,7 @@ def packed(content: bytes) -> bytes | None:
 
 
 def stated_length(file: BinaryIO) -> int:
-    """Return the length that the end of the file states (RFC 1952). Raises `DamagedError` for an impossible length."""
+    """RFC 1952. Raises `DamagedError` for an impossible length."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LENGTH_BYTES))
     length = int.from_bytes(file.read(), "little")
@@ -318,7 +308,7 @@ def stated_length(file: BinaryIO) -> int:
 
 
 def unpacked(file: BinaryIO, most_bytes: int) -> Iterator[bytes]:
-    """Yield the content in blocks. Raises `DamagedError` for a broken file, or for more than `most_bytes`."""
+    """Raises `DamagedError` for a broken file, or for more than `most_bytes`."""
     inflater = zlib.decompressobj(_GZIP)
     total = 0
     while data := file.read(BLOCK_BYTES):

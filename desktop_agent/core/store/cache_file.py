@@ -1,7 +1,6 @@
 """A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time.
 
-The content can be rebuilt, so the caller discards a damaged file. If the cache cannot be written, the caller continues
-in memory or in a spare file. Every database in the cache folder is opened here.
+The content can be rebuilt. If the file cannot be written, the caller continues in memory or in a spare file.
 """
 
 import sqlite3
@@ -19,7 +18,6 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 _BUSY_S = 10
 _READER_BUSY_S = 2
-"""A reader waits only if another process locks the whole file, which should not happen."""
 _LOCK_POLL_S = 0.05
 _LONGEST_STEP_S = 0.5
 _INTERRUPT_AFTER = 50_000
@@ -42,7 +40,7 @@ def is_lock(error: sqlite3.Error) -> bool:
 
 
 def is_usable(path: Path) -> bool:
-    """Whether a database can be read and written. A locked database counts as usable. Does not wait; writes nothing."""
+    """A locked database counts as usable. Does not wait; writes nothing."""
     try:
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
@@ -55,7 +53,7 @@ def is_usable(path: Path) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """Commit everything the block writes, or nothing if it raises. Other writers wait until the block ends."""
+    """Commit everything the block writes, or nothing if it raises. Other writers wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -67,11 +65,11 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 class CacheFile(Struct, frozen=True):
-    """A cache file and its schema. All methods block."""
+    """All methods block."""
 
     path: Path
     version: int
-    """The schema's version. A file of another version is emptied when it is opened for writing."""
+    """A file of another version is emptied when it is opened for writing."""
     schema: tuple[str, ...]
     tables: tuple[str, ...]
     """The tables of every version, in an order in which they can be dropped."""
@@ -86,8 +84,7 @@ class CacheFile(Struct, frozen=True):
     ) -> sqlite3.Connection:
         """Open the file for writing, and create it if necessary. `is_shared`: several threads may use the connection.
 
-        Raises `OSError` or `sqlite3.Error`: `interrupted` if `is_stopped` returns True, `locked` if others use the file
-        for longer than `busy_s`.
+        Raises `OSError` or `sqlite3.Error`: `interrupted` if `is_stopped` returns True, `locked` after `busy_s`.
         """
         make_private_folder(self.path.parent)
         make_private_file(self.path)
@@ -114,12 +111,12 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return a substitute among the system's temporary files; None if that is impossible or this is a spare."""
+        """A substitute among the system's temporary files; None if that is impossible or this is a spare."""
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
     def discard_spare(self) -> None:
-        """Delete the spare file, after the file that it replaced works again."""
+        """Call this after the file that the spare replaced works again."""
         with suppress(OSError):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 
@@ -139,10 +136,7 @@ class CacheFile(Struct, frozen=True):
     def opened_to_read(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
-        """Open the file for reading beside its writer. Yield None if there is nothing to read.
-
-        Raises like `connect`.
-        """
+        """Yield None if there is nothing to read. Raises like `connect`."""
         # If the file is empty, its writer is about to begin. Even a reader's short lock would block it.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
@@ -178,8 +172,8 @@ class CacheFile(Struct, frozen=True):
     ) -> "CacheFile":
         """Wait for the writer lock, and let `write` update the file. Return the file that was updated.
 
-        `write` returns whether the file is worn. A damaged or worn file is deleted and written again. If the file
-        cannot be written, a spare file is updated instead. Raises `OSError` and `sqlite3.Error`.
+        `write` returns whether the file is worn. A damaged or worn file is written anew. If the file cannot be written,
+        a spare file is updated instead. Raises `OSError` and `sqlite3.Error`.
         """
         try:
             self._update(write, is_stopped, on_wait)
@@ -209,7 +203,7 @@ class CacheFile(Struct, frozen=True):
                 write(self)
 
     def discard(self) -> None:
-        """Delete the file. A process that has it open continues with the deleted file."""
+        """A process that has the file open continues with the deleted file."""
         for ending in ("", "-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 

@@ -1,8 +1,4 @@
-"""The session list: the folder and the summary of each session, quick to read and always rebuildable.
-
-Summaries are cached in one file. A journal that has grown is read from the end of the cached part. A journal that was
-replaced is read from its beginning.
-"""
+"""The session list: the folder and the summary of each session, quick to read and always rebuildable."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -24,7 +20,6 @@ from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, State, j
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
 
 _EARLIER_CACHE = "summary.json"
-"""The file that earlier versions kept beside each journal."""
 
 _VERSION = 5
 _MOST_OTHERS = 20
@@ -36,7 +31,7 @@ class Catalog:
     """All sessions of one data folder. Methods block, and may be called from any thread."""
 
     def __init__(self, folder: Path, blobs: Blobs, cache: Path) -> None:
-        """Does not access the disk. `cache` is the folder for data that can be rebuilt, such as the session list."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
         self.blobs = blobs
         self._folder = folder
         self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(learned(SessionSummary | None)))
@@ -46,24 +41,23 @@ class Catalog:
         return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:
-        """Return the folder of a session's files. Raises `SessionNotFoundError` for an invalid session id."""
         if not is_session_id(session_id):
             raise SessionNotFoundError(f"{session_id!r} is not a session id.", hint=_LIST_HINT)
         return self._folder / session_id
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """Return the journal of an existing session. Raises `SessionNotFoundError`."""
+        """Raises `SessionNotFoundError`."""
         path = self.session_folder(session_id) / JOURNAL_NAME
         if journal_state(self._folder, session_id) is None:
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
-        """Return the ids of all sessions, newest first. Raises `StorageError` if their folder cannot be read."""
+        """Newest first. Raises `StorageError`."""
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
-        """Return the summaries of all readable sessions except those in `without`, most recently used first."""
+        """All readable sessions, most recently used first."""
         journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
@@ -85,10 +79,7 @@ class Catalog:
         return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
-        """Whether the cached summary matches the session's journal.
-
-        A summary that is marked as outdated counts as right.
-        """
+        """Whether the cached summary matches the journal, or is marked as outdated."""
         known = self._cache.get(session_id)
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
@@ -97,7 +88,7 @@ class Catalog:
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
-        """Read one session's journal from its beginning, ignoring the cache."""
+        """Ignores the cache."""
         self._cache.look_at([session_id], {}, self._summarise)
 
     def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:
@@ -108,10 +99,7 @@ class Catalog:
         return summarise(path, name, self.blobs, known)
 
     def find(self, text: str) -> SessionId:
-        """Return the session that `text` identifies: a full id, or an unambiguous beginning or end of one.
-
-        Raises `SessionNotFoundError` and `UsageError`.
-        """
+        """`text` is an id, or its unambiguous beginning or end. Raises `SessionNotFoundError` and `UsageError`."""
         ids = self.ids()
         matches = [text] if text in ids else [i for i in ids if text and (i.startswith(text) or i.endswith(text))]
         if not matches:
@@ -125,7 +113,7 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """Return, by path, the contents that agents left in the files of `workspace`, in its latest other sessions."""
+        """By path, the contents that agents left in the files of `workspace`, in its latest other sessions."""
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
         for summary in islice(same, _MOST_OTHERS):

@@ -1,14 +1,8 @@
 """Measures the blob folder, and removes blobs that no session refers to.
 
-A blob is needed as long as any file in any session's folder contains its digest. If a file is unreadable, nothing is
-removed, because it could contain any digest.
-
-Sessions can run meanwhile, in any process. They put a blob first and record its digest later. Therefore only blobs that
-no session has put for a day are removed, and `Blobs.put` renews the time of an existing blob. A blob is moved aside
-before its age is checked for the last time: a session that then puts the same content writes it again.
-
-A draft that a power failure left counts as a blob while a session needs it. It is renamed when it is a day old; until
-then, its writer could be about to rename it.
+A blob is needed as long as any file in a session's folder contains its digest. An unreadable file could contain any, so
+then nothing is removed. Sessions can run meanwhile: only blobs that nobody has put for a day are removed, and a blob is
+moved aside before its age is checked for the last time.
 """
 
 import os
@@ -28,7 +22,7 @@ from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
 
 GRACE = timedelta(hours=24)
-"""How long an unreferenced blob is kept: a session may have put it and not recorded its digest yet."""
+"""How long an unreferenced blob is kept: its digest may not be recorded yet."""
 
 Pause = Callable[[], None]
 
@@ -50,7 +44,6 @@ def _no_pause() -> None:
 class SessionUse(Struct, frozen=True):
     name: str
     journal_bytes: int
-    """The size of everything in its folder."""
     own_bytes: int
     """Blobs that no other session refers to."""
     shared_bytes: int
@@ -58,15 +51,11 @@ class SessionUse(Struct, frozen=True):
 
 
 class StorageReport(Struct, frozen=True):
-    """The contents of the blob folder.
-
-    Unless noted otherwise, bytes are lengths of files, which are mostly compressed.
-    """
+    """Unless noted otherwise, bytes are lengths of files, which are mostly compressed."""
 
     blobs: int
     blob_bytes: int
     content_bytes: int
-    """The total size of the contents, uncompressed."""
     unreferenced: int
     unreferenced_bytes: int
     left_overs: int
@@ -79,7 +68,7 @@ class Collected(Struct, frozen=True):
     removed: int
     removed_bytes: int
     kept_young: int
-    """How many blobs and temporary files no session refers to, but are not old enough to be removed."""
+    """How many unreferenced blobs and temporary files are not old enough to be removed."""
 
 
 class _Found(Struct, frozen=True):
@@ -97,7 +86,7 @@ class _Holding(Struct, frozen=True):
 
 
 def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest]:
-    """Return those of `known` that occur in the text, even across blocks or within a longer run of digits."""
+    """Also finds digests across blocks or within a longer run of digits."""
     found: set[Digest] = set()
     tail = b""
     for block in blocks:
@@ -112,8 +101,7 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 def _hex_runs(text: bytes) -> Iterator[str]:
     """Yield the runs of hexadecimal digits that are at least as long as a digest.
 
-    The regular expression alone takes 7 s for 500 MB. So one byte in eight is checked first, which takes a thirtieth of
-    that. The expression is applied only where enough of these bytes in a row are hexadecimal digits.
+    The expression alone takes 7 s for 500 MB, so one byte in eight is checked first, which takes a thirtieth of that.
     """
     samples = text[::_STRIDE].translate(_IS_HEX)
     first = samples.find(_ALL_HEX)
@@ -126,7 +114,7 @@ def _hex_runs(text: bytes) -> Iterator[str]:
 
 
 def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
-    """Measure what is stored. Raises `StorageError` if something cannot be read."""
+    """Raises `StorageError`."""
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest})
     users = Counter(digest for holding in holdings for digest in holding.digests)
@@ -161,8 +149,8 @@ def collect(
 ) -> Collected:
     """Remove unreferenced blobs and abandoned temporary files, if they are at least a day old.
 
-    `pause` is called between steps of a few milliseconds. An exception that it raises ends the collection safely.
-    Raises `StorageError`. If a session or the blob folder cannot be read, nothing is removed.
+    `pause` is called every few milliseconds; its exception ends the collection safely. Raises `StorageError`. If a
+    session or the blob folder cannot be read, nothing is removed.
     """
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
@@ -238,11 +226,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
-    """Return the entries of the sessions' folder, and which of `known` each refers to.
-
-    Raises `StorageError` if anything there cannot be read. Also raises it if there are blobs but no sessions' folder,
-    which has then probably been moved.
-    """
+    """Raises `StorageError` if anything cannot be read, or if there are blobs but no sessions' folder."""
     title = "A session could not be read, so it is unknown which contents are needed. Nothing was removed."
     with storage_error(title, hint=_PERMISSIONS):
         if not known and not sessions.exists():
@@ -267,10 +251,7 @@ def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Yield every file in `entry`, or `entry` itself. Follows symlinks.
-
-    Raises `OSError` if a folder cannot be listed.
-    """
+    """Follows symlinks. Raises `OSError` if a folder cannot be listed."""
     if entry.name == _LOCK_NAME or is_left_over(entry):
         return
     real = Path(os.path.realpath(entry, strict=True))

@@ -1,8 +1,4 @@
-"""The digest of a journal: its entry in the session list and its cost, without decoding every line.
-
-Only the few lines about the session itself are decoded and folded. For all others, the head of the line is enough.
-Digests are cached in one file. If the file is lost or damaged, they are computed again.
-"""
+"""The digest of a journal: its entry in the session list and its cost, without decoding every line."""
 
 import json
 import os
@@ -77,7 +73,7 @@ class SpendingSums:
             one.unpriced += usage.context_tokens
 
     def pay_elsewhere(self) -> None:
-        """Mark what was counted so far as paid for by another session, from which it was copied."""
+        """Another session, from which this one was copied, paid for what was counted so far."""
         self._before = self.total().paid_elsewhere()
         self._known = ()
         self._sums.clear()
@@ -86,7 +82,7 @@ class SpendingSums:
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
-        """Return the spending per day and model, without requests whose model was not recorded."""
+        """Leaves out requests whose model was not recorded."""
         new = [
             Spending(
                 day=moment_of(day.decode()).date(),
@@ -117,7 +113,7 @@ def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
 
 
 def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
-    """Return the highest limit that the user allowed on that day for all sessions together; 0 if none was allowed."""
+    """The highest limit that the user allowed on that day for all sessions together; 0 if none was allowed."""
     allowed = (session.allowance for session in sessions)
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
 
@@ -151,10 +147,10 @@ _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for other processes before continuing without the cache."""
 _LOCKED_S = 30.0
-"""How long a locked file is left alone: if each read tried it again, the session list would wait every time."""
+"""A locked file is left alone, or the session list would wait at every read."""
 
 _BATCH = 100
-"""How many digests are written at once. If the process is stopped, at most these are lost."""
+"""If the process is stopped, at most this many digests are lost."""
 
 Known = TypeVar("Known")
 Known_co = TypeVar("Known_co", covariant=True)
@@ -167,8 +163,6 @@ class Noted(NamedTuple, Generic[Known]):
 
 
 class JournalFold(Protocol[Known_co]):
-    """Folds a journal's lines, continuing from an earlier result."""
-
     def take(self, line: bytes) -> None: ...
 
     def result(self, size_bytes: int) -> Known_co: ...
@@ -180,7 +174,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """Fold a journal, from `noted` on if that is still valid. None if the journal is unreadable, or if stopped."""
+    """None if the journal is unreadable, or if stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))
@@ -198,10 +192,9 @@ def fold_journal(
 
 
 class JournalCache(Generic[Known]):
-    """Caches a struct for each session's journal. One file holds structs of one type.
+    """Caches a struct for each session's journal. Methods block; a problem with the file never raises.
 
-    Values that cannot be written stay in memory, so that a read-only disk does not slow the list down every time. All
-    methods block. A problem with the file never raises.
+    Values that cannot be written stay in memory, so that a read-only disk does not slow the list down every time.
     """
 
     def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
@@ -243,7 +236,7 @@ class JournalCache(Generic[Known]):
         known: Mapping[SessionId, Noted[Known]],
         read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
     ) -> dict[SessionId, Noted[Known]]:
-        """Read the journals of `names` and return the results by name. Results are saved in batches."""
+        """Results, by name, are saved in batches."""
         seen: dict[SessionId, Noted[Known]] = {}
         unsaved: dict[SessionId, Noted[Known]] = {}
         for name in names:
@@ -290,7 +283,7 @@ class JournalCache(Generic[Known]):
             return None
 
     def _read(self, text: str) -> Known:
-        """Return the value that `_written` turned into this text. Raises `ValueError`."""
+        """Reverse `_written`. Raises `ValueError`."""
         try:
             return self._decoder.decode(text)
         except DecodeError:  # an escaped surrogate too
@@ -313,16 +306,14 @@ _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
 """Events that organise a session. They do not count as using it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
-"""Events after which no question is open, because questions do not outlive their turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _QUESTIONS = {b"approval_requested": 1, b"approval_resolved": -1}
 _COUNTED = {b"usage_reported", *_QUESTIONS}
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
-"""Events of which more than the time matters. Of all others, which are most lines, only the time does."""
+"""Events of which more than the time matters."""
 
 
 _SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")
-"""The fields that a summary has from `SessionInfo`."""
 
 JournalSummary = Noted[SessionSummary | None]
 """What is known of a journal; `None` if it has no readable line."""
@@ -405,7 +396,7 @@ class _Fold:
                 pass
 
     def result(self, size_bytes: int) -> SessionSummary | None:
-        """Return the summary. A turn without an end was cut off: the session is idle, or still asks its question."""
+        """A turn without an end was cut off: the session is idle, or still asks its question."""
         if not self._at:
             return None
         session = self._session

@@ -1,7 +1,4 @@
-"""Unsent text: one small private file per conversation, always replaced as a whole.
-
-An unreadable file counts as empty.
-"""
+"""Unsent text: one small private file per conversation. An unreadable file counts as empty."""
 
 import errno
 import json
@@ -36,7 +33,7 @@ def session_draft(session_id: SessionId) -> DraftKey:
 
 
 def viewing_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of a draft for a session that another process has open. That process has its own draft."""
+    """The key of a draft for a session that another process has open. That process has its own draft."""
     return f"viewing-{session_id}"
 
 
@@ -47,7 +44,6 @@ def folder_draft(workspace: Path) -> DraftKey:
 class SavedDraft(Struct, frozen=True):
     text: str = ""
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Edits of earlier prompts, by turn."""
     sent: tuple[str, ...] = ()
     """Prompts that were sent but are in no journal yet, because their session is still being opened."""
 
@@ -56,7 +52,6 @@ class SavedDraft(Struct, frozen=True):
         return not self.text and not self.edits and not self.sent
 
     def given_back(self) -> "SavedDraft":
-        """Return the draft with the sent but unrecorded prompts placed before the later text."""
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
 
@@ -66,13 +61,11 @@ class Drafts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._claims: dict[DraftKey, Callable[[], object]] = {}
-        """The function that releases each draft that this window has claimed."""
 
     def claim(self, key: DraftKey) -> DraftKey:
         """Return the key of this window's draft for the conversation, valid until `release`.
 
-        Several windows can show a conversation of another process. The first window gets the conversation's draft, and
-        the drafts that closed windows left. Every other window has its own draft.
+        Of several windows, the first gets the conversation's draft. Every other has its own.
         """
         if key.startswith("session-"):  # the session has a lock, which says whose the draft is
             return key
@@ -88,7 +81,7 @@ class Drafts:
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
-        """Return the stored draft, or an empty one. Its text includes prompts that were sent but not recorded."""
+        """Includes prompts that were sent but not recorded."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
@@ -97,7 +90,7 @@ class Drafts:
         return _draft_in(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
 
     def save(self, key: DraftKey, draft: SavedDraft) -> None:
-        """Replace the stored draft. An empty draft is deleted. Raises `StorageError`."""
+        """An empty draft is deleted. Raises `StorageError`."""
         path = self._path(key)
         with storage_error("What is written here could not be saved.", path=path):
             if draft.is_empty:
@@ -107,7 +100,7 @@ class Drafts:
             write_atomically(path, _content(draft), mode=0o600)
 
     def _take(self, slot: DraftKey) -> bool:
-        """Claim a draft. False if another window has it. Where locking is impossible, only one window is assumed."""
+        """False if another window has the draft. Where locking is impossible, only one window is assumed."""
         from filelock import FileLock, Timeout  # takes 9 ms to import; drafts of sessions do not need it
 
         try:

@@ -1,7 +1,4 @@
-"""The folder of a session: one writer at a time, and new sessions created atomically.
-
-The operating system holds the writer's lock, and releases it when the process dies.
-"""
+"""The folder of a session: one writer at a time, and new sessions created atomically."""
 
 import os
 import shutil
@@ -19,17 +16,12 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, 
 LOCK_NAME = "lock"
 
 _PATIENCE_S = 0.2
-"""How long to wait for a lock: longer than others hold it when they only check whether the session is locked."""
+"""Longer than others hold a lock when they only check whether the session is locked."""
 
 
 class SessionLock:
-    """The right to write one session. Held from construction until `release`."""
-
     def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
-        """Take the lock.
-
-        Raises `SessionBusyError` if another process has it, and `StorageError` if locking is impossible.
-        """
+        """Raises `SessionBusyError` if another process has the lock, and `StorageError` if locking is impossible."""
         from filelock import FileLock, Timeout  # slow to import, and the session list does not need it
 
         # The lock may be taken and released in different threads, because the event loop uses a pool.
@@ -50,12 +42,11 @@ class SessionLock:
             ) from error
 
     def release(self) -> None:
-        """Release the lock. Safe to call twice."""
         self._lock.release()
 
 
 def is_locked(session_folder: Path) -> bool:
-    """Whether a process is writing this session. The check does not disturb it, and leaves nothing in the folder."""
+    """The check does not disturb the writer, and leaves nothing in the folder."""
     lock = session_folder / LOCK_NAME
     if not lock.is_file():
         return False
@@ -71,7 +62,7 @@ def is_locked(session_folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool | None:
-    """Whether the lock is held; None if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
+    """None if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
     if sys.platform == "win32":
         return None
     import fcntl

@@ -1,9 +1,4 @@
-"""Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove.
-
-A fork begins as a copy of another session's complete turns. The source is only read, and may be running. Renaming,
-pinning and archiving (`file_session`) append a record to the journal; removing deletes the folder. These take the
-session's lock.
-"""
+"""Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove."""
 
 import os
 import secrets
@@ -52,10 +47,9 @@ class Fork(Struct, frozen=True, kw_only=True):
 class _Extent(Struct):
     blobs: Blobs
     end: int = 0
-    """Everything before this offset of the source was read."""
     opened: ev.SessionOpened | None = None
     header: SessionInfo = field(default_factory=SessionInfo)
-    """The information about the source's session, of which only the title is used."""
+    """Only the title of the source's session is used."""
     begun: int | None = None
     """The offset at which the unfinished turn begins."""
     prepared: int | None = None
@@ -83,7 +77,6 @@ class _Extent(Struct):
 
     @property
     def whole(self) -> int:
-        """The offset before which no turn, undo or redo is unfinished."""
         return min(at for at in (self.end, self.begun, self.prepared) if at is not None)
 
     def _apply(self, fields: JsonObject) -> None:
@@ -95,13 +88,10 @@ class _Extent(Struct):
 
 
 def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None:
-    """Create the session `fork` from the journal `source`. Blocks; memory is bounded by one line.
+    """Create the session `fork` from the journal `source`, which may be running. Blocks; memory is bounded by one line.
 
-    Records are copied line by line and renumbered; blobs are shared. An unfinished turn, queued prompts and open
-    questions are left out. The copy gets its name when it is complete.
-
-    Raises `UsageError` if there is no such turn, and `StorageError` if something cannot be read or written. Then there
-    is no new session.
+    An unfinished turn, queued prompts and open questions are left out. Raises `UsageError` if there is no such turn,
+    and `StorageError`. Then there is no new session.
     """
     hint = "Free some disk space, or check the permissions of the data folder."
     with storage_error("The conversation could not be copied.", hint=hint):
@@ -172,10 +162,7 @@ _TAIL_BYTES = 256 * 1024
 
 
 def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
-    """Append `filing` to the journal at `path`, durably. Blocks.
-
-    A torn last line is moved aside. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`.
-    """
+    """Append durably. Blocks. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`."""
     lock = SessionLock(path.parent)
     try:
         journal, _ = Journal.open(path, blobs)
@@ -204,17 +191,15 @@ _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Return the disk space of a session. Deleting the session frees `own_bytes` a day later. Raises `StorageError`."""
+    """Deleting the session frees `own_bytes` a day later. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 
 
 def remove_session(folder: Path) -> None:
-    """Remove the session in `folder`, with everything in it. Blocks.
+    """Remove the session in `folder`. Blocks. Raises `SessionBusyError` and `StorageError`; then nothing was removed.
 
-    The folder is renamed first, so that a crash leaves either a whole session or none; `empty_trash` removes the rest.
-    Unneeded blobs are removed with the next collection. Raises `SessionBusyError` if the session is open elsewhere, and
-    `StorageError`; then nothing was removed.
+    The folder is renamed first, so that a crash leaves either a whole session or none.
     """
     trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
     lock = SessionLock(folder)
@@ -230,7 +215,7 @@ def remove_session(folder: Path) -> None:
 
 
 def discard_session(folder: Path) -> None:
-    """Remove a session that was never written. If that fails, `verify` tries it again. Blocks; never raises."""
+    """Remove a session that was never written. Blocks; never raises."""
     with suppress(OSError):
         if (folder / JOURNAL_NAME).stat().st_size == 0:
             shutil.rmtree(folder)

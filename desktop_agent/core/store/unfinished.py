@@ -10,27 +10,23 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef
 
 
 class Unfinished(Struct):
-    """A fold of unfinished work: turn, calls, questions, writes."""
-
     turn: int | None = None
     model: ModelRef | None = None
     requests: int = 0
-    """How many answers the model has given in the turn."""
     since: datetime | None = None
     """When the open turn began; `None` if there is none."""
     seen_at: datetime | None = None
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
-    """The calls without a result, in the order in which the model made them."""
     started: set[CallId] = field(default_factory=set[CallId])
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """The open questions: approvals of unfinished calls, and whether the turn may spend more."""
+    """Approvals of unfinished calls, and whether the turn may spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
     """Background commands whose final changes are not recorded yet. A turn can end while they run."""
     job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
     """The paths that each background command is known to have changed."""
     acted: set[CallId] = field(default_factory=set[CallId])
-    """Unfinished calls that may have had an effect, because they were allowed to or had prepared changes."""
+    """Unfinished calls that were allowed to have an effect or had prepared changes."""
 
     @property
     def is_clean(self) -> bool:
@@ -50,7 +46,7 @@ class Unfinished(Struct):
 
     @property
     def worked_s(self) -> float:
-        """The least time that the turn has worked, in seconds: from its start to the last event in the journal."""
+        """The least time that the turn has worked, in seconds."""
         if self.since is None or self.seen_at is None:
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))

@@ -1,11 +1,7 @@
 """Reports everything that is wrong with a stored session, and repairs it.
 
-Verifying only reads. While a session is open elsewhere, records that its writer has yet to write do not count as
-missing.
-
-A repaired journal replaces the old one in one step; the old one is kept next to it. Unreadable lines are dropped,
-records are renumbered, and a call without a result gets one that says so. Records of unknown kinds and versions are
-only renumbered.
+Verifying only reads. A repaired journal replaces the old one in one step, and the old one is kept next to it.
+Unreadable lines are dropped, records are renumbered, and a call without a result gets one that says so.
 """
 
 import os
@@ -37,16 +33,15 @@ from desktop_agent.core.system.staged_file import StagedFile, free_path, sync_fo
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One problem. `code` is stable, for programs."""
+    """`code` is stable, for programs."""
 
     code: str
     title: str
     repair: str = ""
-    """What a repair does about the problem; empty if nothing can be done, or nothing has to be."""
+    """Empty if nothing can be done about the problem, or nothing has to be."""
     is_settled: bool = False
-    """Whether nothing has to be done, because the session is read correctly anyway."""
+    """The session is read correctly anyway."""
     line: int | None = None
-    """The number of the line in the journal, from 1; `None` if the problem is not in one line."""
     detail: str = ""
 
 
@@ -71,14 +66,11 @@ class Numbers(Struct):
     """Whether an unreadable line came after the last readable one, which explains missing record numbers."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     given_up: set[CallId] = field(default_factory=set[CallId])
-    """Calls without a result although their turn continued."""
     finished: set[CallId] = field(default_factory=set[CallId])
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
     prepared: set[ChangeId] = field(default_factory=set[ChangeId])
-    """Ids of prepared changes, which may never have been made."""
     doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
-    """Ids that prepared changes share with other changes."""
 
     @property
     def open_calls(self) -> list[ToolUseBlock]:
@@ -111,7 +103,7 @@ class Numbers(Struct):
                 pass
 
     def repeated(self, event: ChangeEvent) -> list[ChangeId]:
-        """Return the ids in `event` that other changes already have, each reported only once."""
+        """The ids in `event` that other changes already have, each reported only once."""
         times = Counter(change.id for change in event.changes)
         if isinstance(event, ev.ChangesPrepared):
             return [one for one, count in times.items() if count > 1 or one in self.changes or one in self.prepared]
@@ -145,11 +137,7 @@ class Numbers(Struct):
 
 
 def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
-    """Check one session and report what is wrong. Blocks until all of it is read; changes nothing.
-
-    `is_ours`: the caller has the session's lock, so that no other process writes it. Raises `SessionNotFoundError` if
-    there is no such session.
-    """
+    """Blocks; changes nothing. `is_ours`: the caller has the session's lock. Raises `SessionNotFoundError`."""
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
     numbers, findings = Numbers(), list[Finding]()
@@ -271,14 +259,13 @@ class Repaired(Struct, frozen=True):
     before: Report
     after: Report
     kept: Path | None
-    """The path at which the old journal is kept; `None` if the journal did not have to change."""
+    """`None` if the journal did not have to change."""
 
 
 def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
-    """Repair what can be repaired. Return what was wrong and what remains. Blocks.
+    """Return what was wrong and what remains. Blocks. Raises `SessionBusyError` and `StorageError`.
 
-    Raises `SessionBusyError` if the session is open elsewhere, and `StorageError` if the disk does not allow it. The
-    journal is then either the old or the repaired one, complete.
+    The journal is then either the old or the repaired one, complete.
     """
     path = catalog.journal_path(session_id)
     lock = SessionLock(path.parent)

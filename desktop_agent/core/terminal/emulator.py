@@ -1,14 +1,7 @@
 """A terminal without a window: it takes the bytes of a program, and provides a screen with its history.
 
-Queries are answered with a few fixed facts. An answer arrives as if it were typed, so it never contains text of the
-program: a displayed file could otherwise type into the shell.
-
-Output is split into text and control sequences (ECMA-48). Strings for the terminal (titles, links) end at their
-terminator or with their line, so that an unterminated one cannot hide later text. Malformed and interrupted sequences
-do nothing. C1 controls are dropped, because UTF-8 programs do not need them.
-
-Floods are handled quickly: a `Backlog` leaves out rows that nobody could scroll back to, and plain lines at the end of
-the screen go into the history at once.
+An answer to a query arrives as if it were typed, so it never contains text of the program: a displayed file could
+otherwise type into the shell. Sequences follow ECMA-48. Unterminated strings end with their line.
 """
 
 import re
@@ -42,7 +35,6 @@ class Token(NamedTuple):
     text: str
     """By kind: the text, the control character, the parameters of a sequence, or the whole of a `command` (OSC)."""
     between: str = ""
-    """The intermediate characters of an escape or a sequence."""
     final: str = ""
 
 
@@ -50,7 +42,6 @@ class Tokenizer:
     def __init__(self) -> None:
         self._unfinished = ""
         self._string: str | None = None
-        """The unfinished string: its kind, then its content."""
 
     @property
     def is_unfinished(self) -> bool:
@@ -83,7 +74,6 @@ class Tokenizer:
                 self._unfinished = match[0]
 
     def _read_string(self, text: str, at: int) -> tuple[int, Token | None]:
-        """Continue a string. Return where reading stopped, and the token of a complete command."""
         assert self._string is not None
         end = _END.search(text, at)
         stop = end.start() if end is not None else len(text)
@@ -111,12 +101,11 @@ _MOST_ANSWERS: Final = 32
 """How many answers one piece of output gets. A program that asks more often wants to fill the shell's input."""
 
 IDENTITY: Final = "\x1b[?62;22c"
-"""The terminal says that it is a VT220 with colours."""
 _SECOND_IDENTITY: Final = "\x1b[>1;0;0c"
 
 
 class Emulator:
-    """Processes what a program prints. The pieces of output can be cut anywhere."""
+    """The pieces of output can be cut anywhere."""
 
     def __init__(
         self,
@@ -155,7 +144,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Process output in steps of a fraction of a millisecond. Other work can be done in between."""
+        """Steps take a fraction of a millisecond. Other work can be done in between."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
@@ -218,7 +207,7 @@ class Emulator:
             carry_out(self.screen, token.text, token.between, token.final)
 
     def _take_command(self, command: str) -> None:
-        """Carry out a title or colour query command. All others (clipboard, links, palettes) do nothing."""
+        """All commands but titles and colour queries (clipboard, links, palettes) do nothing."""
         number, _, text = command.partition(";")
         if number in ("0", "2"):
             self.title = text[:_LONGEST_TITLE]
@@ -258,7 +247,7 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096
-"""How many characters a text must have before it is searched for plain lines, which takes time."""
+"""How many characters a text must have before it is searched for plain lines."""
 
 
 def is_ready(screen: Screen) -> bool:
@@ -288,17 +277,16 @@ def scroll_in(screen: Screen, lines: list[str]) -> None:
 
 
 MOST_BYTES: Final = 1024 * 1024
-"""How many bytes of output may wait. A program that prints faster is blocked, as in every terminal."""
+"""A program that prints faster is blocked, as in every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
-"""How many bytes of waiting output are a flood. Less is not shortened."""
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 
 
 class Backlog:
-    """Output that waits to be processed. The reading thread adds to it, and the window's thread takes it."""
+    """The reading thread adds output, and the window's thread takes it."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -307,7 +295,7 @@ class Backlog:
         self._room = threading.Condition()
 
     def put(self, output: bytes) -> bool:
-        """Add output. Return whether none was waiting before. Blocks while too much is waiting."""
+        """Return whether no output was waiting before. Blocks while too much is waiting."""
         with self._room:
             self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
             if self._is_closed:
@@ -331,10 +319,9 @@ class Backlog:
 
 
 def without_unseen(output: bytes, rows: int) -> bytes:
-    """Return shorter output with the same result, without plain lines that scroll out of the last `rows`.
+    """Leave out plain lines that scroll out of the last `rows`. Their colours stay in effect.
 
-    Use it only for a screen that scrolls as a whole, with the cursor at the bottom. Colours of the removed lines stay
-    in effect.
+    Use it only for a screen that scrolls as a whole, with the cursor at the bottom.
     """
     if len(output) < FLOOD_BYTES:
         return output

@@ -1,7 +1,6 @@
 """Reads program output as a terminal shows it, for the model, cards, exports and search.
 
-The terminal has 40 rows and 1,000 columns, and passes on every row that scrolls out. A longer line continues in the
-next row and is still one line of the text. Tabs, trailing blanks and characters without a width are preserved.
+The terminal has 40 rows and 1,000 columns. Tabs, trailing blanks and characters without a width are preserved.
 """
 
 import re
@@ -27,7 +26,6 @@ COLUMNS: Final = 1_000
 _MOST_CELLS: Final = 8
 """How many cells one character takes at most: a tab takes this many."""
 _MOST_LINES: Final = 2_000
-"""How many plain lines are processed in one step."""
 _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
@@ -38,7 +36,7 @@ _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x
 """Control characters that terminals ignore anywhere. A file of zeros is full of them."""
 _IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
-"""Bytes that are text or line ends whatever is next to them. 0xC2 is not one, because it may begin a C1 control."""
+"""Bytes that are text or line ends whatever is next to them. 0xC2 is not one: it may begin a C1 control."""
 
 
 class _PrintedScreen(Screen):
@@ -73,11 +71,11 @@ class Printout:
     ) -> None:
         """`settled` receives the rows that no longer change, in order.
 
-        `unseen` speeds up floods: of many plain lines, only the last `seen_rows` become rows, and `unseen` receives the
-        text before them.
+        `unseen` speeds up floods: only the last `seen_rows` plain lines become rows, and `unseen` receives the text
+        before them.
         """
         self.effort = 0
-        """How much work was done so far, in characters. Each finished row counts as a fixed number of them."""
+        """In characters. Each finished row counts as a fixed number of them."""
         self._settled = settled
         self._unseen = unseen
         self._seen_rows = seen_rows
@@ -98,7 +96,7 @@ class Printout:
                 at = end
 
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
-        """Process bytes, which `text_of` decodes. Most of a flood goes to `unseen` without decoding."""
+        """`text_of` decodes the bytes. Most of a flood goes to `unseen` without decoding."""
         output = output.translate(None, _IGNORED)
         if len(output) >= _LEAST_BULK and not self.is_fresh:  # first complete the unfinished line of the last piece
             end = output.find(b"\n") + 1
@@ -126,7 +124,7 @@ class Printout:
         return not self._emulator.is_unfinished and not any(row.cells for row in screen.rows[cursor.row :])
 
     def standing(self) -> list[PrintedRow]:
-        """Return the rows that may still change, up to the last one that has text or the cursor."""
+        """The rows that may still change, up to the last one that has text or the cursor."""
         screen = self._screen
         rows = _printed(_to_the_last(screen.main_rows, -1 if screen.modes.is_alternate else screen.cursor.row))
         if screen.modes.is_alternate:
@@ -192,7 +190,7 @@ class Printout:
 
 
 def plain_text(text: str) -> str:
-    """Return the text, without colours, that a terminal shows after `text` was printed."""
+    """The text, without colours, that a terminal shows after `text` was printed."""
     if _CONTROL.search(text) is None:
         return text
     rows: list[PrintedRow] = []

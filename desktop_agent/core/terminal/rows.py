@@ -1,7 +1,4 @@
-"""One row of a screen: while programs change it, and when it is kept. Widths of characters, and styled runs.
-
-A look is the colours and styles that SGR escape sequences set.
-"""
+"""One row of a screen: while programs change it, and when it is kept. Widths of characters, and styled runs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,14 +8,13 @@ from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 SGR = re.compile(r"\x1b\[([0-9;:]*)m")
-"""An escape sequence that changes how the text after it looks."""
 
 _CUBE = (0, 95, 135, 175, 215, 255)
 _SEPARATORS = re.compile("[;:]")
 
 
 class PrintedStyle(NamedTuple):
-    """Colours and styles. A colour is `""` for the default, `ansi3` for one of the theme's 16, or `#RRGGBB`."""
+    """A colour is `""` for the default, `ansi3` for one of the theme's 16, or `#RRGGBB`."""
 
     foreground: str = ""
     background: str = ""
@@ -57,7 +53,7 @@ _CHANGES: dict[int, dict[str, Any]] = {
 
 @lru_cache(maxsize=4_096)
 def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
-    """Return `look` after an SGR sequence with these parameters. Unknown parameters change nothing."""
+    """Unknown SGR parameters change nothing."""
     if parameters in ("", "0"):
         return PLAIN
     # `4:0` is "no underline" and `4:3` a curly one. Elsewhere a colon only separates.
@@ -103,7 +99,7 @@ def _of_256(number: int) -> str:
 
 
 def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
-    """Return the look of the text that follows `text`. Only text after the last reset is read."""
+    """The look of the text that follows `text`, as SGR sequences set it."""
     reset = max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"))
     for sequence in SGR.finditer(text, max(reset, 0)):
         look = changed(look, sequence[1])
@@ -112,9 +108,8 @@ def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
 
 BLANK = " "
 TAB = 8
-"""The distance between tab stops, in cells."""
 _MOST_MARKS = 8
-"""How many marks a character may carry. More are dropped, because one cell could grow without end."""
+"""More marks are dropped, because one cell could grow without end."""
 
 
 class Run(NamedTuple):
@@ -130,7 +125,6 @@ class KeptRow(NamedTuple):
     """The characters of each cell; `""` is the second half of a wide character."""
     runs: tuple[Run, ...] = ()
     is_continued: bool = False
-    """Whether the next row continues the same line."""
 
     def text(self, start: int = 0, end: int | None = None) -> str:
         return "".join(self.cells[start:end])
@@ -163,7 +157,7 @@ class Row:
         self.looks[at : at + 2] = (look, look)
 
     def add_mark(self, at: int, mark: str) -> bool:
-        """Add a combining mark to the character that covers the cell. Return whether the character can carry it."""
+        """Return whether the character that covers the cell can carry a combining mark."""
         if not self.cells[at] and at:
             at -= 1
         if len(self.cells[at]) <= _MOST_MARKS:
@@ -231,7 +225,7 @@ class Row:
 
 
 def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
-    """Yield the runs of cells with these looks. `starts` are the beginnings of all cells, and the end of the last."""
+    """`starts` are the beginnings of all cells, and the end of the last."""
     begin, look = 0, PLAIN
     for at, following in enumerate((*looks, PLAIN)):  # for rows full of colours, this is faster than `groupby`
         if following is not look and following != look:
@@ -246,7 +240,6 @@ class PrintedRow(NamedTuple):
     text: str
     runs: tuple[Run, ...] = ()
     is_continued: bool = False
-    """Whether the next row continues the same line."""
 
 
 _EMPTY = PrintedRow("")

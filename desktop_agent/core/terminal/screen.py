@@ -1,8 +1,6 @@
 """The screen of a terminal: cursor, rows, and the history that has scrolled out.
 
-Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). A narrower screen cuts its rows. Tables list
-each control sequence by its last character. Unlisted sequences do nothing; no output reaches the clipboard, a file or a
-link.
+Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). No output reaches the clipboard or a file.
 """
 
 from collections import deque
@@ -27,7 +25,6 @@ class Cursor(Struct):
     """Whether each of the two character sets is the line-drawing one."""
     character_set: int = 0
     is_origin: bool = False
-    """Whether row numbers count from the top margin."""
 
 
 class Modes(Struct):
@@ -43,10 +40,10 @@ class Modes(Struct):
 
 
 class Screen:
-    """A screen with its history. Rows that leave the history are counted, so row numbers never change."""
+    """Rows that leave the history are counted, so row numbers never change."""
 
     is_printout: ClassVar[bool] = False
-    """Whether the screen keeps printed output as text. Then tabs are characters, and test patterns are not drawn."""
+    """Whether printed output is kept as text. Then tabs are characters, and test patterns are not drawn."""
     makes_row: ClassVar[type[Row]] = Row
 
     def __init__(self, height: int, columns: int, history_rows: int = HISTORY_ROWS) -> None:
@@ -56,7 +53,7 @@ class Screen:
         self.reset()
 
     def reset(self) -> None:
-        """Reset the screen. The history stays."""
+        """The history stays."""
         self.rows = self._main = self.blank_rows(self.height)
         self.modes = Modes()
         self.cursor = Cursor()
@@ -68,7 +65,7 @@ class Screen:
         return [self.makes_row(self.columns, look) for _ in range(count)]
 
     def row(self, number: int) -> KeptRow:
-        """Return a row by its number, counted from the first row ever. Missing rows are empty."""
+        """`number` counts from the first row ever. Missing rows are empty."""
         at = number - self.forgotten_rows
         if 0 <= at < len(self.history):
             return self.history[at]
@@ -126,10 +123,7 @@ class Screen:
             self.keep(left)
 
     def shift_rows(self, top: int, count: int) -> list[Row]:
-        """Move the rows from `top` to the bottom margin up by `count`, or down if that is negative.
-
-        Return the rows that leave at the top. Rows that leave at the bottom are lost.
-        """
+        """Move the rows up by `count`, or down if that is negative. Return the rows that leave at the top."""
         rows, end = self.rows, self.bottom + 1
         blank = self.blank_rows(min(abs(count), end - top), self.blank_look)
         if count < 0:
@@ -247,7 +241,7 @@ class Writer:
         self._advance(2)
 
     def _room(self) -> int:
-        """Return how many cells are left in the row. If there are none, begin a new row first."""
+        """How many cells are left in the row. If there are none, begin a new row first."""
         cursor = self._screen.cursor
         if cursor.is_past_end and self._screen.modes.wraps:
             self._screen.current_row.is_continued = True
@@ -283,7 +277,6 @@ class Writer:
 Numbers = list[int]
 
 _MOST = 100_000
-"""The largest number in a sequence. Larger ones count as this one."""
 
 
 def numbers_of(parameters: str) -> Numbers:
@@ -445,7 +438,6 @@ def _next_row(screen: Screen) -> None:
 
 
 _SAME: Final = {"a": "C", "e": "B", "f": "H", "`": "G"}
-"""Sequences that do the same as other sequences."""
 
 _BY_COUNT: Final[dict[str, Callable[[Screen, int], object]]] = {
     "@": lambda screen, count: screen.current_row.insert(screen.cursor.column, count, screen.blank_look),

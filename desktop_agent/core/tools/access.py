@@ -1,8 +1,6 @@
 """Who may use which tools: restrictions of the front end, the role, and the machine's abilities.
 
-The model never receives a tool that is not permitted. A permitted tool that cannot work here is offered with the reason
-in its description, and its calls are refused. A role is data: the tools for one kind of work, and its prompt. An
-orchestrator has every tool as long as there are no agents to delegate to.
+A permitted tool that cannot work here is offered with the reason in its description, and its calls are refused.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -55,15 +53,12 @@ CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
 
 class CallRules(Struct, frozen=True, kw_only=True):
-    """Restrictions of a front end for all calls of a session."""
-
     allowed_tools: Collection[str] | None = None
-    """The only tools allowed; None allows all."""
     blocked_tools: Collection[str] = ()
     is_dry_run: bool = False
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
-    """What tools may do here. A tool that needs more remains listed, as unavailable."""
+    """A tool that needs more remains listed, as unavailable."""
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
@@ -71,7 +66,7 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     listing: str
     server_tokens: float = 0.0
     deferred: tuple[str, ...] = ()
-    """Names of the tools that are not in the request but that the model can search for and call."""
+    """Tools that are not in the request but that the model can search for and call."""
     deferred_tokens: float = 0.0
 
 
@@ -107,7 +102,7 @@ class Access(Struct, frozen=True, eq=False):
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def make_definitions(self) -> None:
-        """Make the definitions for the model. Blocks for several frames the first time."""
+        """Blocks for several frames the first time."""
         for tool in self.permitted():
             tool.definition()
 

@@ -1,18 +1,7 @@
 """Tools made of functions: the annotations define the arguments, which are checked before the function runs.
 
-```python
-@tool(is_read_only=True, description="Tell the weather of a city.")
-def weather(city: str, days: Annotated[int, Field(ge=1, le=7)] = 1) -> str: ...
-```
-
-pydantic checks text, numbers, lists, `Literal`, enumerations, dataclasses, typed dictionaries and its own models.
-msgspec checks its `Struct` (and `typing.TypedDict` before Python 3.12). Argument descriptions in a docstring can have
-the style of Google, NumPy or Sphinx:
-
-    Args:                       Parameters                  :param city: Its name.
-        city: Its name.         ----------
-                                city : str
-                                    Its name.
+pydantic checks most types, msgspec its `Struct` (and `typing.TypedDict` before Python 3.12). Descriptions of arguments
+in a docstring can have the style of Google, NumPy or Sphinx.
 """
 
 import asyncio
@@ -53,7 +42,7 @@ from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 logger = logging.getLogger(__name__)
 
 Function = Callable[..., Any]
-"""A function that becomes a tool: sync or async, returning text, a JSON value, None, or a `ToolResult`."""
+"""Sync or async; returns text, a JSON value, None, or a `ToolResult`."""
 
 _LONGEST_TITLE = 120
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -62,8 +51,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 class FunctionTool(ReadTool[ToolArguments]):
     """A function of a program that uses the library, as a tool.
 
-    The policy does not know its effects: the user is asked before each call, unless it is declared read-only. Files
-    that it writes do not count as the agent's changes and cannot be undone.
+    The user is asked before each call, unless the tool is read-only. Its changes of files cannot be undone.
     """
 
     source = "external"
@@ -100,10 +88,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Run the function. A sync function runs in a thread that cancelling does not stop.
-
-        The model reads exceptions.
-        """
+        """Cancelling does not stop the thread of a sync function. The model reads exceptions."""
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -144,9 +129,8 @@ def tool(
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Make a tool of a function, as a decorator with or without arguments. Raises `TypeError`; see `FunctionTool`.
 
-    The model reads its docstring: an argument's description is its entry under `Args:`, or the text in `Annotated[int,
-    "How many."]`. `Annotated[int, Field(ge=1)]` restricts it. With `is_read_only` a call changes nothing, and the user
-    is not asked.
+    The model reads the docstring: an argument's description is its entry under `Args:`, or the text in `Annotated[int,
+    "How many."]`. `Annotated[int, Field(ge=1)]` restricts it. A call that `is_read_only` needs no approval.
     """
 
     def make(wrapped: Function) -> FunctionTool:
@@ -213,7 +197,7 @@ _DEFINITIONS = "#/$defs/"
 
 
 def for_pydantic(annotation: object) -> Any:
-    """Return an annotation that means the same to pydantic: `Annotated[int, "How many."]` becomes a description."""
+    """An annotation that means the same to pydantic: `Annotated[int, "How many."]` becomes a description."""
     arguments = get_args(annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
@@ -284,7 +268,7 @@ def _is_struct(annotation: object) -> bool:
 
 
 def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> object:
-    """Return a schema with its references resolved. Raises `TypeError` for a recursive type."""
+    """Raises `TypeError` for a recursive type."""
     if isinstance(value, list):
         return [_inlined(each, definitions, above) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -316,7 +300,7 @@ _SECTIONS = (
         re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
     ),
 )
-"""The ways in which people document arguments: a section of the docstring, and an entry in it."""
+"""Per style of docstrings, a section about arguments and an entry in it."""
 
 
 class Documented(Struct, frozen=True):
@@ -325,7 +309,7 @@ class Documented(Struct, frozen=True):
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
-    """Split a docstring that `inspect.getdoc` cleaned. Sections that are not about `names` stay in the description."""
+    """`inspect.getdoc` cleaned the docstring. Sections that are not about `names` stay in the description."""
     found: dict[str, str] = {}
     for section, entry in _SECTIONS:
         for match in reversed(list(section.finditer(docstring))):

@@ -1,8 +1,3 @@
-"""The approval gate: every call passes through it, and is either allowed or does not run.
-
-While the user edits the command of a question, `LiveJudging` judges the edited text.
-"""
-
 import asyncio
 from contextlib import suppress
 
@@ -47,7 +42,7 @@ JUDGED_ANEW = "The edited command is judged differently than what was shown, so 
 
 
 class NotApprovedError(ToolError):
-    """The user was asked about the call and did not allow it. If `is_unanswered`, no user was there to answer."""
+    """The user did not allow the call. If `is_unanswered`, no user was there to answer."""
 
     def __init__(self, message: str, *, is_unanswered: bool) -> None:
         super().__init__(message, error_type="permission")
@@ -85,8 +80,8 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def enter(self, turn: int, case: Case) -> Permit:
         """Return when the call may run. Raises `ToolError` when it may not, with a text for the model.
 
-        If an earlier process asked about this call, its answer counts if the question would be the same now. A no
-        always counts. Only what was judged runs: after an answer to another question, the gate asks again.
+        An answer to an earlier process counts if the question would be the same now; a no always counts. Only what was
+        judged runs.
         """
         call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
@@ -120,7 +115,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
     ) -> Permit:
-        """Let a call run that needs no question now. An answer to an earlier question still counts."""
+        """An answer to an earlier question still counts."""
         if held is not None:
             answer = held.decision
             await self._approvals.conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -131,12 +126,12 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         return Permit(verdict.confinement, edited)
 
     async def withdraw(self, turn: int, call_id: CallId) -> None:
-        """Close the question that an earlier process asked about a call, if the call ends without asking again."""
+        """Close the question of an earlier process if its call ends without asking again."""
         if self._approvals.held(call_id) is not None:
             await self._approvals.conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
-        """Return the result of an answer. What would run now is judged again, by the policy and the disk."""
+        """What would run now is judged again, by the policy and the disk."""
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
@@ -207,7 +202,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Whether an answer to one question also answers the other. Changes are equal if their effects are."""
+    """Changes are equal if their effects are."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
 
@@ -235,10 +230,7 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
 
 
 class LiveJudging(Struct, frozen=True, eq=False):
-    """Judges the command of a question while the user edits it, one judgement at a time.
-
-    Of several edits made meanwhile, only the latest is judged.
-    """
+    """Judges the command of a question while the user edits it. Of several edits, only the latest is judged."""
 
     _gate: ApprovalGate
     _approvals: Approvals
@@ -248,13 +240,13 @@ class LiveJudging(Struct, frozen=True, eq=False):
     _tasks: dict[CallId, asyncio.Task[None]] = field(default_factory=dict[CallId, "asyncio.Task[None]"])
 
     def want(self, call_id: CallId, command: str) -> None:
-        """Judge `command`, the edit of the command that `call_id` asks about. `CommandJudged` reports the result."""
+        """`command` is the edit of the command that `call_id` asks about. `CommandJudged` reports the result."""
         self._wanted[call_id] = command
         if call_id not in self._tasks:
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")
 
     async def aclose(self) -> None:
-        """Stop judging. No `CommandJudged` is emitted afterwards."""
+        """No `CommandJudged` is emitted afterwards."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -293,7 +285,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """Return the case of a recorded question, as if the model had asked to leave the sandbox."""
+    """The case of a recorded question, as if the model had asked to leave the sandbox."""
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

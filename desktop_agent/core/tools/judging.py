@@ -1,5 +1,3 @@
-"""Judges a call for the question to the user: when the question was shown, and again now."""
-
 import asyncio
 import json
 from collections.abc import Callable
@@ -32,7 +30,7 @@ from desktop_agent.core.tools.script_marks import may_steer, repository_mark, sc
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
-"""How much each confinement permits, by the words for it: 0 for the strict sandbox, the most for none."""
+"""How much each confinement permits, by its words: 0 for the strict sandbox, the most for none."""
 
 
 class Policies(Struct, frozen=True, kw_only=True, eq=False):
@@ -47,7 +45,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def context_for(self, call: CallFacts) -> PolicyContext:
-        """Return the context for deciding `call`. The machine is searched for a sandbox only if it is a command."""
+        """The machine is searched for a sandbox only if the call is a command."""
         await self.rulebook.refresh()
         await self.settings.refresh()
         execution = self.settings.current.execution
@@ -66,12 +64,12 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A call that the user is asked about. An edited command makes another case of the same call."""
+    """An edited command makes another case of the same call."""
 
     call: ToolCall
     facts: CallFacts
     request: ApprovalRequest
-    """The part of the question that the call itself determines. A `reason` says what just happened, and goes first."""
+    """The part that the call itself determines. A `reason` says what just happened, and goes first."""
 
     def edited(self, command: str) -> "Case":
         return replace(self, facts=replace(self.facts, command=command))
@@ -129,7 +127,7 @@ class Judge(Struct, frozen=True, eq=False):
 
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
-    """Return the question without the parts that need the disk: safety copies and scripts."""
+    """Leaves out what needs the disk: safety copies and scripts."""
     # An edited command is still shown as a question, even if it needs none.
     ask = verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
     asked, change = case.request, case.request.tool_change
@@ -159,11 +157,11 @@ def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
 
 
 def arguments_digest(call: ToolCall) -> Digest:
-    """Return the digest that ties an answer to exactly the arguments for which it was given."""
+    """Ties an answer to exactly the arguments for which it was given."""
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
-    """Return the digest that ties an answer to all that was shown of a command: how it runs, risks, copies, scripts."""
+    """Ties an answer to all that was shown of a command: how it runs, risks, copies, scripts."""
     shown = encode(replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

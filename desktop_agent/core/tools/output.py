@@ -1,17 +1,7 @@
 """Limits an output for the model: the beginning and the end, with a mark for the omitted middle.
 
-Three limits apply: `MODEL_FORMAT` for output of commands, the user's `[tools.limits]`, and `RESULT_LIMIT` for every
-result. The text is cut once, by the narrowest (`fit_all`). The whole output stays available to users. The form:
-
-    Total output lines: 1000
-
-    …the first lines…
-    [... omitted 748 of 1000 lines ...]
-
-    …the last lines…
-
-The limits include header and mark. Cuts are made between lines; a longer line is cut between characters. A line that is
-not shown to its end counts as omitted. There is always a tail. The same input gives the same text.
+`[tools.limits]`, `MODEL_FORMAT` for output of commands and `RESULT_LIMIT` apply; the text is cut once, by the
+narrowest. Limits include header and mark. Cuts are made between lines, or in a longer line between characters.
 """
 
 import json
@@ -24,7 +14,7 @@ from desktop_agent.core.system.processes.output import continuation_bytes
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
-    """The upper limits of a text. Half of each is for its beginning. Bytes are those of UTF-8."""
+    """Half of each limit is for the beginning of the text. Bytes are those of UTF-8."""
 
     max_bytes: int
     max_lines: int
@@ -32,7 +22,7 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
 
 MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256)
 RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400)
-"""The limit of every result. Only the bytes matter here, because no text of that many bytes has more lines."""
+"""Only the bytes matter here, because no text of that many bytes has more lines."""
 
 BYTES_PER_TOKEN = 4
 """The usual estimate; exact counts would need the model's own tokenizer."""
@@ -65,7 +55,7 @@ class FittedText(Struct, frozen=True):
 def fit(
     head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
 ) -> FittedText:
-    """Fit an output into `limits`. If the middle is missing, `tail` is the end and `total_lines` counts all lines."""
+    """If the middle is missing, `tail` is the end and `total_lines` counts all lines."""
     front, back = (text.encode("utf-8", "replace") for text in (head, tail))
     lines = line_count(front) if total_lines is None else total_lines
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
@@ -84,7 +74,7 @@ def fit(
 def fit_all(
     text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
 ) -> FittedText:
-    """Apply every limit: that of the model format if a command printed the text, the user's, and the final one."""
+    """Apply the user's limits, the final one and, if a command printed the text, that of the model format."""
     layers = [limits.as_output_limits(), RESULT_LIMIT, *((MODEL_FORMAT,) if is_printed else ())]
     narrowest = OutputLimits(
         max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)
@@ -114,7 +104,7 @@ def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
 
 
 def _trailing(content: bytes, max_bytes: int, max_lines: int, *, is_fragment: bool) -> tuple[bytes, bool]:
-    """Return the last lines that fit, and whether the first of these is cut. A fragment may begin inside a line."""
+    """Return the last lines that fit, and whether the first is cut. A fragment may begin inside a line."""
     part = content[-max_bytes:]
     is_cut = False
     if (is_fragment or len(part) < len(content)) and content[-max_bytes - 1 : -max_bytes] != b"\n":

@@ -33,7 +33,7 @@ class ToolRegistry:
         return name in self._tools
 
     def put(self, server: str, tools: Iterable[AnyTool]) -> None:
-        """Replace a server's tools, except names already taken. Servers are sorted, for providers' caches."""
+        """Names already taken are left out. Servers are sorted, for providers' caches."""
         others = (tools for name, tools in self._of_servers.items() if name != server)
         taken = self._own.keys() | set(chain.from_iterable(others))
         theirs = self._of_servers[server] = {}
@@ -45,7 +45,7 @@ class ToolRegistry:
             self._tools |= self._of_servers[name]
 
     def require(self, name: str) -> AnyTool:
-        """Return the tool of that name. Raises `ToolError` (not_found), which names the existing tools."""
+        """Raises `ToolError` (not_found), which names the existing tools."""
         tool = self._tools.get(name)
         if tool is None:
             close = next(iter(closest_names(name, self._tools)), None)

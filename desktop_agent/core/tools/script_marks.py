@@ -1,7 +1,4 @@
-"""Digests of the scripts that a command names, and of what git runs in the repository.
-
-They show whether any of these changed before the command runs.
-"""
+"""Digests of the scripts that a command names, and of what git runs in the repository: they show changes."""
 
 import os
 import re
@@ -21,11 +18,11 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""How many bytes of a file are read. Larger files are programs rather than scripts, and compared by size and date."""
+"""Larger files are programs rather than scripts, and compared by size and date."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
-    """Return a mark of every file that `command` runs from `folder`, or would run if it existed. Blocks."""
+    """A mark of every file that `command` runs from `folder`, or would run if it existed. Blocks."""
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
@@ -59,18 +56,15 @@ _MOST_HOOKS = 300
 _LONGEST_WHOLE = 4_000
 """Up to this many characters, a call's details are surely complete."""
 _STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
-"""Variables that point git at another repository or other settings, or make a command line run other programs."""
+"""Variables that point git at another repository or settings, or make a command line run other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
-"""Git options that choose another repository or other settings."""
 
 
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
-    """Return the repository in which all of `command` would run, and a mark of everything that git runs there.
+    """Return the repository in which all of `command` would run, and a mark of everything that git runs there. Blocks.
 
-    The mark covers the repository's configuration with included and named files, its hooks, attributes and submodules.
-    It also covers the scripts and recipes that the command line runs, and its programs that `PATH` finds inside the
-    repository. Without a repository, the folder is used. Both are empty if the command may go to another repository.
-    Blocks.
+    The mark covers configuration, hooks, attributes, submodules, and the scripts and programs in the repository that
+    the line runs. Without a repository, the folder is used. Both are empty if the command may go to another repository.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -105,10 +99,7 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether variables in a command's details may redirect it.
-
-    True also for details that are too long to be complete.
-    """
+    """Whether variables in a command's details may redirect it. True also for details that are not complete."""
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 

@@ -1,7 +1,6 @@
 """Finds the files of a workspace that often hold secrets, quickly, for commands that run without approval.
 
-Secrets are recognised by name and by identity: a hard link to a secret is a secret, too. Only files with several names
-are compared, by device and inode, with the secrets of the workspace and of the home folder.
+A hard link to a secret is a secret, too: files with several names are compared by device and inode.
 """
 
 import os
@@ -17,18 +16,17 @@ from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 500_000
-"""How many files and folders are examined, which takes about a second at most."""
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv"})
-"""Folders that tools fill. Certificates in packages look like keys, and hiding them breaks programs that use them."""
+"""Folders that tools fill. Certificates in packages look like keys, and hiding them breaks programs."""
 
 MOST_BESIDE_PROGRAMS = 20_000
 _LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-packages"})
-"""Folders that are installed with programs and rarely the user's own. Skipped for the same reason as `_SKIPPED`."""
+"""Folders that are installed with programs, skipped for the same reason as `_SKIPPED`."""
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
-    """Return all secret files in `root`. Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
+    """Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
     found: list[Path] = []
     for count, (_, path, entry) in enumerate(entries_below((root,), skipped=_SKIPPED), start=1):
         if count > most:
@@ -43,7 +41,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return secrets and special files beside programs. Reads at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
+    """Also finds special files. Reads at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=MOST_BESIDE_PROGRAMS)
@@ -53,14 +51,12 @@ def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 MOST_HIDDEN_ENTRIES = 20_000
-"""How many entries of the hidden places are examined. Upper levels are examined first."""
 
 Identity = tuple[int, int]
-"""The device and the inode of a file."""
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
-    """Return files with several names in these places, or among them. Blocks for milliseconds."""
+    """Files with several names in these places, or among them. Blocks for milliseconds."""
     known: dict[Identity, str] = {}
     inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
     for path in chain(places, inside):
@@ -75,7 +71,7 @@ class SecretNames:
         self._elsewhere = elsewhere
 
     def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
-        """Return the secret to which `path` is a hard link, relative to the workspace or absolute; empty for none."""
+        """The secret to which `path` is a hard link, relative to the workspace or absolute; empty for none."""
         try:
             status = status or path.stat()
         except (OSError, ValueError):
@@ -85,12 +81,12 @@ class SecretNames:
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
     def secret_at(self, path: Path, status: os.stat_result) -> str:
-        """Return the name by which the resolved `path` is a secret, perhaps another name of it; empty for none."""
+        """The name by which the resolved `path` is a secret, perhaps another name of it; empty for none."""
         name = path.relative_to(self._root).as_posix()
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """Return, by path, the secret behind each path that does not look like a secret but is a hard link to one."""
+        """By path, the secret behind each path that does not look like a secret but is a hard link to one."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}
@@ -114,7 +110,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """Return a function that finds the workspace's secrets at each call, and those elsewhere only once."""
+    """The function finds the workspace's secrets at each call, and those elsewhere only once."""
     elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
     return lambda: SecretNames(root, elsewhere)
 

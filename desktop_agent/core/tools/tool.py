@@ -1,13 +1,7 @@
-"""What a tool is: a schema, labels, and one of four ways to work.
+"""What a tool is: a schema, labels, and one of four ways to work (read, edit, run a command, call a server).
 
-- A `ReadTool` reads and answers.
-- An `EditTool` *plans*: it returns the new states of files and writes nothing. The dry run, the diff in the approval
-  and the ledger all use this plan.
-- `RunTerminalCmd` runs a process; its changes are captured.
-- An `McpTool` is called at a server, another program; its changes here are captured, too.
-
-Tools never ask for approval, never write a file of the workspace themselves, and raise `ToolError` for every failure
-that the model should read.
+An edit tool only plans. Tools never ask for approval, never write a file of the workspace themselves, and raise
+`ToolError` for every failure that the model should read.
 """
 
 import json
@@ -45,24 +39,23 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"
-"""The key in a result's metadata for the path of a file with the whole output. The runtime stores that as a blob."""
+"""For the path of a file with the whole output, which the runtime stores as a blob."""
 
 SKIPPED_KEY = "skipped"
-"""The key in a result's metadata that is true if the call was not run at all."""
+"""True if the call was not run at all."""
 
 STOPPED_KEY = "stopped"
-"""The key in a result's metadata that is true if the user stopped the call."""
 
 
 class ToolArguments(BaseModel):
-    """Base of every tool's arguments. Unknown fields are an error, so that the model learns about typos."""
+    """Unknown fields are an error, so that the model learns about typos."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod
     def _can_be_stored(cls, value: object) -> object:
-        """Refuse text with a lone surrogate, which no file, command or journal can store."""
+        """No file, command or journal can store a lone surrogate."""
         try:  # pydantic's serialiser refuses lone surrogates at any depth, in keys as in values
             to_json(value, serialize_unknown=True)
         except PydanticSerializationError as error:
@@ -78,17 +71,17 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
 
     call_id: CallId
     reads: ReadLog
-    """What the model has seen of each file, by which later changes are noticed."""
+    """What the model has seen of each file."""
     jobs: Jobs
     spool_folder: Path
-    """The folder to which output that is too large for memory is written while a call runs."""
+    """For output that is too large for memory, while a call runs."""
     emit_output: Callable[[str], None]
     keep: Callable[[bytes, str], BlobRef]
-    """Stores content of the given media type permanently, beside the journal. Blocks: call it from a thread."""
+    """Stores content of the given media type permanently. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     limits: ContextLimits = field(default_factory=ContextLimits)
-    """How much of a result the model will read. A tool that can say how to read on keeps to these limits itself."""
+    """How much of a result the model will read."""
     confine: Callable[[Command], Command] = lambda command: command
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     ask_user: AskUser = nobody_to_ask
@@ -96,10 +89,10 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     sample_model: SampleModel = no_model_to_ask
     """Asks the model on behalf of a server during its call, if the user permits it."""
     keep_partial: Callable[[ToolResult], None] | None = None
-    """Receives the partial result of a call that is cancelled, before the cancellation is passed on."""
+    """Receives the partial result of a cancelled call, before the cancellation is passed on."""
 
     def room(self, most_bytes: int) -> int:
-        """Return how many bytes an answer may take, so that a note about omitted parts still fits."""
+        """How many bytes an answer may take, so that a note about omitted parts still fits."""
         return max(_LEAST_ROOM, min(most_bytes, self.limits.as_output_limits().max_bytes - _NOTE_ROOM))
 
 
@@ -116,7 +109,7 @@ def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
 
 
 def json_text(answer: object) -> str:
-    """Return an answer as JSON, with names that are not UTF-8 in C quotes."""
+    """Names that are not UTF-8 are in C quotes."""
     return json.dumps(legible_names(answer), ensure_ascii=False)
 
 
@@ -129,7 +122,6 @@ class EditPlan(Struct, frozen=True, kw_only=True):
 class Tool(ABC, Generic[A]):
     name: str
     description: str
-    """What the tool is for and how to use it well, written for the model."""
     capabilities: tuple[Capability, ...]
     source: ToolSource = "workspace"
     hosted_tool: HostedTool | None = None
@@ -138,39 +130,36 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether a call changes nothing, here or elsewhere."""
         return not {"write_fs", "exec_shell", "network"}.intersection(self.capabilities)
 
     @property
     def is_parallel(self) -> bool:
-        """Whether a call can run side by side with its neighbours. False if such calls depend on each other."""
+        """False if neighbouring calls depend on each other."""
         return self.is_read_only
 
     @abstractmethod
-    def title(self, arguments: A) -> str:
-        """Return one line for users about this call: a path, a command, a pattern."""
+    def title(self, arguments: A) -> str: ...
 
     def question(self, arguments: A) -> str:
-        """Return the question that the agent wants the user to be asked before this call, in one line."""
+        """The question that the agent wants the user to be asked before this call, in one line."""
         return ""
 
     def why_asked(self, arguments: A) -> str:
-        """Return why the agent wants the user to be asked, in one line."""
         return ""
 
     def heading(self, title: str) -> str:
         return f"Allow {self.name} {title}?"
 
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """Return what else the user should know when asked about this call, as separate lines."""
+        """What else the user should know when asked about this call, as separate lines."""
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return the arguments that the question shows, without those that it shows in another form."""
+        """Without the arguments that the question shows in another form."""
         return given
 
     def explanation(self, arguments: A) -> str:
-        """Return what the model says this call is for, on one line; empty if it says nothing."""
+        """What the model says this call is for, on one line; empty if it says nothing."""
         return ""
 
     def parse(self, arguments: JsonObject) -> A:
@@ -195,12 +184,12 @@ class Tool(ABC, Generic[A]):
 
 class ReadTool(Tool[A]):
     def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
-        """Return the files to be read, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
+        """Relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
         return ()
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Run the call. A cancelled call must leave nothing running."""
+        """A cancelled call must leave nothing running."""
 
 
 class EditTool(Tool[A]):
@@ -208,16 +197,16 @@ class EditTool(Tool[A]):
 
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
-        """Return the new states of files, without writing anything. Runs in a thread."""
+        """Writes nothing. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return no arguments, because the changes already show them."""
+        """The changes already show the arguments."""
         return {}
 
 
 @cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the schema without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
+    """Without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", map_schema(schema, _without_title_and_null))
@@ -235,11 +224,11 @@ def _without_title_and_null(schema: JsonObject) -> JsonObject:
 _NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions"})
 """Keywords whose value is an object of schemas by name. These names may look like keywords."""
 _DEEPEST = 64
-"""How deeply schemas may be nested. What a server nests more deeply is replaced by a schema that allows anything."""
+"""What a server nests more deeply is replaced by a schema that allows anything."""
 
 
 def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:
-    """Return a part of a JSON schema with `change` applied to every schema in it, outer schemas first."""
+    """Apply `change` to every schema in a part of a JSON schema, outer schemas first."""
     if isinstance(value, list):
         return [map_schema(inner, change, depth + 1) for inner in cast("list[object]", value)]
     if not isinstance(value, dict):

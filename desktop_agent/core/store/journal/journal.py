@@ -1,11 +1,8 @@
 """The journal: one JSON object per line, appended and never rewritten. It *is* the session.
 
-A record is a single `write` of a whole line. A killed process or a full disk can leave the last line incomplete.
-Opening the file for writing completes the line if only its newline is missing; otherwise the line is moved to a `.torn`
-file next to the journal. `journal_reader` reads journals.
-
-After a failed `fsync`, the next `fsync` can succeed without writing the data (https://lwn.net/Articles/752063/). So
-lines that may not be on the disk are kept in memory, and written again to the reopened file.
+A killed process or a full disk can leave the last line incomplete: opening completes it or moves it to a `.torn` file.
+After a failed `fsync`, the next can succeed without writing the data (https://lwn.net/Articles/752063/). So lines that
+may not be on the disk are kept in memory, and written again.
 """
 
 import errno
@@ -41,15 +38,14 @@ from desktop_agent.core.system.staged_file import (
 )
 
 _MAX_WAITING_BYTES = 8 * 2**20
-"""How many bytes of such lines are kept in memory at most while `fsync` fails."""
 _O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Journal:
-    """Writes a journal. One per session and process. All methods block, so the session calls them in a thread."""
+    """One per session and process. All methods block, so the session calls them in a thread."""
 
     def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
-        """Take over `descriptor`, open for appending to a file with this `status`. The file must be synced."""
+        """Take over `descriptor`, open for appending to a synced file with this `status`."""
         self._path = path
         self._descriptor = descriptor
         self._size = status.st_size
@@ -57,14 +53,13 @@ class Journal:
         self._has_name = status.st_nlink > 0  # some file systems do not count hard links
         self._has_place = self._is_at_its_place(status)  # some file systems have no stable inode numbers
         self._waiting: list[bytes] = []
-        """The last lines of the file, which are not known to be on the disk. `size` includes them."""
         self._waiting_bytes = 0
         self._is_sound = True
         """Whether nothing has failed since the file was last known to be correct."""
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
-        """Start a new journal. Raises `StorageError` if the file exists or cannot be made."""
+        """Raises `StorageError` if the file exists or cannot be made."""
         with _writing(path):
             make_private_folder(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)
@@ -80,7 +75,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
-        """Open a journal for appending. A torn last line is moved to a file, whose path is also returned."""
+        """A torn last line is moved to a file, whose path is also returned."""
         with _writing(path):
             refuse_links(path)
             torn = _mend_tail(path)
@@ -93,7 +88,7 @@ class Journal:
                 raise
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """Write one record. `is_durable` waits for the disk. On `StorageError`, the journal is unchanged."""
+        """`is_durable` waits for the disk. On `StorageError`, the journal is unchanged."""
         line = self._encode(event)
         with _writing(self._path):
             self._check()
@@ -113,7 +108,7 @@ class Journal:
         self._size += len(line)
 
     def close(self) -> None:
-        """Make everything durable and close the file. Safe to call twice."""
+        """Safe to call twice."""
         if self._descriptor < 0:
             return
         try:
@@ -174,14 +169,14 @@ class Journal:
         self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """Remove an incomplete line. If that fails, it is removed before the next record or at the next opening."""
+        """If removing an incomplete line fails, it is removed before the next record or at the next opening."""
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)
 
 
 def _mend_tail(path: Path) -> Path | None:
-    """End the file with a newline, moving a broken last line away. Return where it was moved, or None."""
+    """Return where a broken last line was moved, or None."""
     descriptor = os.open(path, os.O_RDWR | _O_SAFE)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -255,11 +250,7 @@ _NOT_FINITE = (b"NaN", b"Infinity")
 
 
 def encode_line(fields: JsonObject) -> bytes:
-    """Return the line of `fields` with its newline. Raises `ValueError` for values that no reader would accept.
-
-    Normally pydantic's fast JSON is used. Lone surrogates need the slower `json`. Neither writes NaN or infinities,
-    which are not JSON.
-    """
+    """Raises `ValueError` for values that no reader would accept, such as NaN. Lone surrogates need the slow `json`."""
     try:
         line = to_json(fields)
     except PydanticSerializationError:

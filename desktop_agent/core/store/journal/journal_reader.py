@@ -1,7 +1,6 @@
 """Reads a journal: each line gives an event, or a `Damage` that says what is wrong with it.
 
-An unreadable line is reported with its number and skipped. A line is decoded, then `migrated` from an earlier format.
-Then `internalise` restores its long texts, which the writer moved into blobs with `externalise`.
+A line is decoded, then `migrated` from an earlier format; `internalise` restores its long texts from blobs.
 """
 
 import errno
@@ -28,19 +27,18 @@ from desktop_agent.core.store.journal.lines import (
 )
 
 Step = Callable[[JsonObject], JsonObject]
-"""Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError` if that is impossible."""
+"""Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError`."""
 
 STEPS: Mapping[int, Step] = {}
-"""The migration from each version to the next. Version 1 is the first and current one, so there are none yet.
+"""The migration from each version to the next.
 
 A change that raises `FORMAT_VERSION` adds its step here, and a journal of the previous version under
-`tests/core/store/golden/`, where one of every version is kept for ever. Steps are pure, do not access blobs, and see a
-line before its long texts are put back.
+`tests/core/store/golden/`. Steps are pure, and see a line before its long texts are put back.
 """
 
 
 def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: int = FORMAT_VERSION) -> JsonObject:
-    """Return the line in the format of version `target`. A line of a later or invalid version is returned unchanged."""
+    """A line of a later or invalid version is returned unchanged."""
     version = fields.get("v")
     if version == target or not isinstance(version, int) or isinstance(version, bool) or not 1 <= version < target:
         return fields
@@ -53,7 +51,7 @@ def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: i
 
 MAX_INLINE_BYTES = 16_384
 MAX_MOVED_BYTES = 2**30
-"""The largest size that a reference to moved text may state. One that states more is not followed."""
+"""A reference to moved text that states a larger size is not followed."""
 MISSING = "[this content is missing on disk]"
 _REFERENCE_KEYS = {"blob", "size", "media_type"}
 # The parameter distinguishes a moved payload from a reference that is itself the value (a tool's full output).
@@ -63,21 +61,19 @@ _MARK = b"; moved="
 
 
 def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
-    """Return `fields` with every long string, at any depth, replaced by a reference to its blob.
+    """Replace every long string, at any depth, by a reference to its blob. Raises `ValueError` and `StorageError`.
 
-    An object that merely looks like a reference becomes a blob itself, so that a model cannot forge references. Raises
-    `ValueError` for an object that could not be read back, and `StorageError`.
+    An object that merely looks like a reference becomes a blob, so that a model cannot forge references.
     """
     return {key: _out(value, blobs) for key, value in fields.items()}
 
 
 def may_have_moved(line: bytes) -> bool:
-    """Whether `internalise` could change this line. Few lines need it."""
     return _MARK in line
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
-    """Return `fields` with their texts restored (`MISSING` for a lost text), and a description of each lost text."""
+    """Restore texts (`MISSING` for a lost text). Also return a description of each lost text."""
     lost: list[str] = []
     return _in_object(fields, blobs, lost), lost
 
@@ -148,14 +144,12 @@ class Damage(Struct, frozen=True):
 
 
 class Readable(NamedTuple):
-    """One readable line: its event, and descriptions of lost contents."""
-
     event: JournalEvent
     lost: list[str]
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
-    """Return all readable events, and the unreadable lines. Raises `StorageError` for an unreadable file."""
+    """Raises `StorageError` for an unreadable file."""
     events: list[JournalEvent] = []
     damages: list[Damage] = []
     for line, found in read_each_line(path, blobs):
@@ -170,7 +164,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
 def read_each_line(
     path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
 ) -> Iterator[tuple[Line, Readable | Damage]]:
-    """Yield each line from byte `start` on, with its event or its damage. Raises `StorageError`."""
+    """From byte `start` on. Raises `StorageError`."""
     is_first = start == 0
     with reading(path):
         refuse_links(path)
@@ -199,16 +193,13 @@ def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
 
 
 def refuse_links(path: Path) -> None:
-    """Raise `OSError` if a journal or its folder is a link, which would redirect reading and writing."""
+    """A link in place of a journal or its folder would redirect reading and writing. Raises `OSError`."""
     if path.is_symlink() or path.parent.is_symlink():
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Check a record in its position: only the first may be a `SessionOpened`, which names session and workspace.
-
-    If the record names another session than `folder`, the folder's name replaces that id.
-    """
+    """Only the first record may be a `SessionOpened`. If it names another session, `folder` replaces that id."""
     event = record.event
     if not isinstance(event, SessionOpened):
         return record
@@ -221,6 +212,6 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
 
 
 def reading(path: Path) -> AbstractContextManager[None]:
-    """Return a context that turns an `OSError` into a `StorageError`: the session could not be read."""
+    """Turn an `OSError` into a `StorageError`: the session could not be read."""
     hint = "Check the permissions of the data folder."
     return storage_error("The session could not be read.", hint=hint, path=path)

@@ -1,10 +1,7 @@
 """Scans journals without decoding them: how far a cache has read, and the head of each line.
 
-A journal only grows, so a reader that has read part of it needs only the rest. If a repair or a restored copy replaced
-the journal, the `JournalMark` does not match, and the journal is read from its beginning.
-
-The head of a line is enough for the session list and for headings. It relies on the order in which this application
-writes keys. A line of another program is decoded and reordered first.
+If the `JournalMark` does not match, the journal was replaced, and is read from its beginning. Heads rely on the order
+in which this application writes keys; a line of another program is reordered first.
 """
 
 import json
@@ -37,7 +34,7 @@ _LIMIT = MAX_LINE_BYTES + 1
 
 
 State = tuple[int, int]
-"""The size of a file in bytes and its modification time in nanoseconds. The pair changes whenever the file does."""
+"""Bytes, and modification time in nanoseconds. The pair changes whenever the file does."""
 
 
 def state_of(status: os.stat_result) -> State:
@@ -45,7 +42,7 @@ def state_of(status: os.stat_result) -> State:
 
 
 def journal_states(folder: Path) -> dict[SessionId, State]:
-    """Return the current state of every journal. Raises `StorageError` if the sessions' folder cannot be read."""
+    """Raises `StorageError`."""
     with storage_error("The sessions could not be listed.", hint="Check the permissions of the data folder."):
         try:
             names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
@@ -68,9 +65,9 @@ class JournalMark(NamedTuple):
 
     state: State
     read_bytes: int = 0
-    """How many bytes were read. What follows had not been read, or was an unfinished line."""
+    """What follows had not been read, or was an unfinished line."""
     witness: bytes = b""
-    """A hash of the first and last bytes of the part that was read, by which that part is recognised."""
+    """A hash of the first and last bytes of the part that was read."""
 
 
 def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
@@ -89,7 +86,7 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 
 
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the beginning, the end and the content of each complete line. Lines that are too long are empty."""
+    """The beginning, the end and the content of each complete line. Lines that are too long are empty."""
     file.seek(start)
     place = start
     while line := file.readline(_LIMIT):
@@ -145,12 +142,12 @@ class LineHead(Struct, frozen=True, gc=False):
 
     @property
     def turn(self) -> int:
-        """The turn's number; 0 if the line does not state it directly after the type."""
+        """0 if the line does not state the turn directly after the type."""
         return int(self.turn_digits or 0)
 
 
 class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
-    """A usage with plausible counts and costs only. One invalid value would spoil sums over many journals."""
+    """Plausible counts and costs only. One invalid value would spoil sums over many journals."""
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
@@ -162,8 +159,6 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
 
 
 class ReportedModel(Struct, frozen=True, gc=False):
-    """The fields of a model's reference that tell models apart."""
-
     provider: str
     model: str
 
@@ -193,7 +188,7 @@ def reported_in(line: bytes) -> Reported | None:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return a line of another program in this application's key order; empty if the line is invalid."""
+    """A line of another program in this application's key order; empty if the line is invalid."""
     fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:

@@ -1,7 +1,6 @@
 """Reads the lines of a journal file exactly, quickly and with bounded memory, even from a hostile file.
 
-Normally msgspec's fast JSON is used, which keeps integers of any size. Lone surrogates need the slower `json`. Neither
-reads NaN or infinities, which are not JSON. `journal` writes lines.
+msgspec's fast JSON keeps integers of any size; lone surrogates need the slower `json`. Neither reads NaN.
 """
 
 import json
@@ -20,27 +19,24 @@ from desktop_agent.core.protocol.codec import MalformedLineError, is_deeper_than
 from desktop_agent.core.protocol.model import JsonObject
 
 MAX_LINE_BYTES = 64 * 2**20
-"""Longer lines are neither written nor read. Long texts are in blobs, so a normal line has a few kilobytes."""
 
 MAX_DEPTH = 300
-"""How deeply the value on a line may be nested for readers; writers accept less."""
 
 _BLOCK_BYTES = 2**20
 
 
 class Line(Struct, frozen=True):
     number: int
-    """The line's number, from 1."""
     offset: int
     size: int
     content: bytes | None
-    """The line without its newline; `None` if it is too long to be read."""
+    """`None` if the line is too long to be read."""
     is_ended: bool
-    """Whether the line has its newline. If not, it is still being written, or its process ended while writing it."""
+    """If not, the line is still being written, or its process ended while writing it."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading. Raises `OSError`, also for a link, a pipe or a folder: these redirect or block."""
+    """Raises `OSError`, also for a link, a pipe or a folder: these redirect or block."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -50,7 +46,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from the current position of `file`. A line without a newline is the last."""
+    """From the current position of `file`. A line without a newline is the last."""
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")
@@ -70,7 +66,7 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
 
 
 def decode_line(line: Line) -> JsonObject:
-    """Return the object on a line. Raises `MalformedLineError`, which says what is wrong."""
+    """Raises `MalformedLineError`."""
     if line.content is None:
         raise MalformedLineError(f"too long: {line.size} bytes, of which {MAX_LINE_BYTES} are read")
     return decode(line.content)
@@ -132,11 +128,7 @@ _HEAD_BYTES: Final = 64
 
 
 def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
-    """Return the offset of a line shortly before the first record whose `seq` is above `seq`. Blocks.
-
-    This is a binary search, because record numbers grow along the file. A line of unknown form ends the search with an
-    earlier offset. Raises `OSError`.
-    """
+    """The offset of a line shortly before the first record whose `seq` is above `seq`. Blocks. Raises `OSError`."""
     with open_regular(path) as file:
         low, high = 0, file.seek(0, 2)  # lines before `low` are at most `seq`; lines from `high` on are above
         while high - low > near_bytes:

@@ -1,9 +1,7 @@
 """Records of a journal with their positions: from any line on, the last ones, by page, or as they are added.
 
-`Yielder` releases the interpreter lock now and then, so that the window is not delayed.
-
-A page is a range of lines whose entries are read together, wherever the user scrolls. It is the fold of its own lines,
-and of the few later lines that concern its entries (`JournalPage.late`). A page fills a screen or two.
+A page is a range of lines whose entries are read together. It is the fold of its own lines, and of the few later lines
+that concern its entries (`JournalPage.late`). `YieldGil` lets other threads run between records.
 """
 
 import json
@@ -35,11 +33,9 @@ from desktop_agent.core.store.journal.lines import Line, open_regular, read_line
 from desktop_agent.core.transcript import JournalPage, Transcript, first_line
 
 YieldGil = Callable[[], None]
-"""Called between two records to let other threads run."""
 
 _TAIL_BLOCK_BYTES = 65_536
 _TYPE_BYTES = 200
-"""A line's type is within this many bytes of its beginning."""
 _BURST_S = 0.001
 _BREATH_S = 0.0002
 
@@ -55,7 +51,7 @@ class Yielder:
 
 
 class Record(Struct, frozen=True):
-    """A line of a journal. `event` is None if it cannot be read; `problems` say why."""
+    """`event` is None if the line cannot be read; `problems` say why."""
 
     start: int
     end: int
@@ -72,10 +68,9 @@ def read_records(
     is_thin: bool = False,
     yield_gil: YieldGil = lambda: None,
 ) -> Iterator[Record]:
-    """Yield the records whose lines begin from byte `start` to `end`.
+    """Yield the records whose lines begin from byte `start` to `end`. Raises `StorageError`.
 
-    An unfinished last line is skipped. When `is_thin`, the long texts in tool results are not read from their blobs;
-    each is replaced by `…`. Raises `StorageError` if the file cannot be read.
+    An unfinished last line is skipped. When `is_thin`, `…` replaces the long texts in tool results.
     """
     results = _WithoutTexts(blobs.folder)
 
@@ -96,7 +91,7 @@ def read_records(
 
 
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
-    """Return the last `count` records, or fewer if these exceed `max_bytes`. Raises `StorageError`."""
+    """Fewer than `count` if these exceed `max_bytes`. Raises `StorageError`."""
     with reading(path), path.open("rb") as file:
         start = _start_of_last_lines(file, count, max_bytes)
     return list(read_records(path, blobs, start, yield_gil=yield_gil))
@@ -136,7 +131,6 @@ class PageSize(NamedTuple):
 
 LAST_RECORDS: Final = 60
 LAST_BYTES: Final = 131_072
-"""How many bytes at the end of a long session are read and shown first."""
 
 _FIRST_RECORDS: Final = 2
 
@@ -155,7 +149,7 @@ def merged(first: JournalPage, second: JournalPage) -> JournalPage:
 
 
 def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGil) -> Transcript:
-    """Return the fold of one page. Blocks. Raises `StorageError` if the journal cannot be read."""
+    """Blocks. Raises `StorageError`."""
     transcript = Transcript()
     for record in read_records(path, blobs, page.start, page.end, yield_gil=yield_gil):
         if record.event is not None:
@@ -169,7 +163,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Return the end of a session. Everything before is one page that is not loaded. Blocks. Raises `StorageError`."""
+    """Everything before the end is one page that is not loaded. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
@@ -182,7 +176,7 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
 
 
 def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
-    """Return the indexes of `pages` that have the longest word of `text`. Blocks. Raises `StorageError`."""
+    """The indexes of `pages` that have the longest word of `text`. Blocks. Raises `StorageError`."""
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []
@@ -215,11 +209,11 @@ def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:
 
 
 _WITNESS_BYTES = 512
-"""How many of the bytes read last are compared at the next read. They include a record's number and time."""
+"""How many of the bytes read last are compared at the next read."""
 
 
 class Follower:
-    """Reads a journal that another process writes, without changing the file or disturbing the writer. Blocks."""
+    """Reads a journal that another process writes, without disturbing the writer. Blocks."""
 
     def __init__(self, path: Path, blobs: Blobs, start: int = 0) -> None:
         """`start` is the byte offset of a line."""
@@ -233,11 +227,7 @@ class Follower:
         """The last bytes before the offset, which must still be there at the next read."""
 
     def read(self) -> list[JournalEvent]:
-        """Return the events since the last call; the first call returns all. Unreadable lines are left out.
-
-        Raises `StorageError` if the journal is missing, or no longer begins with the part that was read. Then read it
-        again from the beginning.
-        """
+        """Events since the last call. Raises `StorageError` if the journal must be read again from its beginning."""
         try:
             refuse_links(self._path)
             with open_regular(self._path) as file:

@@ -1,7 +1,6 @@
 """The snapshot of a session: its journal folded up to an offset, to open the session quickly.
 
-It is a cache next to the journal: small sections of JSON, one per line. It records how many bytes of the journal it
-covers, and a hash, so that a changed journal is noticed. A snapshot with any problem is treated as missing.
+It is a cache: small sections of JSON, one per line. A snapshot with any problem is treated as missing.
 """
 
 import json
@@ -19,18 +18,16 @@ from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 10
-"""The version of what the sections mean. A snapshot of another version is not read but rebuilt."""
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
 _MAX_LINE_BYTES: Final = 64 * 2**20
 
 Section = tuple[str, object]
-"""A name and its value, to be written as JSON."""
 
 
 def _check_of(journal: Path, offset: int) -> str:
-    """Return a hash of the first `offset` bytes of a journal. Raises `OSError`; `ValueError` if it is shorter."""
+    """Raises `OSError`; `ValueError` if the journal is shorter."""
     hasher = new_hasher()
     with journal.open("rb") as file:
         hasher.update(file.read(min(offset, _CHECKED_BYTES)))
@@ -43,7 +40,7 @@ def _check_of(journal: Path, offset: int) -> str:
 
 
 def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Section]) -> None:
-    """Replace the snapshot by one of the journal up to `offset`. Raises like `_check_of`."""
+    """Raises like `_check_of`."""
     lines = [encode_line({"snapshot": VERSION, "offset": offset, "check": _check_of(journal, offset)})]
     lines += [encode_line({name: value}) for name, value in sections]
     lines.append(encode_line({"end": len(lines)}))
@@ -51,7 +48,7 @@ def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Se
 
 
 def read_extent(path: Path, journal: Path) -> int | None:
-    """Return the offset up to which the snapshot covers this journal; None if it is missing or does not match."""
+    """None if the snapshot is missing or does not match this journal."""
     try:
         with open_regular(path) as file:
             header = _object(file.readline(_MAX_LINE_BYTES))
@@ -64,7 +61,7 @@ def read_extent(path: Path, journal: Path) -> int | None:
 
 
 def read_sections(path: Path, offset: int) -> Iterator[Section]:
-    """Yield the sections of the snapshot for the journal up to `offset`. Raises `OSError` and `ValueError`."""
+    """Raises `OSError` and `ValueError`."""
     number = 0
     with open_regular(path) as file:
         if _object(file.readline(_MAX_LINE_BYTES)).get("offset") != offset:

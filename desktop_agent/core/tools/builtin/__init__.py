@@ -27,13 +27,12 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.tool import EditTool, ReadTool
 
 AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool
-"""A tool whose arguments have a type that only the tool knows, so pass it what its own `parse` returned."""
 
 
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
 ) -> tuple[AnyTool, ...]:
-    """Return every session's tools in the order the model sees them. `longest_command_s` is called for each command."""
+    """In the order the model sees them. `longest_command_s` is called for each command."""
     return (
         ReadFile(),
         ListFiles(),

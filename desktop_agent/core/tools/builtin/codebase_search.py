@@ -1,7 +1,6 @@
 """`codebase_search`: the passages of the workspace that best answer a question in words, best first.
 
-The index is updated before every answer. Only the first update takes longer than listing the files. An answer waits for
-a limited time; the update then continues in the background.
+The index is updated before every answer, which waits for a limited time.
 """
 
 import asyncio
@@ -40,7 +39,6 @@ MOST_RETURNED_BYTES = 60_000
 
 SHOWN_EVERY_S = 0.5
 _FEW = 200
-"""How many files are read so quickly that the user needs no progress."""
 
 logger = logging.getLogger(__name__)
 

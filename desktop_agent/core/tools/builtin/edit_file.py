@@ -1,7 +1,6 @@
-"""`edit_file`: replace one exact piece of text with another.
+"""`edit_file`: replace one exact piece of text with another, as the model sees it (`text_files`).
 
-The text is matched as the model sees it (`text_files`). Line endings, byte-order mark, encoding and a missing final
-newline stay unchanged. A text that occurs twice, or is missing, is refused with a hint for the model.
+Line endings, byte-order mark, encoding and a missing final newline stay unchanged.
 """
 
 from pydantic import Field, model_validator

@@ -1,8 +1,4 @@
-"""`grep`: search file contents with ripgrep, with bounded and reproducible answers.
-
-Matches are collected up to a limit, then sorted by path and line. Only a search with more matches than `MOST_COLLECTED`
-can return different ones each time; its answer says that there are more.
-"""
+"""`grep`: search file contents with ripgrep, with bounded and reproducible answers."""
 
 import asyncio
 import os
@@ -41,7 +37,7 @@ MOST_COLLECTED = 5_000
 MOST_FILES = 100_000
 MOST_RETURNED_BYTES = 60_000
 _MOST_NAMED = 200 if os.name == "nt" else 5_000
-"""How many files are named to ripgrep besides the folder, because the length of a command line is limited."""
+"""How many files are named to ripgrep besides the folder: the length of a command line is limited."""
 
 _ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
 _LONGEST_REASON = 600
@@ -115,7 +111,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Return the paths that are secrets under another name, except for the file that the user approved. Blocks."""
+        """Except for the file that the user approved. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 

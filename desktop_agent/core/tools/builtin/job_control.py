@@ -1,7 +1,4 @@
-"""`job_control`: lists, reads and stops the background commands that the model started.
-
-It starts no program and changes no file, so the user is not asked.
-"""
+"""`job_control`: lists, reads and stops the background commands that the model started."""
 
 import asyncio
 import re
@@ -21,7 +18,7 @@ LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
 _LONGEST_COMMAND = 200
 _RAW_BYTES = 8 * MODEL_FORMAT.max_bytes
-"""How many bytes of a log are read to show its end: in some logs, most bytes are colours and progress bars."""
+"""In some logs, most bytes are colours and progress bars."""
 
 
 class JobControlArguments(ToolArguments):

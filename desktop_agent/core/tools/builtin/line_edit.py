@@ -1,5 +1,3 @@
-"""`line_edit`: insert, replace or delete whole lines, found by number or by a piece of their text."""
-
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator

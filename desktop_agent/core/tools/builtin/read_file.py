@@ -1,7 +1,6 @@
 """`read_file`: the text of a file or part of a file. Reads no more than the answer needs.
 
-Every read records the digest of the *whole* file in the read log, so that an edit is refused if the file has changed
-since. Files that are too large to edit, or changed while they were read, are not recorded.
+The read log gets the digest of the *whole* file, so that an edit is refused if the file has changed since.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ from desktop_agent.core.tools.tool import ToolContext
 
 
 class ReadFileArguments(FileArguments):
-    """The file, and the part to read. Bytes take precedence over the last lines, and these over a range of lines."""
+    """Bytes take precedence over the last lines, and these over a range of lines."""
 
     offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
     limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")

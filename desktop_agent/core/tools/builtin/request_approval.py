@@ -1,7 +1,4 @@
-"""`request_approval`: the agent asks the user to approve a risky action.
-
-The approval gate asks the user, as for every call. The tool runs only if the user says yes, and reports the answer.
-"""
+"""`request_approval`: the agent asks the user to approve a risky action. The tool runs only after a yes."""
 
 from typing import Annotated
 

@@ -1,8 +1,6 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is the context's, without secrets. Variables switch off pagers, git's password prompt and git's editor;
-the command itself is not rewritten. The policy decides whether a command is dangerous. The model reads what a terminal
-would finally show, without colours. The file with the output is unchanged.
+Variables switch off pagers, git's password prompt and git's editor; the command itself is not rewritten.
 """
 
 import asyncio
@@ -44,7 +42,7 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
-"""How many characters of variables and input a line may have, because rules store it. Longer ones are arguments."""
+"""How many characters of variables and input a line may have, because rules store it."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -137,12 +135,11 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return arguments.command.strip().partition("\n")[0]
 
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
-        """Return the call with `command`, which the user edited, instead of its own."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
         return self.parse(fields)
 
     def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
-        """Return what determines the effect of the call besides the command: variables, input, a special shell."""
+        """What determines the effect of the call besides the command: variables, input, a special shell."""
         lines: list[str] = []
         if arguments.env:
             lines.append(f"Variables: {_shortened(_variables(arguments))}")
@@ -155,7 +152,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return tuple(lines)
 
     def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
-        """Return the arguments that the command and its details do not already show in full."""
+        """The arguments that the command and its details do not already show in full."""
         long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
         return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
 
@@ -163,7 +160,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return (arguments.explanation or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
-        """Return the folder in which the command would run. Raises `ToolError` if it is not in the workspace."""
+        """Raises `ToolError` if the folder is not in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -173,7 +170,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return place.absolute
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
-        """Run the command. After a cancellation, this returns only when all processes of the command have ended."""
+        """After a cancellation, this returns only when all processes of the command have ended."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
@@ -287,7 +284,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """Write an output to a file; None if that fails. Nothing is raised, because the command has already run."""
+    """None if writing fails. Nothing is raised, because the command has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:
@@ -332,7 +329,7 @@ def _variables(arguments: RunTerminalCmdArguments) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return `text`, or both ends of a very long text and its digest. A rule for one text must not match another."""
+    """Keep both ends of a very long text, and its digest: a rule for one text must not match another."""
     if len(text) <= _LONGEST_SHOWN:
         return text
     digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]
@@ -350,7 +347,7 @@ _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee
 
 
 _LONGEST_READ = 4_000
-"""How many characters of a command are searched for an interactive program. It is parsed on the event loop."""
+"""How many characters of a command are searched for an interactive program, on the event loop."""
 
 _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 """Characters because of which the parser refuses a whole line, such as a carriage return."""

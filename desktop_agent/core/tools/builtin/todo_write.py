@@ -1,7 +1,6 @@
 """`todo_write`: the agent's plan, for the user to see and for the agent to follow.
 
-The list is session state: every call answers with the whole list, and the newest answer in the journal *is* the list. A
-call changes no file, and cannot be undone.
+The list is session state: the newest answer in the journal *is* the list.
 """
 
 from collections import Counter
@@ -37,7 +36,7 @@ FilledText = Annotated[str, AfterValidator(_not_blank)]
 
 
 class TodoEntry(ToolArguments):
-    """One item as the model writes it. Omitted fields stay unchanged."""
+    """Omitted fields stay unchanged."""
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(
@@ -80,7 +79,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:
-    """Return the list after a call. Raises `ToolError` (validation); the list is then unchanged."""
+    """Raises `ToolError` (validation); the list is then unchanged."""
     counts = Counter(entry.id for entry in entries)
     if twice := [identifier for identifier, count in counts.items() if count > 1]:
         raise ToolError(

@@ -1,7 +1,6 @@
 """`view_image`: shows the model an image file of the workspace.
 
-The format is judged by the bytes. The limits are those of the strictest provider, because an image that the provider
-refuses would make every later request fail, too.
+The limits are the strictest provider's: an image that it refuses would make every later request fail.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """`web_fetch`: the readable text of one public web page, marked as text from an untrusted source.
 
-The environment's proxies are not used, because the real address behind a proxy cannot be checked. If a proxy is the
-only way out, the tool says that the host cannot be reached.
+No proxy is used, because the real address behind a proxy cannot be checked.
 """
 
 import asyncio
@@ -97,7 +96,7 @@ def _is_text(kind: str) -> bool:
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:
-    """Put `text` between marks with the call's id. A page cannot know the id, so it cannot close the frame itself."""
+    """A page cannot know the id of the call in the marks, so it cannot close the frame itself."""
     mark = json.dumps(call_id)
     end = ["[The rest of it was not loaded.]"] if is_cut else []
     return "\n".join(

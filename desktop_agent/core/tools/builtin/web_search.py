@@ -1,8 +1,6 @@
 """`web_search`: titles, links and snippets from the first search engine that returns any.
 
-The engines are public pages, so each may refuse, ask for a human or change; then the next one is tried. The found pages
-are not loaded. The environment's proxies are used, because the engines' hosts are fixed and redirects must stay on
-their sites. Without a proxy, addresses are checked as in `web_fetch`.
+Proxies are used, because the engines' hosts are fixed and redirects must stay on their sites.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Confines the commands of a session: finds the available sandbox, and runs commands in it.
 
-A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox. When a command
-seems to have failed for lack of a withheld variable, the variable's name is reported, but never its value.
+A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox.
 """
 
 import asyncio
@@ -40,7 +39,7 @@ class SandboxProbe(Struct, eq=False):
     """The search for each `PATH`. Searches differ only if a `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Return the sandbox to use. Programs in `workspace` are not used, because its commands can write there."""
+        """Programs in `workspace` are not used, because its commands can write there."""
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():
@@ -53,17 +52,16 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     probe: SandboxProbe
     workspace: Path
     temp: Path
-    """The session's private folder for temporary files, created on first use."""
     allowed: Callable[[], Sequence[Path]]
-    """Returns the folders outside the workspace that commands may write to; called for each command."""
+    """The folders outside the workspace that commands may write to; called for each command."""
     visible: Callable[[], Sequence[Path]]
-    """Returns what commands may read of a home folder; called for each command."""
+    """What commands may read of a home folder; called for each command."""
     passed: Callable[[], Sequence[str]]
-    """Returns which of the variables that lead out of the sandbox a command gets."""
+    """Which of the variables that lead out of the sandbox a command gets."""
     logs: Path
-    """The folder with the output of background commands, which commands may read."""
+    """The output of background commands, which commands may read."""
     secrets: Callable[[], SecretNames]
-    """Returns what a command that runs without approval must not read; called for each command."""
+    """What a command that runs without approval must not read; called for each command."""
 
     async def is_available(self) -> bool:
         return (await self.probe.search(self.workspace)).sandbox is not None
@@ -124,7 +122,7 @@ class Confinement(Struct):
 
     @property
     def words(self) -> str:
-        """The words about the confinement on a call's card; empty without confinement."""
+        """The words on a call's card; empty without confinement."""
         if self.spec is None:
             return ""
         return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"
@@ -155,7 +153,7 @@ class Confinement(Struct):
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Return a sentence about what the sandbox seems to have denied; empty if nothing suggests a denial. Blocks."""
+        """A sentence about what the sandbox seems to have denied; empty if nothing suggests a denial. Blocks."""
         exit_code = result.metadata.get("exit_code")
         if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
@@ -171,7 +169,7 @@ class Confinement(Struct):
         )
 
     def misplaced_program_in(self, result: ToolResult) -> str:
-        """Return a sentence that says where a program is that a command did not find; empty for none. Blocks."""
+        """A sentence that says where a program is that a command did not find; empty for none. Blocks."""
         spec = self.spec
         if self.sandbox is None or spec is None or not result.is_error:
             return ""
@@ -202,10 +200,7 @@ _USED_AS_A_VARIABLE = (
 def kept_back_in(
     command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the `kept_back` variables that a failed command seems to need, with reasons.
-
-    `given` are the variables that the call sets.
-    """
+    """The variables, with reasons, that a failed command seems to need. `given` are those that the call sets."""
     if not result.is_error or not kept_back:
         return {}
     output = printed_in(result.content)[-_LOOKED_AT:]

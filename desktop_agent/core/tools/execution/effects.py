@@ -47,7 +47,7 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store a plan's file images and return its changes. The user's edits of these files are recorded first."""
+        """Store a plan's file images. The user's edits of these files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._finder.record_edits(turn, transitions)
@@ -56,7 +56,7 @@ class Effects:
         return await asyncio.to_thread(self.recording.store, turn, planned)
 
     def _at_all_names(self, transitions: Sequence[FileTransition]) -> list[FileTransition]:
-        """Return the plan with all other names (hard links) of its files, because a write changes them, too."""
+        """Add all other names (hard links) of the plan's files, because a write changes them, too."""
         named = {item.path for item in transitions}
         found: list[FileTransition] = []
         for item in transitions:
@@ -67,7 +67,6 @@ class Effects:
         return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Return warnings about files whose writing breaks a hard link. Blocks."""
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -77,18 +76,14 @@ class Effects:
         )
 
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
-        """Write all of `changes` or none. They are recorded before and after.
+        """Write all of `changes` or none. They are recorded before and after. Once begun, this finishes.
 
-        Raises `ToolError` when a file is not in the state for which the plan was made. Once begun, this finishes even
-        when cancelled.
+        Raises `ToolError` when a file is not in the state for which the plan was made.
         """
         await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
-        """Take a snapshot before a command runs, and copy what the command may destroy.
-
-        The user's edits of this session's files are recorded first. Cancelling this stops the snapshot.
-        """
+        """Record the user's edits, take a snapshot, and copy what the command may destroy. Can be cancelled."""
         await self._safeguard.prepare(call_id, run)  # copying can take long, so it is done before the lock is taken
         async with self.jobs.looking:
             self.jobs.note_turn(turn)
@@ -118,8 +113,7 @@ class Effects:
     ) -> tuple[str, ...]:
         """Record the changes since the snapshot as the work of `call_id`. Return the repositories it created.
 
-        If the call started a job, every later `look` captures the job's changes. Changes of an earlier job stay
-        attributed to that job. Once begun, this finishes, like `apply`.
+        Changes of an earlier job stay attributed to that job. Once begun, this finishes, like `apply`.
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
@@ -127,7 +121,7 @@ class Effects:
         await self._finder.record_edits(turn, now)
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
-        """Return every `.git` in the workspace, as of the start of the last command."""
+        """Every `.git` in the workspace, as of the start of the last command."""
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
@@ -199,7 +193,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """Write the files. The capture is told first, because it may look at the folder meanwhile."""
+        """The capture is told first, because it may look at the folder meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)

@@ -102,9 +102,8 @@ class ActiveCall(Struct):
     is_recorded: bool = False
     """Whether an earlier process recorded the start of the call."""
     waited_s: float = 0.0
-    """How long the call waited for the user. This does not count as its own time."""
     confinement: str = ""
-    """How the command of the call was confined, whatever its outcome; empty when it was not."""
+    """Set whatever the outcome; empty when the command was not confined."""
     is_unanswered: bool = False
     """Whether the server of the call asked a question and there was no user to answer."""
     partial: ToolResult | None = None
@@ -283,7 +282,6 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
-        """Ask whether a command that the sandbox stopped may run again outside it. If so, run it."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
         try:
@@ -330,7 +328,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return result
 
     async def _recheck_workspace(self) -> None:
-        """Raise `ToolError` if the folder was replaced while a question waited: the answer was about the old folder."""
+        """Raises `ToolError` if the folder was replaced while a question waited: the answer was about the old one."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:

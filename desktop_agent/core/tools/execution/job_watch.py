@@ -1,7 +1,6 @@
 """Records what background commands and servers change while no call waits for them.
 
-Each change belongs to the call that started or last called the program (`writers`). The folder is captured before
-anything else changes it, when a background command ends, and when a server has written something.
+Each change belongs to the call that started or last called the program (`writers`).
 """
 
 import asyncio
@@ -24,10 +23,10 @@ from desktop_agent.core.tools.execution.recording import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 
 SEE_EVERY_S = 0.25
-"""How often, in seconds, to check which programs ran. Attribution of changes by file times is no more precise."""
+"""In seconds. Attribution of changes by file times is no more precise."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
-"""Looks for which only a server's writing is the reason may take one part in this many of the time."""
+"""Looks only for a server's writing may take one part in this many of the time."""
 
 _MOST_PAUSES = 10
 """How often programs with an open file are resumed and paused again. Some always keep a file open."""
@@ -47,7 +46,7 @@ class JobWatch:
         self.looking = asyncio.Lock()
         """Held while the folder is captured or written to, so that no change is attributed to the wrong writer."""
         self.is_command_running = False
-        """Whether a command runs that is itself followed by a look, by which its changes are told from others'."""
+        """Whether a command runs that is itself followed by a look."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         self.ended_ns: int | None = None
@@ -58,7 +57,7 @@ class JobWatch:
         """Awaited when something may write late, so that its end is recorded even if this process is killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
-        """Watch a job from its snapshot on. Return False if it is unknown or has ended. The caller holds the lock."""
+        """Return False if the job is unknown or has ended. The caller holds the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
         await self._log.record(_begun(Maker(job.turn, job.call_id, job.author), job.snapshot))
@@ -74,12 +73,12 @@ class JobWatch:
             self._ensure_watching()
 
     def note_call(self, server: str, call_id: CallId) -> None:
-        """Attribute the server's later changes to this call of the newest turn. Ignored if no server was called."""
+        """Attribute the server's later changes to this call of the newest turn."""
         if server:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Record what the watched programs have changed so far, unless a command runs, whose own look does that."""
+        """Does nothing while a command runs, whose own look records the changes."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -116,8 +115,7 @@ class JobWatch:
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
         """Record what a killed process's background commands and servers changed after the last look.
 
-        They ended with the process, so later changes are the user's. For `paths`, which a background command had
-        written, the author of later changes is unknown.
+        They ended with the process, so later changes are the user's; for `paths`, the author is unknown.
         """
         async with self.looking:
             for one in left:
@@ -135,7 +133,7 @@ class JobWatch:
             await asyncio.to_thread(self.forget_end)
 
     async def look_now(self, *, is_forced: bool = False) -> None:
-        """Record late writes, unless a command runs. `is_forced` includes idle servers. The caller holds the lock."""
+        """Do nothing while a command runs. `is_forced` includes idle servers. The caller holds the lock."""
         if not self._writers or self.is_command_running:
             return
         self._writers.note_servers(self.servers())
@@ -151,7 +149,7 @@ class JobWatch:
     async def undisturbed(self) -> AsyncGenerator[None]:
         """Pause the watched programs, and record what they wrote until then.
 
-        Otherwise, their writes between the reading and the writing of a file would be attributed to the user, or lost.
+        Otherwise, their writes between the reading and the writing of a file would count as the user's, or be lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -164,7 +162,7 @@ class JobWatch:
                 await unhurried(asyncio.to_thread(_resume, paused))
 
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """Record the changes of each maker. `lost` is reported with the youngest job."""
+        """`lost` is reported with the youngest job."""
         left = dict(found)
         for job in reversed(tuple(self._writers.jobs.values())):
             changes = left.pop(job.maker, ())
@@ -250,7 +248,7 @@ def _begun(maker: Maker, snapshot: Snapshot) -> ev.ChangesPrepared:
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:
-    """Pause the programs, if possible while none has a file in `root` open for writing."""
+    """Try to pause while no program has a file in `root` open for writing."""
     for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
         for activity in activities:
             activity.pause()

@@ -1,7 +1,4 @@
-"""Records changes: the user's since the last record, then those of calls.
-
-Changes found after commands are stored here and attributed to the calls that made them (`FoundChanges`).
-"""
+"""Records changes: the user's since the last record, then those of calls."""
 
 import asyncio
 import threading
@@ -36,11 +33,11 @@ class Recording(Struct, frozen=True, eq=False):
     _log: EventLog
     _last_number: LastNumber
     _reserved: dict[int, int] = field(default_factory=dict[int, int])
-    """The largest number reserved in each turn. A reserved number need not be recorded yet."""
+    """A reserved number need not be recorded yet."""
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Reserve ids for changes. The last number is read from the journal each time, because recovery adds to it."""
+        """The last number is read from the journal each time, because recovery adds to it."""
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count
@@ -98,8 +95,8 @@ class ChangeFinder(Struct):
     ) -> FoundChanges:
         """Group the changes since the snapshot by maker. Without `call_id`, they belong to no running call.
 
-        If `may_release`, the snapshot is released when nothing changed. The user's changes count only in files that
-        this session changed.
+        If `may_release`, the snapshot is released when nothing changed. The user's changes count only in this session's
+        files.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:
@@ -132,7 +129,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition, starting from the recorded state if an undo wrote that state since the last look."""
+        """Start from the recorded state if an undo wrote that state since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:
@@ -142,13 +139,13 @@ class ChangeFinder(Struct):
         return transition
 
     async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Record the user's edits of the files of a plan before the plan is applied."""
+        """Call this before the plan is applied."""
         last = self.last_images()
         known = [(item.path, item.before) for item in transitions if item.path in last]
         await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
 
     async def record_all_edits(self, turn: int) -> None:
-        """Record the user's edits of any files before a command can change them."""
+        """Call this before a command can change the files."""
         if last := self.last_images():
             await self._record_edits(turn, await asyncio.to_thread(self._changed_since, last))
 
@@ -191,7 +188,7 @@ class _Records(Struct):
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
     own: Maker
-    """The maker of the call that brackets the changes. If there is no call, it is nobody."""
+    """The maker of the call that brackets the changes, or nobody."""
     makers: list[Maker] = field(default_factory=list[Maker])
     _late: list[FileTransition] = field(default_factory=list[FileTransition])
     """Changes that no call brackets, to be judged together."""

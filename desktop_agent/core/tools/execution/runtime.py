@@ -48,12 +48,11 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
     ) -> list[CallOutcome]:
-        """Run the calls of one message and return their outcomes in the order of the calls.
+        """Return the outcomes in the order of the calls. `started`: calls whose start an earlier process recorded.
 
-        Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the remaining
-        calls are answered without running. On cancellation, or when the workspace is missing or replaced
-        (`WorkspaceError`), every call is answered before the error is raised. The start of the calls in `started` was
-        already recorded by an earlier process.
+        Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the rest is
+        answered without running. On cancellation or `WorkspaceError`, every call is answered before the error is
+        raised.
         """
         calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}

@@ -1,6 +1,5 @@
 """The safeguard: copies what a command may destroy before it runs, and reports what it destroyed.
 
-It combines the command's words (`policy.destructive`), git's knowledge (`gitrepo`) and the copies (`capture.safety`).
 The copies stay on disk until the outcome is recorded, so that a crash loses nothing.
 """
 
@@ -29,7 +28,7 @@ from desktop_agent.core.system.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000
-"""How many matches of a shell pattern are listed. If there are more, everything in the folder is protected instead."""
+"""If a shell pattern matches more, everything in the folder is protected instead."""
 _REPOSITORY_STATE = (
     "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
     "rebase-merge", "rebase-apply", "sequencer",
@@ -53,7 +52,7 @@ class Precautions(Struct, frozen=True):
     call_id: CallId
     copy: SafetyCopy = field(default_factory=SafetyCopy)
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
-    """The refs of every repository that the command may write to, by a folder in it, as in `RefChange.folder`."""
+    """Of every repository that the command may write to, by a folder in it, as in `RefChange.folder`."""
     is_destructive: bool = False
 
     @property
@@ -94,13 +93,9 @@ class Safeguard:
         self._also_writable = writable
         self._refs = KnownRefs()
         self._held: Precautions | None = None
-        """The precautions for the last command; None until the first command of this process."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
-        """Return sentences about the copies that are made before a destructive command runs.
-
-        Empty for other commands.
-        """
+        """Sentences about the copies that are made before a destructive command; empty for other commands."""
         plan = await self._plan(run)
         if not plan.is_destructive:
             return ()
@@ -114,7 +109,7 @@ class Safeguard:
         return (*copied, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))
 
     async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
-        """Copy what the command may destroy, and store the refs. Raises `ToolError` if that fails."""
+        """Copy what the command may destroy, and store the refs. Raises `ToolError`."""
         plan = await self._plan(run)
         refs = plan.refs
         for name, place in plan.repositories.items():
@@ -130,7 +125,7 @@ class Safeguard:
             ) from error
 
     async def finish(self, call_id: CallId) -> Findings:
-        """Return what the command destroyed. Works after a crash, too, and can be repeated until `forget`."""
+        """Works after a crash, too, and can be repeated until `forget`."""
         before = self._held or await asyncio.to_thread(self._read_back, call_id)
         if before is None or before.call_id != call_id:
             return Findings()
@@ -147,7 +142,7 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Remove the copy after the outcome was recorded. Refs without copies are kept until they move."""
+        """Call this after the outcome was recorded. Refs without copies are kept until they move."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 

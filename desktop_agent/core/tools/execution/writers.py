@@ -1,9 +1,7 @@
 """Decides which program made a change that happened while no call waited: a background command or a server.
 
-Such a change is the user's only if no program could have made it. For each program, `activity` tells when it ran and
-how much it wrote. A program that did not run when the file was last changed did not change it. A program that ran and
-wrote enough is the maker, unless it is often active without a change, or wrote too little for all changes. In all other
-cases the author is `unknown`.
+`activity` tells when each program ran and how much it wrote. A change is the user's only if no program could have made
+it. In doubt, the author is `unknown`.
 """
 
 import operator
@@ -21,7 +19,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.process_tree import Activity, Stretch
 
 _SLACK_NS = 12_000_000
-"""How many nanoseconds the date of a file may lag, or the count of written bytes lag behind that date."""
+"""How far the date of a file, or the count of written bytes, may lag."""
 _FORGETS_NS = 600 * 10**9
 
 
@@ -99,7 +97,7 @@ class WatchedServer(_Program, kw_only=True):
     running: RunningServer
     turn: int = 0
     call_id: CallId = ""
-    """The latest call of this session to the server, to which its changes are attributed; empty before the first."""
+    """The latest call of this session to the server; empty before the first."""
 
     @property
     def activity(self) -> Activity:
@@ -123,7 +121,7 @@ class _Found(Struct, eq=False):
     least: int
     """The fewest bytes that the maker of this change must have written."""
     most: int
-    """How many bytes the maker wrote if it rewrote or appended to the file; 0 if the change needs no writing."""
+    """How many bytes the maker wrote for a rewrite or an append; 0 if the change needs no writing."""
     claims: list["_Claim"] = field(default_factory=list["_Claim"])
     is_possible: bool = False
     """Whether any of these programs may have made the change, or a part of it."""
@@ -139,7 +137,7 @@ class _Claim(Struct, frozen=True, eq=False):
     then: tuple[Stretch, ...]
     """The stretches of time in which the program ran and that contain the date of the change."""
     until: tuple[Stretch, ...]
-    """The stretches in which it ran between the last look and that date: a change may be made in several steps."""
+    """The stretches between the last look and that date: a change may be made in several steps."""
 
     def times_of(self, most: int) -> frozenset[int]:
         return frozenset(map(id, self.then)) if (_written(self.then) or 0) >= most else frozenset()
@@ -155,9 +153,8 @@ class Writers:
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
         self.snapshot: Snapshot | None = None
-        """The folder as it was when the servers were last looked at; None before the first look after a call."""
+        """The folder when the servers were last looked at; None before the first look after a call."""
         self.turn = 0
-        """The newest turn. Work without a call is attributed to it."""
         self._looked_ns = 0
         self._looks_ns = 0
         """When the current look, whose changes are being judged, began."""
@@ -185,7 +182,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """Update the running servers. A server that has ended is kept until the next look."""
+        """A server that has ended is kept until the next look."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -219,7 +216,7 @@ class Writers:
     # -- who made what --
 
     def begin_look(self, *, is_bracketed: bool = False) -> None:
-        """Begin a look at the folder. `is_bracketed`: a call made the changes that it finds. Blocks."""
+        """`is_bracketed`: a call made the changes that the look finds. Blocks."""
         for activity in self.activities:
             activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
@@ -247,10 +244,9 @@ class Writers:
         self._used.clear()
 
     def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
-        """Return who made changes that no call brackets; None means the user. Blocks.
+        """None means the user. Blocks.
 
-        `transitions` are all changes found at once, because bytes that a program wrote for one change cannot explain
-        another.
+        `transitions` are all changes found at once: bytes that a program wrote for one cannot explain another.
         """
         dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
@@ -265,7 +261,7 @@ class Writers:
         return [self._verdict(one) for one in found]
 
     def _add_claim(self, found: _Found, writer: Writer) -> None:
-        """Add a program's claim to a change, if it may have made the change and can be named as the maker."""
+        """Only if the program may have made the change and can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
             return
@@ -370,20 +366,17 @@ class Writers:
 
 
 class Dates:
-    """The dates of changes that were found together, as far as the file system can tell."""
-
     def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
         self._root = root
         self._since_ns = since_ns
         self._made: dict[Path, list[FileTransition]] = {}
-        """The new files in each folder."""
         self._folders: dict[Path, tuple[int, set[tuple[str, bytes]]] | None] = {}
         for item in transitions:
             if item.after is not None and (item.before is None or item.moved_from):
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made, or None. For a removed file, its folder's date, unless a new file set that."""
+        """For a removed file, return its folder's date, unless a new file set that."""
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)
@@ -409,7 +402,7 @@ class Dates:
         return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
     def _date_of_moved_folder(self, place: Path) -> int | None:
-        """Return the date of the moved folder above a file, because files in it keep their own dates."""
+        """The date of the moved folder above a file, because files in it keep their own dates."""
         for folder in place.parents:
             if folder == self._root:
                 return None
@@ -418,10 +411,7 @@ class Dates:
         return None
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
-        """Return the date of the folder above a removed file.
-
-        None if another new entry in the folder may have set the date.
-        """
+        """None if another new entry in the folder may have set the folder's date."""
         for folder in place.parents:
             if folder not in self._folders:
                 self._folders[folder] = self._date_and_newest(folder)

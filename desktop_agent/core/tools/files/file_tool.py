@@ -1,7 +1,4 @@
-"""The shared basis of tools about one file: arguments, and finding, checking, loading and editing the file.
-
-Nothing here writes: `core/tools/execution` carries out a planned edit.
-"""
+"""The shared basis of tools about one file: arguments, and finding, checking, loading and editing the file."""
 
 import hashlib
 import json
@@ -35,7 +32,6 @@ def _known_encoding(name: str) -> str:
 
 
 PathText = Annotated[str, Field(min_length=1)]
-"""A path as the model names it. The boundary decides whether it is in the workspace."""
 
 TextEncoding = Annotated[str, AfterValidator(_known_encoding)]
 
@@ -49,7 +45,7 @@ GlobText = Annotated[str, AfterValidator(_valid_glob)]
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
-    """Accept one of `values`, in upper or lower case. `listed` is the format of the list in the error message."""
+    """In upper or lower case. `listed` is the format of the list in the error message."""
 
     def known(value: object) -> object:
         word = value.lower() if isinstance(value, str) else value
@@ -61,10 +57,9 @@ def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeV
 
 
 LARGE_FILE_LINES = 2000
-"""From this many lines on, an answer about a file warns the model of its length."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
-"""How many bytes a file may have for edit tools, because a change is shown, recorded and undone as a whole."""
+"""How many bytes a file may have for edit tools: a change is shown, recorded and undone as a whole."""
 
 
 def file_digest(file: BufferedReader) -> Digest:
@@ -73,16 +68,16 @@ def file_digest(file: BufferedReader) -> Digest:
 
 
 class Target(Struct, frozen=True):
-    """The present state of a file to edit. `before` is None if it does not exist."""
+    """`before` is None if the file does not exist."""
 
     path: str
-    """The path relative to the workspace, with `/` and after following symlinks."""
+    """Relative to the workspace, with `/` and after following symlinks."""
     absolute: Path
     before: FileState | None
 
 
 def edit_target(text: str, context: ToolContext) -> Target:
-    """Return the file that `text` names. Symlinks are followed, so that a link stays a link.
+    """Symlinks are followed, so that a link stays a link.
 
     Raises `ToolError` if the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
@@ -90,10 +85,7 @@ def edit_target(text: str, context: ToolContext) -> Target:
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Return the state of `place` without following links. `text` is the model's name for it.
-
-    Raises like `edit_target`.
-    """
+    """Does not follow links. `text` is the model's name for the file. Raises like `edit_target`."""
     before = None
     try:
         status = place.absolute.lstat()
@@ -123,7 +115,7 @@ def text_of(target: Target, state: FileState, quoted: str = "") -> TextFile:
 
 
 def require_notebooks(writes: Sequence[FileTransition]) -> None:
-    """Raise `ToolError` for a change that would make a valid notebook invalid."""
+    """Raises `ToolError` for a change that would make a valid notebook invalid."""
     for write in writes:
         before, after = write.before, write.after
         if not write.path.endswith(".ipynb") or after is None or after.kind != "file" or write.moved_from:
@@ -154,7 +146,7 @@ def encoding_note(file: TextFile) -> JsonObject:
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
-    """Return the folder that `text` names, following symlinks. Raises `ToolError` if there is none in the workspace."""
+    """Raises `ToolError` if there is no such folder in the workspace."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     if not place.absolute.exists():
         raise not_found(text, place.absolute, context.boundary)
@@ -164,12 +156,12 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
 
 
 def path_read(text: str, context: ToolContext) -> str:
-    """Return the path to read, relative to the workspace, links followed. Raises `ToolError` if it is outside."""
+    """Relative to the workspace, links followed. Raises `ToolError` if the path is outside."""
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
 def _require_regular(path: Path, text: str, context: ToolContext) -> None:
-    """Raise `ToolError`, before opening it, for anything but a file: opening a named pipe would wait for ever."""
+    """Raises `ToolError` before the file is opened: opening a named pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -182,7 +174,7 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 @contextmanager
 def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
-    """Open the file that `text` names, following symlinks. Raises `ToolError` if it cannot be read."""
+    """Raises `ToolError` if the file cannot be read."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     try:
         _require_regular(place.absolute, text, context)
@@ -249,7 +241,7 @@ def splice_plan(
     lines_changed: int,
     note: JsonObject,
 ) -> EditPlan:
-    """Return the plan that makes `change` in an existing file. Raises `ToolError` if the file cannot hold the text."""
+    """Raises `ToolError` if the file cannot hold the text."""
     assert target.before is not None
     lines = file.lines
     try:

@@ -1,13 +1,7 @@
-r"""The files of a folder as the project sees them: without ignored files, `.git` and the like.
+"""The files of a folder as the project sees them: without ignored files, `.git` and the like.
 
-For a whole repository, git lists the files, including tracked files that match an ignore rule. Ripgrep lists everything
-else, and replaces git for folders without a repository, ignored folders, submodules and inner repositories. Ignored
-files that git tracks are added (`left_out`), so that all tools agree. Git runs no programs that a repository's
-configuration names.
-
-Globs have the meaning of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and `[!a-z]` are sets, `{a,b}`
-are alternatives, `\` escapes the next character. A pattern without `/` is matched against the last part of a path, one
-with `/` against the whole path.
+For a whole repository, git lists the files; ripgrep lists everything else. `left_out` adds ignored files that git
+tracks. Globs have the meaning of `.gitignore`.
 """
 
 import asyncio
@@ -26,13 +20,12 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, find_
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
-"""How many files one listing examines. A larger folder is listed in part."""
 
 MOST_RETURNED_BYTES = 80_000
 
 _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
 _ONLY_FOR_RIPGREP = (".gitmodules", ".ignore", ".rgignore")
-"""Files whose effect git's answer does not include. A folder with one of them is listed by ripgrep."""
+"""A folder with one of these files is listed by ripgrep, because git's answer does not include their effect."""
 
 _MOST_BYTES = 64 * 1024 * 1024
 
@@ -70,7 +63,7 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 async def left_out(folder: Path, name: str, context: SearchGround) -> list[str]:
-    """Return the files below `folder` that git tracks but ripgrep leaves out. Raises like `list_paths`."""
+    """The files below `folder` that git tracks but ripgrep leaves out. Raises like `list_paths`."""
     tracked = await _tracked_anyway(folder)
     if not tracked:
         return []
@@ -95,7 +88,7 @@ def _regular(folder: Path, answer: bytes) -> list[str]:
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
-    """Whether any of `paths` is missing. Paths that end with `/` are folders. Blocks."""
+    """Paths that end with `/` are folders. Blocks."""
     return len(_present(folder, paths)) < len(paths)
 
 
@@ -179,7 +172,7 @@ def _decoded(found: list[bytes], others: list[str]) -> list[str]:
 async def _measured_by_git(
     repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
-    """Fill `measures` with the files that git lists. False if git does not know everything in the folder."""
+    """False if git does not know everything in the folder."""
 
     async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
         answer = await _ls_files(git, *options)
@@ -199,7 +192,7 @@ async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
 
 
 def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
-    """Return the repository of `folder` if git can list it: its top is the workspace, without submodules. Blocks."""
+    """Git can list the folder if it is the top of a repository without submodules. Blocks."""
     if folder != context.boundary.root or any((folder / name).exists() for name in _ONLY_FOR_RIPGREP):
         return None
     repository = find_repository(folder)
@@ -219,7 +212,7 @@ def _plain(answer: bytes) -> list[str]:
 
 
 MOST_ALTERNATIVES = 500
-"""How many alternatives one pattern may have: thirty times `{a,b}` would expand to a billion."""
+"""Thirty times `{a,b}` would expand to a billion alternatives."""
 
 _TOKEN = re.compile(
     r"""
@@ -254,7 +247,7 @@ class Glob:
         return () if any(name.strip("*") == "" for name in names) else names
 
     def filter(self, paths: list[str]) -> list[str]:
-        """Return the matching paths. Fast even for 100,000, because the ending decides most patterns."""
+        """Fast even for 100,000 paths, because the ending decides most patterns."""
         endings = tuple(map(_literal_ending, self._alternatives))
         if "" not in endings:
             paths = [path for path in paths if path.endswith(endings)]
@@ -277,7 +270,7 @@ def _literal_ending(pattern: str) -> str:
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """Expand `{a,b}` into separate patterns. Raises `ValueError` when there are too many."""
+    """Raises `ValueError` when there are too many alternatives."""
     found: list[str] = []
     waiting = [pattern]
     while waiting:
@@ -297,7 +290,7 @@ _Token = tuple[str, str]
 
 
 def _translate(pattern: str) -> str:
-    """Return a regular expression. It does not backtrack between stars, because `(?>…)` keeps its first match."""
+    """The expression does not backtrack between stars, because `(?>…)` keeps its first match."""
     tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
     first, *others = _split(tokens, "folders")
     between = [_in_names(part) for part in others[:-1] if part]

@@ -1,10 +1,7 @@
 """Runs ripgrep: its options, its output record by record, and its matches as lines and cards.
 
-Every search honours `.gitignore` (also outside a repository) and skips `.git`, `node_modules` and `__pycache__`. The
-user's own ripgrep configuration is not read. Memory is bounded, and the order of matches is always the same.
-
-Every search tool stores its first 200 matches as cards, under the key `matches` of its result's metadata:
-`{"path": relative to the workspace, "line": number or None, "text": the line}`. A click on a card opens the file.
+Memory is bounded, and the order of matches is always the same. The first 200 matches become cards in the metadata:
+`{"path": relative to the workspace, "line": number or None, "text": the line}`.
 """
 
 import base64
@@ -31,7 +28,7 @@ from desktop_agent.core.system.processes.shell import find_program
 
 TIMEOUT_S = 60.0
 LARGEST_RULES_BYTES = 2 * 1024 * 1024
-"""How many bytes a file like `.gitignore` may have. The longest that people write have a few thousand lines."""
+"""The longest rule files that people write have a few thousand lines."""
 
 _RULE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
@@ -43,9 +40,7 @@ SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 class SearchGround(Struct, frozen=True):
     boundary: Boundary
     processes: ProcessRunner
-    """Runs every child process, so that none outlives the application."""
     environ: Mapping[str, str]
-    """The environment for child processes, already without secrets."""
 
 
 class SearchEnd(Struct, frozen=True, kw_only=True):
@@ -62,7 +57,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Return the command. Raises `ToolError` without ripgrep, or for an invalid option. Blocks."""
+    """Raises `ToolError` without ripgrep, or for an invalid option. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -81,10 +76,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Pass output to `on_records` until it returns False. Cancelling ends ripgrep.
-
-    Raises `ToolError` after a minute.
-    """
+    """`on_records` returns False to stop. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
     splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
     child: ChildProcess | None = None
@@ -116,10 +108,9 @@ async def run_ripgrep(
 
 
 def _rules(root: Path) -> list[str]:
-    """Return options that apply `.gitignore` outside a repository, but no rules from above the workspace.
+    """Options that apply `.gitignore` outside a repository, but no rules from above the workspace.
 
-    `--no-require-git` alone would read the home folder's `.gitignore`. Rule files that are pipes or too long are
-    skipped, because ripgrep would hang or need gigabytes of memory.
+    Rule files that are pipes or too long are skipped: ripgrep would hang or need gigabytes of memory.
     """
     if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
         return ["--no-ignore"]
@@ -138,7 +129,6 @@ def _is_unfit(rules: Path) -> bool:
 
 
 LONGEST_LINE = 400
-"""How many characters of a line are shown. Of a longer line, the part around its first match is."""
 
 _LEAD = 100
 
@@ -153,7 +143,6 @@ class _Line(Struct):
 class LineSelection(Struct, frozen=True):
     lines: list[str]
     places: list[tuple[str, int, str]]
-    """Path, line and text of the place where each shown match begins."""
 
 
 class GrepMatches(Struct):
@@ -268,7 +257,7 @@ def card(path: str, line: int | None, text: str) -> JsonObject:
 
 
 def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
-    """Return cards for files whose paths are relative to `folder`, which is relative to the workspace."""
+    """Entries are relative to `folder`, which is relative to the workspace."""
     prefix = "" if folder == "." else f"{folder}/"
     return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
 

@@ -15,10 +15,8 @@ LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
 LONGEST_SHOWN = 200
-"""How many characters of a line are shown where the model only has to recognise the line."""
 
 _ALIKE = 60
-"""How similar, of 100, something must be to be suggested."""
 
 _BETWEEN_WORDS = re.compile(r"[\s_.-]+")
 _DULL = frozenset({"__pycache__", "node_modules"})
@@ -34,7 +32,7 @@ def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
-    """Return up to three similar entries beside `missing`, relative to `root`. Suffixes are ignored. Blocks."""
+    """Up to three entries beside `missing`, relative to `root`. Suffixes are ignored. Blocks."""
     folder = missing.parent
     try:
         names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]
@@ -64,7 +62,7 @@ def _likeness(wanted: list[str], words: list[str]) -> float:
 
 
 def paths_named(name: str, root: Path) -> tuple[str, ...]:
-    """Return up to three files below `root` with the name `name`, nearest first. Blocks, for a bounded time."""
+    """Up to three files, nearest first. Blocks, for a bounded time."""
     found: list[str] = []
     looked_at = 0
     folders = deque([root])

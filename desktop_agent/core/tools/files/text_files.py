@@ -1,13 +1,7 @@
 """A file's text as the model sees it, whole and in parts, and how edits are turned back into exact bytes.
 
 The model sees LF line endings, no byte-order mark, and U+FFFD for invalid bytes. An edit changes only the bytes of its
-own region. New text is written in the file's encoding; if the encoding is unknown, only ASCII is accepted.
-
-Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read. A cut
-answer says how to read on. Reading parts blocks.
-
-When whole lines are replaced (`splice`), a new line takes the ending of the line that it replaces, or else of the
-nearest line before or after. A missing newline at the end of the file stays missing.
+own region. New text is in the file's encoding; if that is unknown, it must be ASCII.
 """
 
 import codecs
@@ -33,7 +27,7 @@ class NotTextError(ValueError):
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether a file with this beginning is binary: it has a NUL, and no byte-order mark that explains NULs."""
+    """Whether it has a NUL, and no byte-order mark that explains NULs."""
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -43,7 +37,6 @@ def as_seen(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """Return a file's text as the model sees it: with U+FFFD for invalid bytes."""
     if text.isascii():
         return text
     try:
@@ -53,7 +46,7 @@ def as_shown(text: str) -> str:
 
 
 def recognised_encoding(content: bytes) -> str:
-    """Return the encoding of a text that is not UTF-8; empty if those that it can have show different texts."""
+    """Empty if the encodings that the text can have show different texts."""
     possible = legacy_encodings(content)
     return possible[0] if possible and len({content.decode(name) for name in possible}) == 1 else ""
 
@@ -65,13 +58,10 @@ class Replacement(Struct, frozen=True):
 
 
 class TextFile:
-    """The text of one file. If its encoding is unknown, bytes that are not ASCII survive as surrogates."""
+    """If the encoding is unknown, bytes that are not ASCII survive as surrogates."""
 
     def __init__(self, content: bytes, *, quoted: str = "") -> None:
-        """`quoted` is the text that the model quotes.
-
-        If it has U+FFFD, the model did not see the text in its encoding.
-        """
+        """If the text that the model quotes has U+FFFD, the model did not see the text in its encoding."""
         self._mark, marked = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")
@@ -101,12 +91,12 @@ class TextFile:
 
     @property
     def encoding(self) -> str:
-        """The name of the encoding; empty for UTF-8, and if the encoding is unknown."""
+        """Empty for UTF-8, and if the encoding is unknown."""
         return "" if self._encoding in ("utf-8", "ascii") else self._encoding
 
     @property
     def has_mark(self) -> bool:
-        """Whether the file begins with a byte-order mark, which is not part of any line."""
+        """The byte-order mark is not part of any line."""
         return bool(self._mark)
 
     @property
@@ -114,7 +104,7 @@ class TextFile:
         return "\n" in self._raw and self._raw.count("\n") == self._raw.count("\r\n")
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
-        """Encode `lines` in the file's encoding. Raises `NotTextError` for characters that it lacks."""
+        """Raises `NotTextError` for characters that the file's encoding lacks."""
         mark = self._mark if has_mark else b""
         text = "".join(lines)
         try:
@@ -132,7 +122,7 @@ class TextFile:
         return mark + content
 
     def _require_one_reading(self, text: str) -> None:
-        """Raise `NotTextError` for a new character that the possible encodings of the file write differently."""
+        """Raises `NotTextError` for a new character that the possible encodings of the file write differently."""
         new = "".join(set(text).difference(self._raw))
         for other in self._legacy[1:]:
             for sign in new:
@@ -155,7 +145,7 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
-        """Replace every `old`. Raises `NotTextError` for characters that the encoding lacks."""
+        """Raises `NotTextError` for characters that the encoding lacks."""
         # The indices, in the text as seen, of the newlines that are `\r\n` on disk.
         shifts = [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
         pieces: list[str] = []
@@ -195,10 +185,7 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Return `new` with the endings of `old`.
-
-    Unchanged lines keep theirs; others get those of the lines they replace.
-    """
+    """Unchanged lines keep their endings; others get those of the lines they replace."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -214,7 +201,7 @@ def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
 
 
 MOST_RETURNED_BYTES = 100_000
-"""How many bytes of UTF-8 are returned. With its note, an answer stays below the limit of every tool result."""
+"""With its note, an answer stays below the limit of every tool result."""
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -229,7 +216,7 @@ class FilePart(Struct, frozen=True):
     text: str
     lines: int
     is_cut: bool = False
-    """Whether the text ends where it does because of the limit, and not because no more was requested."""
+    """Whether the text ends where it does because of the limit."""
 
 
 class TextReader(Struct, kw_only=True):
@@ -240,9 +227,7 @@ class TextReader(Struct, kw_only=True):
     errors: str
     is_stopped: Callable[[], bool]
     most_bytes: int
-    """How many bytes an answer may have as UTF-8, without its note."""
     most_lines: int
-    """How many lines an answer may have, without its note."""
 
     def byte_range(self, offset: int, limit: int | None) -> FilePart:
         if offset >= self.size_bytes:
@@ -281,7 +266,7 @@ class TextReader(Struct, kw_only=True):
         return FilePart(shown, _count(shown))
 
     def line_range(self, first: int, count: int | None) -> FilePart:
-        """Read `count` lines from line `first` on, or to the end, without the last line's ending."""
+        """To the end if `count` is None. The last line comes without its ending."""
         text, is_at_end = self._scan(first, count)
         return self._limited(text.removesuffix("\n"), first, is_at_end=is_at_end)
 
@@ -361,7 +346,7 @@ class Splice(Struct, frozen=True, kw_only=True):
     is_verbatim: bool = False
     r"""Whether the added lines have their own `\r`, or are meant to have none."""
     ends_with_newline: bool | None = None
-    """Whether the file ends with a newline if the last of `added` becomes its last line. None leaves that as it was."""
+    """Whether the file ends with a newline if the last of `added` becomes its last line. None changes nothing."""
 
 
 def split_block(text: str) -> tuple[str, ...]:
@@ -369,7 +354,7 @@ def split_block(text: str) -> tuple[str, ...]:
 
 
 def splice(lines: Sequence[str], splices: Sequence[Splice]) -> list[str]:
-    """Return `lines` with `splices` applied, which must be in order and not overlap. Lines include their endings."""
+    """`splices` must be in order and not overlap. Lines include their endings."""
     result: list[str] = []
     done = 0
     for item in splices:

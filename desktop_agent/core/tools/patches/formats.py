@@ -1,13 +1,7 @@
 """Parses a patch, in any of the forms that models and git write.
 
-- `*** Begin Patch` … `*** End Patch` around any number of `*** Add File:`, `*** Update File:` (with `*** Move to:`)
-  and `*** Delete File:`; the two outer lines can be missing.
-- Unified diffs, from `git diff` or `diff -u`: several files, new, deleted, renamed and copied ones, and modes. The
-  format: git-diff, "Generating patch text with -p". Names are quoted as in C where necessary.
-- An update without a header: hunks, or bare `- old` and `+ new` lines.
-
-Hunks are lines with a sign, below `@@` lines or bare. The counts in `@@ -1,3 +1,4 @@` are used if the lines confirm
-them, so that a removed `-- x` is not read as a header. Otherwise a hunk ends where the next header begins, because
+These are `*** Begin Patch` blocks, unified diffs (git-diff, "Generating patch text with -p"), and hunks or bare `- old`
+and `+ new` lines for a named file. The counts in `@@ -1,3 +1,4 @@` are used only if the lines confirm them, because
 models count badly.
 """
 
@@ -25,7 +19,7 @@ Action = Literal["Add", "Update", "Delete"]
 
 class PatchHunk(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
-    """Lines with their sign (`+`, `-` or a space), without newline. A carriage return before that is kept."""
+    """With their sign (`+`, `-` or a space), without newline. A carriage return before that is kept."""
     start: int | None = None
     """The line (from 0) at which the patch says that the hunk begins. None if it does not say."""
     anchors: tuple[str, ...] = ()
@@ -49,14 +43,14 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]
     """Possible paths of the file, best first: git's `a/` may or may not be part of it. Empty if none is given."""
     other_paths: tuple[str, ...] = ()
-    """Other possible paths, if the two lines of the header name two files without saying that one becomes the other."""
+    """Other possible paths, if the header names two files without saying that one becomes the other."""
     line: int = 0
     """The line of the patch (from 1) at which its header begins."""
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
     source_path: str | None = None
-    """The path of the file that is renamed or copied to this one."""
+    """The file that is renamed or copied to this one."""
     is_copy: bool = False
     is_executable: bool | None = None
     """Whether to set or clear the executable bits. None leaves them as they are."""
@@ -81,7 +75,7 @@ _BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """Return what the patch does to each file, in its order. Raises `PatchError` if it cannot be parsed."""
+    """In the order of the patch. Raises `PatchError` if it cannot be parsed."""
     lines = _lines(text)
     if any(_COLOURED.match(line) for line in lines):  # as `color.ui=always` makes git write
         lines = [_COLOUR.sub("", line) for line in lines]
@@ -97,7 +91,7 @@ def parse_patch(text: str) -> list[FilePatch]:
 
 
 def _lines(text: str) -> list[str]:
-    """Split the patch into lines. If all of them end in CRLF, the patch has CRLF, not the files."""
+    """If all lines end in CRLF, the patch has CRLF, not the files."""
     lines = text.removesuffix("\n").split("\n")
     if text.endswith("\n") and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]
@@ -231,7 +225,7 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
 
 
 def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
-    """Return other ways to read a hunk without a header: for each sign, the space after `- old` is text or not."""
+    """Other ways to read a hunk without a header: for each sign, the space after `- old` is text or not."""
     spaced = all(line[1:2] in (" ", "") for line in hunk.lines)
     bare = replace(hunk, lines=tuple(line[0] + line[2:] for line in hunk.lines)) if spaced else None
     pairs = _pairs(hunk)
@@ -261,7 +255,7 @@ def _next_header(lines: Sequence[str], at: int) -> int:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether another file's header begins at line `at`, and not a removed `-- x` that an added `++ y` replaces."""
+    """Whether another file's header begins here, and not a removed `-- x` that an added `++ y` replaces."""
     if lines[at].startswith(GIT_HEADER):
         return True
     below = next((line for line in lines[at + 2 :] if line.strip()), "")
@@ -269,7 +263,7 @@ def _ends_hunk(lines: Sequence[str], at: int) -> bool:
 
 
 def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:
-    """Return the index after the lines that the header counts; None if there are not that many."""
+    """The index after the lines that the header counts; None if there are not that many."""
     while (old > 0 or new > 0) and at < len(lines):
         sign = lines[at][:1]
         if sign in ("", " ", "\r"):
@@ -404,12 +398,12 @@ _PREFIXES = frozenset(
     for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))
     for pair in ((first, second), (second, first))
 )
-"""The prefixes of the two names in git's output, including those of `diff.mnemonicPrefix`, in either direction."""
+"""The prefixes of the two names in git's output, including those of `diff.mnemonicPrefix`."""
 _BACKUP = re.compile(r"(?:\.(?:orig|old|bak)|~)$")
 
 
 def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths that a header can mean, best first. If it names two files, also return those of the other."""
+    """The paths that a header can mean, best first. If it names two files, also those of the other."""
     sides = [side for side in (new, old) if side != _NOWHERE]
     pair = (old, new) if len(sides) == 2 else git_paths or (f"a/{old}" if new == _NOWHERE else old, new)
     if len(sides) == 2 and old == new:

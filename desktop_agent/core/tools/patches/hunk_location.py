@@ -1,8 +1,7 @@
 """Finds where hunks belong in the current file, or why they do not fit.
 
-Lines are compared exactly; then without line endings; then without trailing white space; then without leading and
-trailing white space. A hunk with a line number can have moved by `MOST_LINES_MOVED` lines if only one place fits.
-Without a number, it must fit in only one place, after its anchors.
+Comparison is exact first, then ignores line endings, trailing and leading white space. A hunk can have moved by
+`MOST_LINES_MOVED` lines if only one place fits.
 """
 
 import re
@@ -33,7 +32,7 @@ EXACT, ANY_ENDING, _, ANY_INDENT = range(len(LEVELS))
 
 
 class HunkLocation(Struct, frozen=True, kw_only=True):
-    """The location of a hunk: its old lines are lines `start` to `end` (from 0, `end` excluded)."""
+    """The old lines of the hunk are lines `start` to `end` (from 0, `end` excluded)."""
 
     hunk: PatchHunk
     start: int
@@ -51,7 +50,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
 
 def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
-    """Return the location of each hunk, in the order of the file. `lines` have no newlines. Raises `PatchError`."""
+    """In the order of the file. `lines` have no newlines. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
         try:
@@ -69,7 +68,6 @@ class _File:
         self._views: dict[int, list[str]] = {}
         self.places: list[HunkLocation] = []
         self._after = 0
-        """The line after the previous hunk."""
         self._drift = 0
 
     def add(self, hunk: PatchHunk) -> None:

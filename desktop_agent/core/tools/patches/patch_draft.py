@@ -1,7 +1,4 @@
-"""The files after a patch, before anything is written. Later parts of the patch see what earlier parts did.
-
-Where a hunk is applied, context keeps its bytes, and new lines get the endings and the indent of their surroundings.
-"""
+"""The files after a patch, before anything is written. Later parts of the patch see what earlier parts did."""
 
 from collections.abc import Sequence
 
@@ -37,7 +34,7 @@ class PatchDraft(Struct):
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _moves: dict[str, str] = field(default_factory=dict[str, str])
-    """The new path of each moved file, by its path before the patch."""
+    """By the path before the patch."""
 
     def add(self, patch: FilePatch) -> None:
         path = self._path(patch)
@@ -201,7 +198,6 @@ class Patched(Struct, frozen=True):
     added: int
     removed: int
     notes: tuple[str, ...]
-    """In which way the hunks were found elsewhere than the patch says."""
 
 
 def apply_hunks(

@@ -1,8 +1,6 @@
 """What an MCP server may ask the session's model or the user while its call runs.
 
-The user permits questions to the model, each time or for the session. Questions and answers stay outside the
-conversation. Both are recorded, with their cost, before the server gets the answer. The user is asked one question at a
-time.
+Questions and answers stay outside the conversation. Both are recorded before the server gets the answer.
 """
 
 import asyncio
@@ -45,10 +43,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.tools.judging import Policies, arguments_digest
 
 MOST_IN_A_CALL = 10
-"""How often a server may ask the model during one call."""
 
 SAMPLING = "server_sampling"
-"""The code of the notice that the model answered a server."""
 
 
 class AsideFacts(Struct, frozen=True, kw_only=True):
@@ -66,7 +62,7 @@ class AsideModel(Protocol):
     async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Ask the model with the retries and limits of a turn, and record the cost. Raises `AgentError`."""
+        """Use the retries and limits of a turn, and record the cost. Raises `AgentError`."""
         ...
 
 
@@ -76,7 +72,7 @@ class ServerSampling(Struct, frozen=True, eq=False):
     _policies: Policies
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _allowed: set[str] = field(default_factory=set[str])
-    """Servers that may ask the model without a question to the user, by the fingerprints of their definitions."""
+    """Servers that may ask the model without a question to the user, by fingerprints of their definitions."""
 
     def during(self, turn: int, ask: AskUser) -> SampleModel:
         """Return the function through which a server asks the model during one call. `ask` asks the user."""
@@ -149,7 +145,7 @@ def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
 
 
 def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
-    """Return the messages, with neighbours of the same role merged. Raises `SamplingRefusedError`."""
+    """Neighbours of the same role are merged. Raises `SamplingRefusedError`."""
     if asked[0].role != "user" or asked[-1].role != "user":
         raise SamplingRefusedError("The messages must begin and end with one of the user.")
     merged: list[SampledMessage] = []

@@ -1,9 +1,7 @@
 """One tool of an MCP server, as a tool of a session: its name, its schema, and whether it is still as allowed.
 
-Servers send any JSON Schema. APIs require that the root is an object without alternatives, that an array declares its
-items, and that property names are plain. Changed names are mapped back in the arguments, and the server's own schema
-decides whether arguments are valid. Schemas are untrusted: references are not fetched, and regular expressions are left
-to the server. `jsonschema` is imported with the first check (0.1 s).
+APIs require that the schema's root is an object without alternatives, that an array declares its items, and that names
+are plain. Schemas are untrusted: references are not fetched, and regular expressions are left to the server.
 """
 
 import asyncio
@@ -52,16 +50,14 @@ class SessionTrust:
         """Definitions that the user saw and allowed to run in this session, so that the model may read them."""
 
     def read(self, server: ServerDefinition) -> TrustedTools:
-        """Return what the user allowed of a server. Blocks."""
         return self._trust.read(server)
 
     def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-        """Return how a tool differs from what the user allowed. Blocks."""
         return tool_change(self._trust, server, tool)
 
     @property
     def allowed_count(self) -> int:
-        """How many definitions the user allowed in this session. When it grows, the model gets new definitions."""
+        """How many definitions the user allowed. When it grows, the model gets new definitions."""
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
@@ -70,7 +66,7 @@ class SessionTrust:
     def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the allowed versions of definitions that changed since. The model gets these. Blocks."""
+        """The allowed versions of definitions that changed since. The model gets these. Blocks."""
         told: dict[str, OfferedTool] = {}
         for tool in tools if trusted.tools else ():
             before = trusted.tools.get(tool.name)
@@ -89,10 +85,9 @@ class SessionTrust:
         *,
         is_lasting: bool,
     ) -> None:
-        """Record that the user allowed the current version of a tool.
+        """Record that the user allowed the current version of a tool, and of others that a rule covers.
 
-        Other tools that a rule covers are recorded, too, unless they changed since they were allowed: the user has not
-        been shown these changes.
+        Others that changed since they were allowed are left out: the user has not been shown these changes.
         """
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
@@ -119,14 +114,14 @@ _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 class OfferedSchema(Struct, frozen=True):
     schema: JsonObject
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Properties of the root that were renamed: the server's name, by the name that the model is given."""
+    """Renamed properties of the root: the server's name, by the name that the model is given."""
 
     def arguments_for_server(self, arguments: Mapping[str, object]) -> JsonObject:
         return {self.renamed.get(name, name): value for name, value in arguments.items()}
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """Return a schema that APIs accept. The original is not modified."""
+    """Return a schema that APIs accept."""
     root = _as_object({**schema})
     plain: JsonObject = {}
     renamed: dict[str, str] = {}
@@ -170,7 +165,7 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 
 
 class ArgumentCheck:
-    """Checks arguments against a server's schema. If the schema is invalid or cannot be applied, all arguments pass."""
+    """If the server's schema is invalid or cannot be applied, all arguments pass."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         from desktop_agent.core.base.json_schema import SchemaCheck
@@ -245,7 +240,7 @@ class McpTool(Tool[McpArguments]):
 
     @property
     def is_read_only(self) -> bool:
-        """Always False, because only the server's own claim says that a tool is read-only."""
+        """Only the server's own claim says that a tool is read-only."""
         return False
 
     def title(self, arguments: McpArguments) -> str:
@@ -283,17 +278,14 @@ class McpTool(Tool[McpArguments]):
         return McpArguments(values=values)
 
     async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed, or None.
-
-        Later calls use the version compared here.
-        """
+        """How the tool differs from what the user allowed. Later calls use the version compared here."""
         if self._trust is None:
             return None
         self._judged = await self._offered_now()
         return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
-        """Return the program's description of a tool that the user has not allowed yet. `change` is the last one."""
+        """The program's description of a tool that the user has not allowed yet. `change` is the last one."""
         if self._trust is None or change is None or change.kind != "unknown":
             return ""
         definition = self._connection.definition
@@ -301,7 +293,7 @@ class McpTool(Tool[McpArguments]):
         return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """Record that the user allowed the tool as of the last `change`: once, or lastingly by `rules`."""
+        """The user allowed the tool as of the last `change`: once, or lastingly by `rules`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -309,7 +301,7 @@ class McpTool(Tool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
-        """Call the tool. Cancelling this tells the program. Raises `ToolError` if the tool changed since `change`."""
+        """Cancelling this tells the program. Raises `ToolError` if the tool changed since `change`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -339,7 +331,7 @@ class McpTool(Tool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Return the tool as the server lists it now. Starts the server if necessary. Raises `ToolError`."""
+        """Starts the server if necessary. Raises `ToolError`."""
         try:
             tools = await self._connection.tools()
         except ServerError as error:
@@ -364,14 +356,14 @@ class McpTool(Tool[McpArguments]):
 
 
 BETWEEN = "__"
-"""Separates server and tool in a name. Servers' names have no `__` and do not end with `_`, so none collide."""
+"""Separates server and tool. Servers' names have no `__` and do not end with `_`, so none collide."""
 
 LONGEST_NAME = 64
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
-    """Return a unique name that providers accept. A name that had to be altered or cut gets a hash."""
+    """A unique name that providers accept. A name that had to be altered or cut gets a hash."""
     plain = f"{server}{BETWEEN}{_NOT_IN_A_NAME.sub('_', tool)}"
     if plain == f"{server}{BETWEEN}{tool}" and len(plain) <= LONGEST_NAME and not _HASHED.search(tool):
         return plain
@@ -380,7 +372,7 @@ def wire_name(server: str, tool: str) -> str:
 
 
 _HASHED = re.compile(r"-[0-9a-f]{8}$")
-"""Matches the hashes in such names. A tool whose own name ends like this could otherwise collide with one."""
+"""A tool whose own name ends like such a hash could otherwise collide with a hashed name."""
 
 
 def shown_name(server: str, tool: str) -> str:

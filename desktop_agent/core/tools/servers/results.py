@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
-"""How many bytes an image may have, as the strictest provider limits it to 5 MiB of base64."""
+"""The strictest provider limits an image to 5 MiB of base64."""
 
 LONGEST_SIDE = 8_000
 MOST_PICTURES = 20
@@ -30,7 +30,7 @@ class ReadParts(Struct):
 
 
 def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
-    """Return the parts, in order, for the model and the user. Stores images and other media: blocks."""
+    """Stores images and other media: blocks."""
     reading = ReadParts(keep)
     for part in parts:
         reading.texts.append(_text_of(part, reading))
@@ -75,7 +75,7 @@ def _text_of(part: Part, reading: ReadParts) -> str:
 
 
 def _media_text(part: MediaPart, reading: ReadParts) -> str:
-    """Store the media and return a text about it. The model can see images, but no other media."""
+    """Store the media. The model can see images, but no other media."""
     size = f"{len(part.content):,} bytes"
     name = f"{part.uri}, " if part.uri else ""
     try:

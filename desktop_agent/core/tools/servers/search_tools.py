@@ -1,9 +1,6 @@
 """Chooses the server tools of a request, and `search_tools`, which finds the others.
 
-A request has all server tools while they are small, else those that the conversation found or called. The result's
-metadata names what the search found, and later requests include these definitions (`core/context/history_fold.py`).
-Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also matches as a
-prefix. The same tools and words always give the same order.
+A request has all server tools while they are small, else those that the conversation found or called.
 """
 
 import asyncio
@@ -77,16 +74,14 @@ def _described(tool: McpTool) -> str:
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Matches between the words of `listPullRequests` and `HTTPServer`."""
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
 _LONGEST_TEXT = 4_000
-"""How many characters of a description are indexed. It comes from a server, so it may be long."""
 _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
 
 
 def best_tools(tools: Sequence[McpTool], query: str, limit: int) -> tuple[McpTool, ...]:
-    """Return the best matching tools, best first; ties are ordered by name. Blocks for milliseconds."""
+    """Best first; ties are ordered by name. Blocks for milliseconds."""
     by_name = sorted(tools, key=lambda tool: tool.name)
     wanted = query.strip().lower()
     found = [tool for tool in by_name if wanted in (tool.name.lower(), tool.shown_name.lower())]
@@ -130,7 +125,7 @@ _LEAST_SHARE = 10
 class DefinitionBudget(Struct, frozen=True):
     window: int
     share: int
-    """The share in percent. At 0, all tools must be searched for; at 100, there is no limit."""
+    """In percent. At 0, all tools must be searched for; at 100, there is no limit."""
 
     def is_enough_for(self, tokens: float) -> bool:
         return self.share >= 100 or (self.share > 0 and tokens <= self.window * self.share / 100)
@@ -149,8 +144,8 @@ class Choice(Struct, frozen=True):
 def chosen(tools: Sequence[McpTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
     """Return the tools of a request. `loaded` are those found or called, oldest first.
 
-    The estimate ignores providers' own token counts, because changed definitions would invalidate a provider's cache.
-    When the budget is exceeded, the tools found first are dropped, but never all.
+    The tools found first are dropped if the budget is exceeded. The estimate ignores providers' own token counts:
+    changed definitions would invalidate a provider's cache.
     """
     if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))

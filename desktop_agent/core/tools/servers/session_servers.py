@@ -23,7 +23,7 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 _MOST_NAMED = 5
 
 WantedServers = Callable[[], Definitions]
-"""Returns the servers that the session may use under the present settings, and the problems with the others."""
+"""Returns the servers that the session may use under the present settings, and problems with the others."""
 
 
 class _Registered(Struct, frozen=True):
@@ -39,7 +39,7 @@ class _Registered(Struct, frozen=True):
 
 
 class SessionServers(Struct, eq=False):
-    """The servers that a session leases from the application. `refresh` before each request; `close` once."""
+    """`refresh` before each request; `close` once."""
 
     _pool: ServerPool
     _workspace: Path
@@ -50,12 +50,11 @@ class SessionServers(Struct, eq=False):
     _leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
     _registered: dict[str, _Registered] = field(default_factory=dict[str, _Registered])
     _said: dict[str, str] = field(default_factory=dict[str, str])
-    """For each server, the last problem that the user was told."""
     _said_changed: set[tuple[str, str, Digest]] = field(default_factory=set[tuple[str, str, Digest]])
     """The changed definitions about which the user was told."""
 
     async def refresh(self, turn: int) -> None:
-        """Update the tools, before calls are run and before the model is told which tools there are."""
+        """Call this before calls are run and before the model is told which tools there are."""
         definitions = self._wanted()
         for problem in definitions.problems:
             if self._said.get(problem.key) != str(problem):

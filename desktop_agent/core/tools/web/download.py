@@ -1,13 +1,8 @@
 """One bounded GET: each redirect is checked like the first address, and no body exceeds its limit.
 
-A page can name any host, and a name can lead to this machine, the local network, or a cloud service that gives out
-credentials. So the name is resolved once, every address is checked (`AddressBook`), and the connection uses a checked
-address with the host's name in TLS and the `Host` header. Behind a proxy, the real address cannot be checked. So only a
-caller that chose the host may use one (`route`), and redirects must stay on that host's site.
-
-`httpx2` is imported, and clients are built, in a thread. Leaving in any way, including cancellation, closes the
-connections. The charset of a text comes from the server, the file or its beginning, as in browsers (WHATWG Encoding): a
-byte-order mark wins, Latin-1 means Windows-1252, and the default is UTF-8.
+A name can lead to this machine, the local network, or a service that gives out credentials. So the name is resolved
+once, and the connection uses a checked address. Behind a proxy this is impossible: only a caller that chose the host
+may use one (`route`). Charsets follow WHATWG Encoding.
 """
 
 import asyncio
@@ -36,7 +31,7 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     is_allowed: Callable[[IpAddress], bool] = is_public
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses to try, in order. Raises `ToolError` if there are none, or if any is not allowed."""
+        """In order. Raises `ToolError` if there are no addresses, or if any is not allowed."""
         try:
             found = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -56,9 +51,9 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
 
 
 ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
-"""Builds a client for a proxy, or for direct connections (None); it must not follow redirects itself."""
+"""For a proxy, or for direct connections (None); the client must not follow redirects itself."""
 Route = Callable[[str], "Proxy | None"]
-"""Returns the proxy for an address; None for a direct connection. Raises `ProviderError` for an unusable one."""
+"""None for a direct connection. Raises `ProviderError` for an unusable proxy."""
 
 MOST_REDIRECTS = 5
 LONGEST_URL = 8_000
@@ -74,7 +69,7 @@ _HEADERS = {
 
 
 class Download(Struct, frozen=True, kw_only=True):
-    """A downloaded response. `body` is decompressed, and only its beginning when `is_cut`."""
+    """`body` is decompressed, and only its beginning when `is_cut`."""
 
     url: str
     status: int
@@ -101,7 +96,7 @@ def directly(_url: str) -> None: ...
 
 
 def _import_library() -> None:
-    """Import `httpx2` and its later imports, which take 0.1 to 0.3 s. Call it in a thread."""
+    """The imports take 0.1 to 0.3 s. Call this in a thread."""
     importlib.import_module("httpx2")
     importlib.import_module("anyio._backends._asyncio")
 
@@ -129,7 +124,7 @@ async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respon
 async def download(
     url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
 ) -> Download:
-    """Download, following redirects. Raises `ToolError`. Pass a `route` only if the caller itself chose the host."""
+    """Follow redirects. Raises `ToolError`. Pass a `route` only if the caller itself chose the host."""
     async with AsyncExitStack() as stack:
         await asyncio.to_thread(_import_library)
         import httpx2
@@ -165,7 +160,7 @@ async def download(
 
 
 def _require_same_site(place: "URL", first: "URL") -> None:
-    """Raise `ToolError` unless `place` is the host of `first`, or a sibling (`www.` and `cn.bing.com`)."""
+    """Raises `ToolError` unless `place` is the host of `first`, or a sibling (`www.` and `cn.bing.com`)."""
     parent = "" if _is_address(first.host) else first.host.partition(".")[2]
     if place.host != first.host and not ("." in parent and place.host.endswith(f".{parent}")):
         raise ToolError(

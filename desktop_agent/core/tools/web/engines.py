@@ -1,7 +1,6 @@
 """Search engines: how a query is sent, and which parts of an answer are results.
 
-The pages have no guaranteed format, so a parser takes what it recognises and ignores the rest. An answer without any
-recognised result counts as empty. Only http and https links are returned, and redirects through an engine are resolved.
+The pages have no guaranteed format, so a parser takes what it recognises. Only http and https links are returned.
 """
 
 import base64
@@ -155,7 +154,7 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
 
 
 def unwrapped(link: str, address: str) -> str:
-    """Return the real target of a `link` on a page at `address`; empty for an ad, or if it is not a web page."""
+    """The real target of a `link` on a page at `address`; empty for an ad, or if it is not a web page."""
     try:
         target = urljoin(address, link.strip())
         parts = urlsplit(target)

@@ -1,8 +1,6 @@
 """Converts an HTML page to readable text: headings, paragraphs, links, lists, code and tables, like markdown.
 
-Scripts, styles and navigation are dropped. Parsing takes linear time for any page. Python's own parser takes quadratic
-time for an unclosed comment or tag, which an attacker could use. Here an unclosed construct ends the page, as in the
-HTML standard.
+Parsing takes linear time for any page; Python's own parser takes quadratic time for an unclosed comment or tag.
 """
 
 import re
@@ -28,16 +26,16 @@ _TAG_END = re.compile(r"[\s/]*+>")
 
 
 class HtmlReader:
-    """Base of parsers: calls one method for every tag and text, in order."""
+    """Calls one method for every tag and text, in order."""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Called at the start of a tag. Names are in lower case. A self-closing tag ends right after it."""
+        """Names are in lower case. A self-closing tag ends right after it."""
 
     def handle_end(self, tag: str) -> None:
-        """Called at the end of a tag, which may never have started."""
+        """The tag may never have started."""
 
     def handle_text(self, text: str) -> None:
-        """Called for text between two tags, with its character references resolved."""
+        """Character references are resolved."""
 
     def read(self, html: str) -> None:
         position = 0
@@ -98,7 +96,6 @@ class PageText(Struct, frozen=True):
 
 
 def read_page(html: str, url: str) -> PageText:
-    """Return the title and text of a page. Its links are resolved against `url`."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
     if reader.skipping or not reader.text():  # an unclosed tag may have hidden the page
@@ -108,14 +105,13 @@ def read_page(html: str, url: str) -> PageText:
 
 
 class _Reader(HtmlReader):
-    """Writes text while it parses tags. Breaks and spaces are delayed until the next word."""
+    """Breaks and spaces are delayed until the next word."""
 
     def __init__(self, url: str, skipped: frozenset[str]) -> None:
         self.title = ""
         self._url = url
         self._skipped = skipped
         self.skipping: list[str] = []
-        """The open tags whose content is not for reading."""
         self._parts: list[str] = []
         self._breaks = 0
         self._has_space = False
