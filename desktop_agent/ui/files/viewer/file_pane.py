@@ -24,6 +24,8 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 MAX_TABS = 20
 """The most tabs. Opening another closes the least recently viewed one that has no unsaved changes."""
 _MAX_CLOSED = 20
+_MAX_NAME_WIDTH = 240
+"""The largest width of the name on a tab, so that several fit side by side."""
 
 
 class ClosedTab(NamedTuple):
@@ -205,7 +207,8 @@ class FileTabs(QWidget):
                 self.bar.setTabVisible(index, page in shown)
             folder = named(page.path.rpartition("/")[0] or page.root.name)
             name = f"{page.name} — {folder}" if names.count(page.name) > 1 else page.name
-            text = f"● {name}" if page.is_dirty else name
+            short = self.bar.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _MAX_NAME_WIDTH)
+            text = f"● {short}" if page.is_dirty else short
             self.bar.setTabText(index, text.replace("&", "&&"))
             self.bar.setTabToolTip(index, plain_tooltip(str(page.file)))
             self.bar.setAccessibleTabName(index, self.tr("{0}, not saved").format(name) if page.is_dirty else name)

@@ -47,6 +47,14 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
 
 
 @driven
+async def test_a_long_name_leaves_room_for_other_tabs(reader: Reader, folder: Path) -> None:
+    reader.viewer.open_file(folder, "x" * 200 + ".py")
+    assert reader.tabs[0].endswith("x.py")
+    assert reader.viewer.tabs.bar.tabRect(1).width() < 320
+    await reader.until(lambda: not len(reader.spawner))
+
+
+@driven
 async def test_tab_goes_from_the_tabs_to_the_buttons_below_them(reader: Reader, folder: Path) -> None:
     await reader.open(folder, "README.md")
     names, at = list[str](), reader.viewer.tabs.nextInFocusChain()
