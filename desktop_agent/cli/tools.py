@@ -11,8 +11,10 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import Access, CallRules, tool_document
@@ -21,16 +23,20 @@ from desktop_agent.core.tools.registry import ToolRegistry
 
 
 def list_tools(args: argparse.Namespace, console: Console) -> None:
-    _, access = _registry_and_access(args)
+    registry, settings = _registry_and_settings(args)
+    access = _access(registry, settings)
     tools = access.permitted()
     # A schema takes longer than all the rest, and only the document has them.
     documents = [tool_document(tool, access) for tool in tools] if console.is_json else []
     rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
-    console.result({"tools": documents}, table(rows))
+    servers = [server.name for server in used_definitions(settings).servers]
+    more = f"\n\n{_NOT_LISTED.format(', '.join(servers))}" if servers else ""
+    console.result({"tools": documents, "servers": servers}, table(rows) + more)
 
 
 def describe(args: argparse.Namespace, console: Console) -> None:
-    registry, access = _registry_and_access(args)
+    registry, settings = _registry_and_settings(args)
+    access = _access(registry, settings)
     try:
         tool = registry.require(args.name)
     except ToolError as error:
@@ -40,35 +46,43 @@ def describe(args: argparse.Namespace, console: Console) -> None:
     console.result(tool_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
 
 
-def _registry_and_access(args: argparse.Namespace) -> tuple[ToolRegistry, Access]:
+_NOT_LISTED = (
+    "Not listed are the tools of these MCP servers, which start with a call: {}. "
+    "`desktop-agent mcp test NAME` lists them."
+)
+
+
+def _registry_and_settings(args: argparse.Namespace) -> tuple[ToolRegistry, WorkspaceSettings]:
     paths = AppPaths.from_environment()
     settings = settings_in(paths, real_path(args.workspace or current_folder()))
-    registry = ToolRegistry(builtin_tools(paths.cache))
-    return registry, Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
+    return ToolRegistry(builtin_tools(paths.cache)), settings
+
+
+def _access(registry: ToolRegistry, settings: WorkspaceSettings) -> Access:
+    return Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
 
 
 def call_tool(args: argparse.Namespace, console: Console) -> int:
     # `tools list` needs none of this, and takes a quarter of the time without it.
-    from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+    from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall, require_callable
 
     paths = AppPaths.from_environment()
-    registry = ToolRegistry(builtin_tools(paths.cache))
-    arguments = _arguments(args.arguments)
+    registry, settings = _registry_and_settings(args)
+    options = CallOptions(
+        tool=args.name,
+        arguments=_arguments(args.arguments),
+        workspace=args.workspace or current_folder(),
+        approval=args.approval,
+        sandbox=args.sandbox,
+    )
     try:
-        registry.require(args.name).parse(arguments)
+        require_callable(options, registry, settings)
     except ToolError as error:
         report = CallReport.of_invalid(args.name, error)
     else:
         live = LiveSettings.load(paths.settings_file(), os.environ)
         SettingsWarnings(live, console)()
         mask_warnings(args.environ)
-        options = CallOptions(
-            tool=args.name,
-            arguments=arguments,
-            workspace=args.workspace or current_folder(),
-            approval=args.approval,
-            sandbox=args.sandbox,
-        )
         call = SingleCall(paths, live, options, args.environ)
         report = asyncio.run(run_to_end(call))  # noqa: TID251 - entry point
     is_error = report.result.is_error

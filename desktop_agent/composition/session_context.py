@@ -29,7 +29,7 @@ from desktop_agent.core.context.packing import image_digests, system_prompt, wit
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
+from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
@@ -91,9 +91,6 @@ from desktop_agent.core.tools.servers.asking_back import AsideModel, ServerQuest
 from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-
-ALL_SERVERS = "mcp://local"
-"""The value in `mcp.servers` that stands for every defined server."""
 
 
 class SessionStorage(Struct, frozen=True):
@@ -221,7 +218,7 @@ class SessionContext:
         self.toolbox = self._make_toolbox()
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
         self.servers = SessionServers(
-            app.tools.servers, self.root, self._wanted_servers, self.registry, trust, self.recorder
+            app.tools.servers, self.root, partial(used_definitions, self.settings), self.registry, trust, self.recorder
         )
         app.tools.take()
 
@@ -407,18 +404,6 @@ class SessionContext:
 
     def _allowed_folders(self) -> tuple[Path, ...]:
         return tuple(map(Path, self.settings.current.execution.allowed_paths))
-
-    def _wanted_servers(self) -> Definitions:
-        mcp = self.settings.current.mcp
-        if not mcp.enable:
-            return Definitions()
-        found = read_definitions(self.settings.loaded.tables)
-        used = tuple(
-            server
-            for server in found.servers
-            if server.is_enabled and (ALL_SERVERS in mcp.servers or server.name in mcp.servers)
-        )
-        return Definitions(servers=used, problems=found.problems)
 
     def _command_limits(self) -> CommandLimits:
         execution = self.settings.current.execution

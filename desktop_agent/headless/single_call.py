@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import picked
@@ -20,7 +22,10 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonOb
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.mcp_tool import BETWEEN, server_named_in
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions, unattended_call
 
@@ -65,6 +70,13 @@ class CallReport(Struct, frozen=True, kw_only=True):
         }
 
 
+def require_callable(options: CallOptions, registry: ToolRegistry, settings: WorkspaceSettings) -> None:
+    """Check a call as far as that is possible before the session starts the servers. Raises `ToolError`."""
+    servers = (server.name for server in used_definitions(settings).servers)
+    if options.tool in registry or server_named_in(options.tool, servers) is None:
+        registry.require(options.tool).parse(options.arguments)
+
+
 class SingleCall:
     """One call. Call `run` once."""
 
@@ -103,8 +115,13 @@ class SingleCall:
         missing = "\n".join(("The call ended without a result.", *ended.problems))
         result = self._result or ToolResult(content=missing, is_error=True)
         exit_code = EXIT_CODES[ended.stopped_reason]
+        server, is_of_server, _ = self._options.tool.partition(BETWEEN)
+        is_unknown = bool(is_of_server) and result.error_type == "not_found"
+        if is_unknown:
+            why = f" `desktop-agent mcp test {server}` lists the tools of {server}, or says why it does not start."
+            result = replace(result, content=f"{result.content}{why}")
         if exit_code == 0 and result.is_error:
-            exit_code = 2 if result.error_type == "validation" else 1
+            exit_code = 2 if is_unknown or result.error_type == "validation" else 1
         return CallReport(
             tool=self._options.tool,
             result=result,

@@ -22,7 +22,16 @@ from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_C
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, JsonObject
-from desktop_agent.rest.endpoint import Endpoint, FailureAnswer, NoQuery, RequestError, as_request_error, failure_answer
+from desktop_agent.rest.endpoint import (
+    STREAM,
+    Endpoint,
+    Failure,
+    FailureAnswer,
+    NoQuery,
+    RequestError,
+    as_request_error,
+    failure_answer,
+)
 
 _FILES = (
     ("/", "index.html", "text/html; charset=utf-8"),
@@ -95,6 +104,7 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
     schemas["Op"] = _one_of(_OPS)
     schemas["Decision"] = _one_of(_DECISIONS, "outcome")
     schemas["Event"] = _one_of(_EVENTS)
+    schemas["EventBlock"] = _EVENT_BLOCK
     paths: dict[str, JsonObject] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -116,6 +126,8 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
 
 def _operation(endpoint: Endpoint) -> JsonObject:
     content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in endpoint.media_types}
+    if STREAM in content:
+        content[STREAM] = _STREAMED
     if endpoint.kind is not None:
         content = _json_of(endpoint.kind.__name__)
     answer: JsonObject = {"description": endpoint.words}
@@ -136,6 +148,36 @@ def _operation(endpoint: Endpoint) -> JsonObject:
     return operation
 
 
+_STREAMED: JsonObject = {
+    "schema": {"type": "string", "description": "Server-sent events: an `EventBlock` each, and comments between them."},
+    "x-itemSchema": {"$ref": _REF.format(name="EventBlock")},  # as `itemSchema` of OpenAPI 3.2
+}
+_EVENT_BLOCK: JsonObject = {
+    "type": "object",
+    "description": "One block of the stream, with the fields of server-sent events.",
+    "properties": {
+        "id": {"type": "string", "description": "The number of a recorded event, for `Last-Event-ID`; only `journal`."},
+        "event": {"enum": ["journal", "live", "error"]},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {
+                "oneOf": [{"$ref": _REF.format(name="Event")}, {"$ref": _REF.format(name=Failure.__name__)}]
+            },
+            "description": "An `Event`; for `error`, a `Failure`, which ends the stream.",
+        },
+    },
+    "required": ["event", "data"],
+}
+_LAST_EVENT: JsonObject = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "integer", "minimum": 0, "maximum": 10**15 - 1},
+    "description": "The number of the last event that the client has.",
+}
+
+
 def _json_of(name: str) -> JsonObject:
     return {"application/json": {"schema": {"$ref": _REF.format(name=name)}}}
 
@@ -150,6 +192,7 @@ def _parameters(endpoint: Endpoint) -> list[JsonObject]:
     return [
         *({"name": name, "in": "path", "required": True, "schema": text} for name in names),
         *({"name": name, "in": "query", "required": False, "schema": schemas[name]} for name in schemas),
+        *([_LAST_EVENT] if STREAM in endpoint.media_types else []),
     ]
 
 

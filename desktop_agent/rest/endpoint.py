@@ -114,6 +114,9 @@ def failure_answer(error: RequestError) -> Response:
 K = TypeVar("K")
 
 
+STREAM = "text/event-stream"
+
+
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """No query parameters."""
 
@@ -386,6 +389,8 @@ class ToolList(Struct, frozen=True, kw_only=True):
     """The tools that can be called without a model, as in `tools list --json`."""
 
     tools: tuple[JsonObject, ...]
+    servers: tuple[str, ...] = ()
+    """The MCP servers whose tools can be called, too, as `SERVER__TOOL`. A call starts its server."""
 
 
 class CallAnswer(Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from desktop_agent.core.store.journal.journal_reader import reading
 from desktop_agent.core.store.journal.lines import offset_after
 from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.turns import ServedSession, closed_error
+from desktop_agent.rest.endpoint import STREAM
 
 MOST_WAITING: Final = 1_000
 """How many events wait for a slow client, before it must read the journal."""
@@ -198,7 +199,7 @@ class EventStream(StreamingResponse):
         self._tick_s = tick_s
         self._blocks = self._stream_blocks()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        super().__init__(self._blocks, headers=headers, media_type="text/event-stream")
+        super().__init__(self._blocks, headers=headers, media_type=STREAM)
 
     async def stream_response(self, send: Send) -> None:
         self._sessions.streams.add(self)

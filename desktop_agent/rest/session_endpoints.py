@@ -18,6 +18,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.rest.endpoint import (
+    STREAM,
     Accepted,
     Archiving,
     NewSession,
@@ -111,7 +112,7 @@ class SessionEndpoints:
     @get(
         f"{ONE}/events",
         "Stream the events of a session: those of the journal after `Last-Event-ID`, then live.",
-        media_types=("text/event-stream",),
+        media_types=(STREAM,),
         words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
     )
     async def stream_events(self, session_id: SessionId, query: _From, headers: Headers) -> Response:

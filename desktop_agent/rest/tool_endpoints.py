@@ -10,12 +10,13 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.jobs import read_tail
+from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall, require_callable
 from desktop_agent.rest.endpoint import (
     Accepted,
     CallAnswer,
@@ -76,17 +77,14 @@ class ToolEndpoints:
         await settings.refresh()
         access = Access(self._registry, CallRules(), lambda: settings.current.execution.sandbox)
         documents = await asyncio.to_thread(lambda: [tool_document(tool, access) for tool in access.permitted()])
-        return ToolList(tools=tuple(documents))
+        servers = tuple(server.name for server in used_definitions(settings).servers)
+        return ToolList(tools=tuple(documents), servers=servers)
 
     @post(
         "/v1/tools/{tool}/execute",
         "Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
     )
     async def execute_tool(self, tool: str, body: Execution) -> CallAnswer:
-        try:
-            self._registry.require(tool).parse(body.arguments)
-        except ToolError as error:
-            raise _refused(error) from error
         options = CallOptions(
             tool=tool,
             arguments=body.arguments,
@@ -94,6 +92,12 @@ class ToolEndpoints:
             approval=body.approval,
             sandbox=body.sandbox,
         )
+        settings = self._bench.settings_in(options.workspace)
+        await settings.refresh()
+        try:
+            require_callable(options, self._registry, settings)
+        except ToolError as error:
+            raise _refused(error) from error
         call = SingleCall(self._bench.paths, self._bench.live, options, self._bench.environ)
         self._calls.add(call)
         try:
@@ -118,7 +122,7 @@ def _answer_to(report: CallReport) -> CallAnswer:
         hint = "A policy or a rule has to allow it, because no user is asked here."
         raise refusal(403, code, result.content, hint=hint)
     if report.exit_code == 2:
-        raise refusal(400, "invalid", result.content)
+        raise _refused(ToolError(result.content, error_type=result.error_type or "validation"))
     return CallAnswer(
         tool=report.tool,
         status="failed" if result.is_error else "completed",

@@ -1,6 +1,8 @@
 """`desktop-agent tools`: what there is, and calling one tool the way of every call."""
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.base.paths import AppPaths
+from tests.core.mcp.conftest import PROGRAM
 from tests.full_disk import FullDisk
 from tests.harness import BUILTIN_TOOLS
 
@@ -191,3 +194,28 @@ def test_a_call_is_no_paid_request_of_a_vendor(agent: Agent) -> None:
     _, document = agent.command("costs")
 
     assert [(one["provider"], one["usage"]["cost_usd"]) for one in document["costs"]] == [("demo", 0)]
+
+
+def test_a_tool_of_a_server_is_named_called_and_asked_about_like_in_a_conversation(
+    agent: Agent, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, words in (("mine", [sys.executable, "-S", str(PROGRAM)]), ("off", ["nothing"])):
+        assert main(["mcp", "add", name, "--", *words]) == 0
+    capsys.readouterr()
+    agent.command("mcp", "disable", "off")
+    assert agent.command("tools", "list")[1]["servers"] == ["mine"]
+    code, document = agent.call("mine__echo", {"text": "hello"})
+    assert (code, document["error_type"]) == (3, "permission")
+    advice = document["content"]
+    assert "kind 'tool', pattern 'mine__echo'" in advice
+    config = AppPaths.from_environment().config
+    rule = "[[rule]]\nid = 'mine'\neffect = 'allow'\nscope = 'always'\nkind = 'tool'\npattern = 'mine__echo'\n"
+    (config / "rules.toml").write_text(rule)
+    (accept,) = re.findall("`desktop-agent (.*?)`", advice)
+    assert agent.command(*accept.split(), "--workspace", str(workspace))[0] in (0, None)
+    code, document = agent.call("mine__echo", {"text": "hello"})
+    assert (code, document["status"], "hello" in document["content"]) == (0, "completed", True)
+    code, document = agent.call("mine__nothing", {})
+    assert (code, document["error_type"]) == (2, "not_found")
+    assert "`desktop-agent mcp test mine`" in document["content"]
+    assert agent.call("other__echo", {})[0] == 2

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+from jsonschema import validate
+
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
@@ -30,6 +32,26 @@ async def test_every_op_event_and_decision_is_in_the_document_as_the_codec_has_i
         assert "type" in required
         assert len(required) == len(set(required))
     assert document["security"] == [{"token": []}]
+
+
+async def test_the_stream_is_what_the_document_says_of_its_blocks(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.write("poem.txt", "The colour of the sea\n")
+    read = Call("read_file", {"path": "poem.txt"})
+    async with serving(ground, [[read], [Say("Done.")]]) as served:
+        document = (await served.get("/openapi.json")).json()
+        blocks = await served.run(await served.start())
+    operation = document["paths"]["/v1/sessions/{session_id}/events"]["get"]
+    assert {"name": "Last-Event-ID", "in": "header"}.items() <= operation["parameters"][-1].items()
+    content = operation["responses"]["200"]["content"]
+    assert set(content) == {"text/event-stream"}
+    described = {**document, **content["text/event-stream"]["x-itemSchema"]}
+    of_data = document["components"]["schemas"]["EventBlock"]["properties"]["data"]["contentSchema"]
+    assert {block.event for block in blocks} == {"journal", "live"}
+    for block in blocks:
+        number = {} if block.id is None else {"id": str(block.id)}
+        validate({"event": block.event, "data": json.dumps(block.data), **number}, described)
+        validate(block.data, {**document, "oneOf": of_data["oneOf"][:1]})
 
 
 async def test_schemathesis_finds_no_failure_and_no_answer_that_the_document_does_not_describe(

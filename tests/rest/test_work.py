@@ -1,12 +1,16 @@
 """What a session does, over HTTP: its questions, its changes, its background commands, its exports."""
 
 import asyncio
+import json
 import os
+import sys
 from base64 import b64encode
 from pathlib import Path
 
 from desktop_agent.core.base.file_names import legible_name, quoted_name
 from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.settings.live_settings import LiveSettings
+from tests.core.mcp.conftest import PROGRAM
 from tests.harness import PATIENCE_S, Ground
 from tests.odd_names import ODD_NAMES
 from tests.rest.serving import Served, serving, up_to
@@ -218,3 +222,21 @@ async def test_a_folder_whose_name_is_not_utf8_is_named_as_it_was_answered(tmp_p
         assert summary["workspace"] == legible_name(str(folder))
         again = await served.start(workspace=summary["workspace"])
         assert (await served.get(again)).json()["summary"]["workspace"] == summary["workspace"]
+
+
+async def test_tools_of_servers_are_named_and_called_with_the_same_questions(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    settings = ground.paths.settings_file()
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    args = json.dumps(["-S", str(PROGRAM)])
+    settings.write_text(f'[[mcp.definitions]]\nname = "mine"\ncommand = "{sys.executable}"\nargs = {args}\n')
+    ground.live = LiveSettings.load(settings, {})
+    async with serving(ground) as served:
+        assert (await served.get("/v1/tools")).json()["servers"] == ["mine"]
+        answer = await served.post("/v1/tools/mine__echo/execute", {"arguments": {"text": "hello"}})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "approval_required")
+        assert (
+            "A rule in rules.toml can allow it: kind 'tool', pattern 'mine__echo'." in answer.json()["error"]["message"]
+        )
+        unknown = await served.post("/v1/tools/mine__nothing/execute", {"arguments": {}})
+        assert (unknown.status_code, "mcp test mine" in unknown.text) == (404, True)

@@ -32,6 +32,7 @@ from desktop_agent.core.mcp.definition import (
 )
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
 from desktop_agent.core.settings.table_file import TableList, choice_in, flag_in, size_in, table_of, text_in, texts_in
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 SIGN_IN_KEYS = ("client_id", "issuer", "grant", "callback_port")
 
@@ -145,6 +146,21 @@ class Definitions(Struct, frozen=True, kw_only=True):
 
     def named(self, name: str) -> ServerDefinition | None:
         return next((server for server in self.servers if server.name == name), None)
+
+
+ALL_SERVERS = "mcp://local"
+"""The value in `mcp.servers` that stands for every defined server."""
+
+
+def used_definitions(settings: WorkspaceSettings) -> Definitions:
+    """Return the servers that sessions in this folder use. A session starts them when it begins."""
+    mcp = settings.current.mcp
+    if not mcp.enable:
+        return Definitions()
+    found = read_definitions(settings.loaded.tables)
+    is_all = ALL_SERVERS in mcp.servers
+    used = (server for server in found.servers if server.is_enabled and (is_all or server.name in mcp.servers))
+    return replace(found, servers=tuple(used))
 
 
 def read_definitions(tables: Iterable[FoundTable]) -> Definitions:

@@ -358,6 +358,12 @@ class McpTool(Tool[McpArguments]):
 BETWEEN = "__"
 """Separates server and tool. Servers' names have no `__` and do not end with `_`, so none collide."""
 
+
+def server_named_in(tool: str, servers: Iterable[str]) -> str | None:
+    """Return the one of these servers that a tool with this name would belong to."""
+    return next((server for server in servers if tool.startswith(f"{server}{BETWEEN}")), None)
+
+
 LONGEST_NAME = 64
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
