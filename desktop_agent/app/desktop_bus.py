@@ -16,17 +16,15 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Final
 
-from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
-from jeepney.bus_messages import message_bus
-from jeepney.io.asyncio import DBusRouter, open_dbus_connection
+from jeepney import DBusAddress, HeaderFields, MatchRule, Message
+from jeepney.io.asyncio import DBusRouter
 from msgspec import Struct
 
+from desktop_agent.core.system.session_bus import PORTAL, PORTAL_PATH, call, connect
 from desktop_agent.ui.theme import Wishes
 
 PATIENCE_S: Final = 5.0
 
-_PORTAL: Final = "org.freedesktop.portal.Desktop"
-_PORTAL_PATH: Final = "/org/freedesktop/portal/desktop"
 _SETTINGS: Final = "org.freedesktop.portal.Settings"
 _APPEARANCE: Final = "org.freedesktop.appearance"
 _GNOME: Final = "org.gnome.desktop.interface"
@@ -37,39 +35,18 @@ PATH: Final = "/org/freedesktop/Notifications"
 _log = logging.getLogger(__name__)
 
 
-async def _connect(
-    stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
-) -> DBusRouter:
-    """Connect to the session bus until `stack` closes. Subscribe to `wanted`; `signals` gets those like `heard`."""
-    connection = await open_dbus_connection()
-    stack.push_async_callback(connection.close)
-    router = await stack.enter_async_context(DBusRouter(connection))
-    stack.enter_context(router.filter(heard, queue=signals))
-    await router.send_and_get_reply(message_bus.AddMatch(wanted))
-    return router
-
-
-async def _call(
-    router: DBusRouter, address: DBusAddress, method: str, signature: str | None, body: tuple[object, ...]
-) -> Message:
-    reply = await router.send_and_get_reply(new_method_call(address, method, signature, body))
-    if reply.header.message_type is not MessageType.method_return:
-        raise ConnectionError(method)
-    return reply
-
-
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
     """Pass the desktop's accessibility settings to `wished`, now and at each change. Return if there is no portal."""
-    heard = MatchRule(type="signal", interface=_SETTINGS, path=_PORTAL_PATH)
-    wanted = MatchRule(type="signal", sender=_PORTAL, interface=_SETTINGS, path=_PORTAL_PATH, member="SettingChanged")
+    heard = MatchRule(type="signal", interface=_SETTINGS, path=PORTAL_PATH)
+    wanted = MatchRule(type="signal", sender=PORTAL, interface=_SETTINGS, path=PORTAL_PATH, member="SettingChanged")
     told: asyncio.Queue[Message] = asyncio.Queue()
-    address = DBusAddress(_PORTAL_PATH, bus_name=_PORTAL, interface=_SETTINGS)
+    address = DBusAddress(PORTAL_PATH, bus_name=PORTAL, interface=_SETTINGS)
     try:
         async with AsyncExitStack() as bus:
             async with asyncio.timeout(patience_s):
-                router = await _connect(bus, heard, wanted, told)
+                router = await connect(bus, heard, wanted, told)
             async with asyncio.timeout(patience_s):
-                reply = await _call(router, address, "ReadAll", "as", ([_APPEARANCE, _GNOME],))
+                reply = await call(router, address, "ReadAll", "as", ([_APPEARANCE, _GNOME],))
             values = {
                 (namespace, key): value
                 for namespace, keys in reply.body[0].items()
@@ -158,7 +135,7 @@ class DesktopNotifications:
         heard = MatchRule(type="signal", interface=NAME, path=PATH)
         wanted = MatchRule(type="signal", sender=NAME, path=PATH)
         signals: asyncio.Queue[Message] = asyncio.Queue(64)
-        self._router = await _connect(self._stack, heard, wanted, signals)
+        self._router = await connect(self._stack, heard, wanted, signals)
         listening = asyncio.create_task(self._listen(signals), name="notifications")
         self._stack.push_async_callback(asyncio.wait, [listening])
         self._stack.callback(listening.cancel)
@@ -184,7 +161,7 @@ class DesktopNotifications:
         self, method: str, signature: str | None = None, body: tuple[object, ...] = ()
     ) -> tuple[object, ...]:
         assert self._router is not None
-        reply = await _call(self._router, DBusAddress(PATH, bus_name=NAME, interface=NAME), method, signature, body)
+        reply = await call(self._router, DBusAddress(PATH, bus_name=NAME, interface=NAME), method, signature, body)
         self._owner = str(reply.header.fields.get(HeaderFields.sender, ""))
         return tuple(reply.body)
 

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject
 
 from desktop_agent.app.controller import Controller, LatestQuestion, Launch, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
@@ -31,8 +30,10 @@ from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.ui.chat.composer.field_offers import MentionOffers
+from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PAUSE_S = 0.1
 
@@ -187,11 +188,8 @@ class MentionFinding(Controller):
     def _choose_files(self) -> None:
         if (workspace := self._navigator.workspace) is None:
             return
-        dialog = QFileDialog(self._panels.window, self.tr("Mention files"), str(workspace))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(in_background(self._launch, self._mention))
-        dialog.open()
+        question = FileQuestion(kind="files", title=self.tr("Mention files"), folder=str(workspace))
+        choose_files(self._panels.window, question, lambda chosen: self._launch(self._mention(chosen.paths)))
 
     async def _mention(self, files: Sequence[str]) -> None:
         """Raises `WorkspaceError` for files outside the folder."""

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
@@ -26,8 +25,10 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
+from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
+from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.window.session_handle import DraftSession, SessionHandle
 
 
@@ -214,15 +215,14 @@ class Navigator(Controller):
         self._launch(self.show_demo())
 
     def _ask_for_folder(self) -> None:
-        dialog = QFileDialog(self._panels.window, QCoreApplication.translate("SessionChoice", "Open a folder"))
-        dialog.setObjectName("folderDialog")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        if self.workspace is not None:
-            dialog.setDirectory(str(self.workspace))
-        dialog.fileSelected.connect(self._on_folder_chosen)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        window = self._panels.window
+        title = QCoreApplication.translate("SessionChoice", "Open a folder")
+        question = FileQuestion(kind="folder", title=title, folder=str(self.workspace or ""))
+        recent = window.top_bar.folder_menu.folders
+        choose_files(window, question, self._on_folder_asked, object_name="folderDialog", recent=recent)
+
+    def _on_folder_asked(self, chosen: ChosenFiles) -> None:
+        self._on_folder_chosen(chosen.paths[0])
 
     def _on_folder_chosen(self, path: str) -> None:
         self._welcome.set_folder(Path(path))

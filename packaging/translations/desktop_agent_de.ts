@@ -5448,13 +5448,6 @@
     </message>
 </context>
 <context>
-    <name>FolderMenu</name>
-    <message>
-        <source>Recent folders</source>
-        <translation>Zuletzt geöffnete Ordner</translation>
-    </message>
-</context>
-<context>
     <name>FormRow</name>
     <message>
         <source>Choose…</source>

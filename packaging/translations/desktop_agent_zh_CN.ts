@@ -5427,13 +5427,6 @@
     </message>
 </context>
 <context>
-    <name>FolderMenu</name>
-    <message>
-        <source>Recent folders</source>
-        <translation>最近的文件夹</translation>
-    </message>
-</context>
-<context>
     <name>FormRow</name>
     <message>
         <source>Choose…</source>

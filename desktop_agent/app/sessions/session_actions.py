@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QLocale, QObject, QProcess, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
+from PySide6.QtWidgets import QProgressDialog, QWidget
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
@@ -22,7 +22,9 @@ from desktop_agent.core.export import ExportForm
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.session_upkeep import Filing
+from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
 from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
+from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PATIENCE_MS = 500
 
@@ -67,13 +69,6 @@ class _ExportProgress(QObject):
             size = QLocale().formattedDataSize(written)
             self._dialog.setLabelText(self.tr("Exporting… {0}").format(size))
             self._dialog.show()
-
-
-def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) -> None:
-    form = forms[chosen]
-    dialog.setDefaultSuffix(form)
-    if selected := dialog.selectedFiles():
-        dialog.selectFile(Path(selected[0]).with_suffix(f".{form}").name)
 
 
 def open_window(*arguments: str) -> None:
@@ -204,26 +199,25 @@ class SessionActions(Controller):
             self.tr("JSON lines, to import elsewhere (*.jsonl)"): "jsonl",
             self.tr("Patch of the changes (*.patch)"): "patch",
         }
-        dialog = QFileDialog(self._window, self.tr("Export the conversation"))
-        dialog.setObjectName("exportDialog")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(forms))
-        dialog.setDefaultSuffix("html")
         known = self._listed.known().get(session_id)
-        if known is not None and Path(known.workspace).is_dir():
-            dialog.setDirectory(known.workspace)
+        folder = known.workspace if known is not None and Path(known.workspace).is_dir() else ""
         title = _NOT_IN_NAMES.sub(" ", known.title if known is not None else "")
         name = " ".join(title.split())[:_MOST_NAME_CHARS].strip(" .") or session_id
-        dialog.selectFile(f"{name}.html")
-        dialog.filterSelected.connect(partial(_fit_suffix, dialog, forms))
-        dialog.fileSelected.connect(partial(self._on_export_chosen, session_id, dialog, forms))
-        dialog.open()
+        question = FileQuestion(
+            kind="save",
+            title=self.tr("Export the conversation"),
+            folder=folder,
+            name=f"{name}.html",
+            filters=tuple(forms),
+        )
+        export = partial(self._on_export_chosen, session_id, forms)
+        choose_files(self._window, question, export, object_name="exportDialog")
 
-    def _on_export_chosen(
-        self, session_id: SessionId, dialog: QFileDialog, forms: dict[str, ExportForm], path: str
-    ) -> None:
-        self._launch(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
+    def _on_export_chosen(self, session_id: SessionId, forms: dict[str, ExportForm], chosen: ChosenFiles) -> None:
+        target = Path(chosen.paths[0])
+        named = [form for form in forms.values() if target.suffix == f".{form}"]
+        form = named[0] if named else forms[chosen.filter]
+        self._launch(self._export(session_id, form, target))
 
     async def _export(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
         progress, export = _ExportProgress(self._window), self._bench.stored.export
@@ -236,13 +230,10 @@ class SessionActions(Controller):
             progress.end()
 
     def _choose_import(self) -> None:
-        dialog = QFileDialog(self._window, self.tr("Import a conversation"))
-        dialog.setObjectName("importDialog")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(self.tr("Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)"))
-        dialog.fileSelected.connect(in_background(self._launch, self._import))
-        dialog.open()
+        filters = (self.tr("Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)"),)
+        question = FileQuestion(kind="file", title=self.tr("Import a conversation"), filters=filters)
+        read = in_background(self._launch, self._import)
+        choose_files(self._window, question, lambda chosen: read(chosen.paths[0]), object_name="importDialog")
 
     async def _import(self, path: str, *, is_again: bool = False) -> None:
         try:

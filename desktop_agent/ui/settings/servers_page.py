@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import (
@@ -16,6 +16,7 @@ from desktop_agent.core.mcp.new_servers import (
     typed_definition,
     typed_sandbox,
 )
+from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of
@@ -24,6 +25,7 @@ from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -398,9 +400,6 @@ class ServersPage(Page):
         self._add.setFocus()
 
     def _on_import(self) -> None:
-        dialog = QFileDialog(self, self.tr("Import MCP servers"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("JSON files (*.json)"), self.tr("All files (*)")])
-        dialog.fileSelected.connect(self.import_file)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        filters = (self.tr("JSON files (*.json)"), self.tr("All files (*)"))
+        question = FileQuestion(kind="file", title=self.tr("Import MCP servers"), filters=filters)
+        choose_files(self, question, lambda chosen: self.import_file(chosen.paths[0]))

@@ -5,11 +5,13 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QHBoxLayout, QListWidget, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QListWidget, QSizePolicy, QWidget
 
 from desktop_agent.core.settings.values import Setting
+from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import quoted
@@ -133,12 +135,8 @@ class TextsControl(SettingControl):
             self._tell()
 
     def _on_choose(self) -> None:
-        dialog = QFileDialog(self, self._title)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self._add_text)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        question = FileQuestion(kind="folder", title=self._title)
+        choose_files(self, question, lambda chosen: self._add_text(chosen.paths[0]))
 
     def _tell(self) -> None:
         self._update()

@@ -78,23 +78,25 @@ class FolderMenu(QMenu):
         super().__init__(parent)
         self.setObjectName("folderMenu")
         self.setToolTipsVisible(True)
+        self._first = self.addSeparator()
         self.addActions([actions.open_folder, actions.new_session, actions.new_window, actions.demo])
-        self._recent = self.addSection(self.tr("Recent folders"))
-        self._recent.setVisible(False)
-        self._folders: tuple[str, ...] = ()
+        self.folders: tuple[str, ...] = ()
+        self.show_recent(())
 
     def show_recent(self, folders: Sequence[str]) -> None:
-        if tuple(folders) == self._folders:
+        """Show these folders above everything else in the menu."""
+        self._first.setVisible(bool(folders))
+        if tuple(folders) == self.folders:
             return
-        self._folders = tuple(folders)
-        for action in self.actions()[self.actions().index(self._recent) + 1 :]:
+        self.folders = tuple(folders)
+        for action in self.actions()[: self.actions().index(self._first)]:
             self.removeAction(action)
             action.deleteLater()
         for folder in folders:
-            action = self.addAction(short_path(folder).replace("&", "&&"))
+            action = QAction(short_path(folder).replace("&", "&&"), self)
             action.setToolTip(plain_tooltip(folder))
             action.triggered.connect(partial(self.folder_chosen.emit, folder))
-        self._recent.setVisible(bool(folders))
+            self.insertAction(self._first, action)
 
 
 def main_menu(actions: Actions, parent: QWidget) -> QMenu:

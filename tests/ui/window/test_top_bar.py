@@ -143,7 +143,7 @@ def test_the_folders_used_last_are_offered_by_their_names(bar: TopBar, actions: 
     bar.folder_menu.folder_chosen.connect(chosen.append)
     for folders in (["/home/ada/old"], ["/srv/R&D", "/home/ada/site\u202e"]):
         bar.folder_menu.show_recent(folders)
-    recent = offered(bar.folder_menu)[4:]
+    recent = offered(bar.folder_menu)[:2]  # above everything else
     assert [action.text() for action in recent] == ["/srv/R&&D", "/home/ada/site⟨U+202E⟩"]
     recent[0].trigger()
     assert chosen == ["/srv/R&D"]
