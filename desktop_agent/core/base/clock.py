@@ -11,9 +11,7 @@ class Clock(Protocol):
         """In UTC, for users and for the journal."""
         ...
 
-    def monotonic(self) -> float:
-        """Return seconds on a clock that never goes back, for durations."""
-        ...
+    def monotonic(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None:
         """Cancelling the awaiting task ends the wait at once."""

@@ -1,7 +1,4 @@
-"""Writes names of files as text, in C quotes where needed, so that each text stands for one name.
-
-A name is any bytes, which Python holds with lone surrogates (PEP 383). The C quotes are those of git.
-"""
+"""Writes names of files as text. C quotes, as git writes them, tell apart even names that are not UTF-8."""
 
 import os
 import re
@@ -67,7 +64,6 @@ def real_name(text: str, *, is_there: Callable[[str], bool] = lambda _: True) ->
 
 
 def real_path_named(text: str) -> Path:
-    """Return the path that the user wrote: as it is, or as this application writes it."""
     return Path(real_name(text, is_there=os.path.lexists))
 
 
@@ -81,7 +77,6 @@ _NAMED = (
     "root log uri"
 )
 _NAMES = frozenset(_NAMED.split())
-"""The keys of JSON whose texts are names of files."""
 _AS_GIVEN = frozenset({"arguments", "input"})
 _EXACT_BYTES = frozenset({"patch", "diff"})
 

@@ -7,7 +7,6 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 Span = tuple[int, int]
-"""Characters `start:end` of a name."""
 
 
 class Match(NamedTuple):
@@ -26,7 +25,6 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
 
 
 def _from_the_end(lower: str, letters: str) -> list[int]:
-    """Return the last possible position of each letter; -1 if a letter is missing. Prefers the path's last part."""
     end = len(lower)
     places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
     return places[::-1]
@@ -136,7 +134,6 @@ class PathIndex(_Names):
         return [self._match(at, spans) for *_, at, spans in best]
 
     def _scored(self, at: int, letters: str) -> tuple[int, int, tuple[Span, ...]]:
-        """Return how badly the letters match (lower is better), the path's length, and the matching spans."""
         places = self._at_words(at, letters) or _from_the_end(self._lower[at], letters)
         spans = joined((place, place + 1) for place in places)
         amid = sum(not self._is_word_start(at, start) for start, _ in spans)
@@ -182,7 +179,6 @@ class NarrowingSearch(_Names):
         super().__init__(_by_length(names))
         self._query = ""
         self._fitting: Sequence[int] = range(len(self._all))
-        """The indices of names that matched the last query: by all words or, if none did, by its letters."""
         self._is_by_letters = False
 
     def find(self, query: str, *, limit: int) -> Matches:

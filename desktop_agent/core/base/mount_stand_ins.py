@@ -1,7 +1,6 @@
 """Placeholders: empty folders on which a sandbox mounts its covers for missing folders, such as `.git`.
 
-A placeholder is empty and has an impossible modification time. Each process that needs it holds a shared lock. The
-process that gets the exclusive lock is the last, and removes the placeholder.
+A placeholder has an impossible modification time. The process that gets the exclusive lock removes it.
 """
 
 import os
@@ -42,7 +41,6 @@ def holding(paths: Iterable[Path]) -> Generator[None]:
 
 
 def sweep(paths: Iterable[Path]) -> None:
-    """Remove the placeholders among `paths` that a killed process has left. Blocks."""
     for path in sorted(paths, key=lambda path: -len(path.parts)):
         if is_stand_in(path):
             _remove_unless_held(path)
@@ -52,7 +50,6 @@ if sys.platform != "win32":
     import fcntl
 
     def _held(path: Path) -> int | None:
-        """Return a descriptor of the folder (created if missing) that holds our shared lock; None if impossible."""
         while True:
             try:
                 path.mkdir(mode=0o755)

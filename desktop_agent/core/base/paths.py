@@ -15,7 +15,6 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 _LEAST_FREE_BYTES = 4 * 2**20
-"""If there is less free disk space than this, the disk of a cache counts as full."""
 
 
 def real_path(path: Path) -> Path:

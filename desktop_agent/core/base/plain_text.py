@@ -1,7 +1,6 @@
 """Makes text safe and readable: names invisible characters, escapes control characters, formats amounts.
 
-The list of invisible characters follows Unicode 16 (`Default_Ignorable_Code_Point`). They can make a command look like
-another one; bidirectional controls even reorder text (CVE-2021-42574, "Trojan Source").
+Invisible characters (Unicode 16) can make a command look like another; some reorder text (CVE-2021-42574).
 """
 
 import math
@@ -85,7 +84,6 @@ _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def is_encodable(text: str) -> bool:
-    """Whether files, the journal and requests can hold `text`: it has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -119,7 +117,6 @@ def number_of(count: int, noun: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return `text`, such as a file's name, with all invisible characters escaped."""
     return HIDING.sub(lambda match: _escape(match.group()), text)
 
 
@@ -133,7 +130,6 @@ def _escape(char: str) -> str:
 
 
 _DECIMALS = ((0.1, 2), (0.01, 3), (0.0001, 4))
-"""Pairs of an amount in dollars and the number of decimals that is enough from that amount on."""
 _NEEDLESS = re.compile(r"(?<=\.\d\d)(\d*?)0+$")
 
 

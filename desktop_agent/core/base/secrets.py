@@ -87,7 +87,6 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def may_hold_key(text: str) -> bool:
-    """Whether something in `text` could look like a key. If False, nothing does."""
     if not text.isascii():
         return True  # patterns match letters such as the long s, which `lower` does not convert
     lowered = text.lower()
@@ -139,7 +138,6 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def is_key(value: str) -> bool:
-    """Whether the whole of `value` is a key: a provider's, a web token, or a private key."""
     begun, whole = key_shaped().match(value.strip()), key_shaped().fullmatch(value.strip())
     if begun is not None and begun["block"]:  # certificates may follow
         return True

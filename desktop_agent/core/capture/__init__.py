@@ -1,5 +1,4 @@
-"""Finds what a command changed: takes a snapshot before it, and compares afterwards.
+"""Finds what a command changed: takes a snapshot before it, and compares afterwards (ADR 12).
 
-`capture` walks the folder (ADR 12) and stores the result in a `baseline` that all sessions of the folder share. The
-baseline is a cache: if it fails, work continues in memory. Other changes are recorded as the user's.
+The baseline, shared by the folder's sessions, is a cache: if it fails, work continues in memory.
 """

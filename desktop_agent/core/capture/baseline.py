@@ -1,7 +1,6 @@
-"""The baseline: the contents of a workspace in numbered generations.
+"""The baseline: the contents of a workspace in numbered generations, in one SQLite file.
 
-One SQLite file per workspace. Contents that git has are only linked (`git_objects`). Without the file, the workspace is
-read again, and snapshots of interrupted commands are lost.
+Without the file, the workspace is read again, and snapshots of interrupted commands are lost.
 """
 
 import shutil
@@ -26,7 +25,6 @@ _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
 """The pause before the file is tried again doubles with each failure, up to this."""
 _MOST_SPARED_BYTES = 4 * 2**20
-"""The largest baseline that is copied into memory before each command."""
 _STATE_SCHEMA = """
 CREATE TABLE state (generation INTEGER NOT NULL, identity BLOB NOT NULL, held TEXT NOT NULL DEFAULT '');
 INSERT INTO state (generation, identity) VALUES (0, randomblob(16));
@@ -55,7 +53,6 @@ class BaselineSession:
 
     @property
     def held(self) -> str:
-        """The stamp of git's packs when all contents that git has were last linked."""
         return self._database.execute("SELECT held FROM state").fetchone()[0]
 
     @held.setter
@@ -205,7 +202,6 @@ class Baseline:
         _close(opened)
 
     def _take_spare(self, database: sqlite3.Connection, *, is_wanted: bool) -> None:
-        """Copy a small baseline into memory if `is_wanted`; otherwise drop an outdated copy."""
         if not is_wanted:
             if self._spare is not None and self._spare.is_outdated(database):
                 self._spare = None
@@ -258,7 +254,6 @@ class _Spare(NamedTuple):
     content: bytes
     database: sqlite3.Connection
     changes: int
-    """The connection's `total_changes` at the time of the copy."""
 
     def is_outdated(self, database: sqlite3.Connection) -> bool:
         return database is not self.database or database.total_changes != self.changes

@@ -1,7 +1,4 @@
-"""Finds what a command changed: a snapshot before it, a report after it. Works without git.
-
-A walk reads the status of every file, but the content only of files whose status changed.
-"""
+"""Finds what a command changed: a snapshot before it, a report after it. Works without git."""
 
 import os
 import time
@@ -65,7 +62,6 @@ class CaptureReport(Struct, frozen=True):
 
 
 _MANY = 200
-"""If at least this many files are new, git is asked first which of them it has."""
 _CLOCK_SLACK_NS = 50_000_000
 """How much the times of files can differ from the clock of the process."""
 
@@ -107,7 +103,6 @@ class StatCapture:
         self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
-        """What the newest generation holds, as this process last saw it."""
         self._known_of = (b"", -1)
         self._index_stamp: int | None = None
 
@@ -267,7 +262,6 @@ class _Writer:
         self._copied_bytes = session.entries.copied_bytes()
         self._generation: int | None = None
         self._unchanged: dict[str, str] = {}
-        """Object ids, by path, of files that equal git's index. Filled only if that is quicker than reading them."""
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
         """Store the next generation. Files that were not read by `deadline` are read at the next walk."""
@@ -503,7 +497,6 @@ class _Report:
         return found
 
     def _at(self, path: str, generation: int) -> Entry | None:
-        """If only git had the content, its digest is computed."""
         entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git":
             return entry

@@ -153,7 +153,6 @@ class EntryTable:
         self._keep(copied, content)
 
     def copy(self, digest: Digest) -> bytes | None:
-        """Return the copied content; None if there is no copy."""
         row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
         try:
             return None if row is None else zlib.decompress(row[0])
@@ -176,7 +175,6 @@ class EntryTable:
         self._drop_copies()
 
     def forget_before(self, generation: int) -> None:
-        """Drop the rows that ended in this generation or earlier, and the copies that only they used."""
         # Both conditions, so that the index `entry_died` is used.
         if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (generation,)).rowcount:
             self._drop_copies()

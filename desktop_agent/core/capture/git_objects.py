@@ -1,7 +1,6 @@
-"""Reads contents that git has, so that they need no copy, and keeps git from losing them.
+"""Reads contents that git has, so that they need no copy, and hard-links them, so that git cannot lose them.
 
-Packs and loose objects are hard-linked into the cache. Git's index (gitformat-index(5), versions 2 to 4, SHA-1) names
-unchanged files: those whose `stat` is the same, as `git status` assumes.
+Git's index has the format of gitformat-index(5), versions 2 to 4, SHA-1.
 """
 
 import errno
@@ -43,7 +42,6 @@ class GitState(Struct, frozen=True):
     folders: tuple[str, ...]
     """Object folders of the repository, and of those that it borrows objects from."""
     packs: str
-    """A stamp that changes whenever a pack is added or removed."""
 
     @classmethod
     def of(cls, folder: Path) -> "GitState | None":
@@ -305,7 +303,6 @@ def _git_mode(mode: int) -> int:
 
 
 def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
-    """Raises `ValueError` for an unknown format."""
     mark, version, count = _HEAD.unpack_from(index)
     if mark != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("not an index of a known version")
@@ -335,7 +332,6 @@ def _variable_number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _may_convert(top: Path, git_dir: Path, folder: Path, found: Iterable[str]) -> bool:
-    """Whether git attributes can make a file differ from its object at equal length."""
     home = Path.home()
     settings = os.environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     places = [git_dir / "info" / "attributes", Path(settings) / "git" / "attributes", Path("/etc/gitattributes")]

@@ -53,7 +53,6 @@ class CopiedFile(Struct, frozen=True):
 class SafetyCopy(Struct, frozen=True):
     files: tuple[CopiedFile, ...] = ()
     units: tuple[str, ...] = ()
-    """Absolute paths of the folders and files that were copied as a whole."""
     gaps: tuple[Uncaptured, ...] = ()
 
 

@@ -1,7 +1,4 @@
-"""Finds differences in a folder in one walk, which lists only folders with a new modification time.
-
-A very recent time counts as different, because the next write might not alter it.
-"""
+"""Finds differences in a folder in one walk, which lists only folders whose time is new or very recent."""
 
 import heapq
 import os
@@ -72,7 +69,6 @@ class Unusual(NamedTuple):
 
 
 USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 0), 1)
-"""The properties of a file that belongs to the user and has one name."""
 
 
 class Scan(Struct):
@@ -82,14 +78,11 @@ class Scan(Struct):
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
     unread: set[str] = field(default_factory=set[str])
-    """The changed files whose content is not read until the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
     file_count: int = 0
     folders_left: int = 0
-    """How many folders the walk did not reach in time."""
 
     def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
-        """Includes folders that the walk did not reach in time."""
         if not self.folders_left:
             return tuple(self.out_of_reach)
         reason = (
@@ -140,7 +133,6 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Leave out a sandbox's placeholder folders. The next walk lists their parents again."""
     for path, signature in list(scan.changed.items()):
         folder = scan.listed.get(path)
         if folder is None or folder.files or folder.folders or not bears_stamp(signature[4], signature[1]):
@@ -253,7 +245,6 @@ class _Walk:
             self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
 
     def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
-        """False if a name is missing after all."""
         look = os.stat
         different: dict[str, os.stat_result] = {}
         try:
@@ -351,7 +342,6 @@ def _signature(status: os.stat_result) -> Signature:
 
 _FOLDER_COST: Final = 5
 _CLOSE_ENOUGH: Final = 0.02
-"""By how much a half may differ from half of the work, as a share of the whole."""
 _PIECE: Final = 2000
 """How many files are pickled at once. This many hold the interpreter lock for about 3 ms."""
 
@@ -420,7 +410,6 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
 
 
 def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
-    """Whether a walk that did not enter these folders saw that each of them is still a folder."""
     gone = set(scan.gone)
     unreadable = {item.path for item in scan.out_of_reach}
     return not any(

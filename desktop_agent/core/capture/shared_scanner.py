@@ -31,7 +31,6 @@ START_S: Final = 0.5
 _NEAR_LIMIT: Final = 0.9
 """If a folder has more than this share of the most files that can be watched, one walk has to count them all."""
 _MOST_DEATHS: Final = 3
-"""How many times a process that died is replaced."""
 
 _log = logging.getLogger(__name__)
 

@@ -23,7 +23,6 @@ _KINDS: dict[int, EntryKind] = {
     stat.S_IFSOCK: "socket",
 }
 NO_CONTENT = ("folder", "fifo", "socket")
-"""The kinds that are fully described by their mode."""
 
 Kept = Literal["copy", "git", ""]
 """Where a file's content is available: as a copy in the baseline, among git's objects, or nowhere."""
@@ -41,7 +40,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     extras: FileExtras | None = None
     """What the file had beside its content; None if there was no time to look."""
     links: int = 1
-    """How many names the file had, when it was last looked at."""
 
     @property
     def kind(self) -> EntryKind:
@@ -77,7 +75,6 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
     def is_still(self, other: "Entry") -> bool:
-        """Whether the file did not change, even if its content was read only once."""
         return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
 
 
@@ -101,8 +98,6 @@ ContentOf = Callable[[Entry], bytes | None]
 
 
 class LeftAlone(Protocol):
-    """The files that a command left untouched. A new file may be a copy of one of them."""
-
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
         """Names of files with one of these sizes, by their digest and by their object id in git."""
         ...
@@ -206,7 +201,6 @@ class _Pairing:
             yield from group.pairs(_names_of(self._gone[group.sources[0]], copied, others))
 
     def _alike(self) -> Iterator[tuple[str, str]]:
-        """Pair new files with deleted ones that share at least half of their content, if no other pair is possible."""
         pairs = self._to_compare()
         sizes = {after.size for _, target in pairs if (after := self._came[target].after)}
         others = self._left_alone.contents(sizes)
@@ -307,7 +301,6 @@ class _Twins(Struct):
     targets: list[str] = field(default_factory=list[str])
 
     def pairs_by(self, key: Callable[[str], object]) -> Iterator[tuple[str, str]]:
-        """Remove and yield the pairs in which each file is the only one with its key."""
         sources, targets = _by(key, self.sources), _by(key, self.targets)
         for shared in sources.keys() & targets.keys():
             if len(sources[shared]) == len(targets[shared]) == 1:
@@ -339,7 +332,6 @@ class _Groups:
 
 
 def _only_ones(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs in which neither file has another partner. Files with the same name are paired first."""
     named = _without_rivals([pair for pair in pairs if _name(pair[0]) == _name(pair[1])])
     taken = {path for pair in named for path in pair}
     yield from named

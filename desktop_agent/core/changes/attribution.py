@@ -1,8 +1,4 @@
-"""Computes which hunks of a diff are still in force, and who wrote each hunk. Pure.
-
-Each line of the last version was there at first or was added by a change; each line of the first is still there or was
-removed by a change.
-"""
+"""Computes which hunks of a diff are still in force, and who wrote each hunk. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -80,7 +76,6 @@ class _Lines(Struct, frozen=True):
 
 
 def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
-    """`line_count` is for the first version. None if a version is not text."""
     texts = [text for version in versions if (text := as_utf8(version)) is not None]
     if len(texts) < len(versions):
         return None

@@ -30,7 +30,6 @@ class FolderContents(Struct, frozen=True):
     path: str
     folders: tuple[str, ...]
     files: tuple[str, ...]
-    """Including symlinks, pipes and sockets."""
     marks: Mapping[str, tuple[int, ...]]
     """A mark stays the same as long as the file or folder is untouched."""
 

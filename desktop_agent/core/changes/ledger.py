@@ -1,7 +1,4 @@
-"""The ledger: makes changes durable before they happen, writes them, and repairs interrupted ones.
-
-The caller writes the changes to the session's journal between `record` and `apply`. Methods block; use a thread.
-"""
+"""The ledger: makes changes durable before they happen, writes them, and repairs interrupted ones. Blocks."""
 
 import errno
 import os
@@ -78,7 +75,6 @@ class ChangeRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raises `StorageError`."""
         self._counter.close()
         if error is None:
             self._store()
@@ -356,7 +352,6 @@ class Ledger:
         return ""
 
     def _names_left(self, write: LedgerWrite) -> str:
-        """Name hard links of the file that keep the old content, in a text; empty if that is intended."""
         change = write.change
         if write.is_own or change.before is None or change.after is None:
             return ""

@@ -1,8 +1,7 @@
-"""The net effect of several changes: one row of a review for each file, even if files were renamed.
+"""The net effect of several changes: one row of a review for each file, even if files were renamed. Pure.
 
-A renamed file is one row at its last path; its `before` is its image at `moved_from`, the first path. A file that it
-replaced has its own row. Rows make the files after the last change from those before the first. Undos and redos set
-only the `state` of rows. The user's changes are left out of the agent's rows. Pure.
+A renamed file is one row at its last path; its `before` is its image at `moved_from`, the first path. Undos and redos
+set only the `state` of rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,6 @@ class Life(Struct):
     before: FileImage | None
     after: FileImage | None
     places: set[int] = field(default_factory=set[int])
-    """Indices of its own changes in the sequence."""
 
     @property
     def path(self) -> str:
@@ -136,7 +134,6 @@ class NetChange(Struct, frozen=True):
 
     @property
     def change_ids(self) -> tuple[ChangeId, ...]:
-        """Includes both halves of a rename."""
         return tuple(record.change.id for record in self.records)
 
     @property
@@ -179,7 +176,6 @@ def net_change(changes: Sequence[FileChange]) -> FileChange:
 
 
 def net_of_call(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
-    """The net changes of one call, file by file, in the order of `net_changes`."""
     if not any(change.moved_from for change in changes):
         return tuple(changes)
     return tuple(_net(life, changes) for life in sorted(follow(changes), key=lambda life: min(life.places)))

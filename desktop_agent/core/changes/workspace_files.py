@@ -1,7 +1,6 @@
 """The files of a workspace: present states, states of recorded images, and safe paths.
 
-A background command can rename anything at any time. So `anchored` reaches a file without following symlinks, and
-`mark_of` tells whether the file is still the same.
+A background command can rename anything at any time, so `anchored` reaches a file without following symlinks.
 """
 
 import errno
@@ -29,7 +28,6 @@ IsSpecial = Callable[[str], bool]
 
 
 def is_hidden(path: str) -> bool:
-    """The strictest form of `IsSpecial`."""
     return any(part.startswith(".") for part in path.split("/"))
 
 
@@ -70,7 +68,6 @@ class WorkspaceFiles:
         return read_state(self.root / path, with_special=True)
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
-        """False if the file cannot be read."""
         try:
             return image_of(self.current(path)) == image
         except OSError:
@@ -90,7 +87,6 @@ class WorkspaceFiles:
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
-        """Whether this folder contains nothing but empty folders. Paths in `gone` are ignored."""
         place = self.root / folder
         if self.link_above(folder) or place.is_symlink():
             return False
@@ -118,7 +114,6 @@ class WorkspaceFiles:
         return names is not None and (only is None or set(names) <= set(only))
 
     def other_names(self, path: str) -> tuple[str, ...]:
-        """The other hard links of the file that a write to `path` changes, too."""
         status = self._status_of_linked(path)
         names = names_inside(self.root, status, self._is_special) if status is not None else None
         return tuple(sorted(name for name in names or () if name != path))

@@ -8,8 +8,6 @@ _ALIGNED_TO = 16
 
 
 class HexExcerpt(NamedTuple):
-    """The bytes of both files around the first difference. The shorter file may have fewer."""
-
     start: int
     before: bytes
     after: bytes

@@ -1,7 +1,4 @@
-"""Compares files and counts their lines outside the event loop: small ones in a thread, big ones in a process.
-
-Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, so a thread would block the window.
-"""
+"""Compares files and counts their lines outside the event loop: small ones in a thread, big ones in a process."""
 
 import asyncio
 import time
@@ -19,7 +16,6 @@ from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_BYTES = 1_000_000
-"""If both contents together are larger than this, a process compares them."""
 BIG_LINES = 20_000
 """If both contents together have more lines than this, a process compares them, too. Fewer take about 5 ms."""
 TIME_LIMIT_S = 5.0
@@ -124,7 +120,6 @@ class Comparer:
 
 
 def is_big(before: bytes | None, after: bytes | None) -> bool:
-    """Whether comparing these in the window's process would delay the window noticeably."""
     old, new = before or b"", after or b""
     return len(old) + len(new) > BIG_BYTES or old.count(b"\n") + new.count(b"\n") > BIG_LINES
 

@@ -30,8 +30,6 @@ class Comparison(NamedTuple):
 
 
 class ComparisonFailure(NamedTuple):
-    """`text` is the traceback."""
-
     text: str
 
 

@@ -1,8 +1,4 @@
-"""Finds where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
-
-Line matching is libgit2's, so diffs look as in git. It holds the interpreter lock for about 60 ms with 100,000 lines:
-callers with a window use `comparing.Comparer`.
-"""
+"""Finds where two versions of a file differ, line by line, as git does (libgit2). Pure and synchronous."""
 
 import io
 import operator
@@ -278,7 +274,6 @@ def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes])
 
 
 def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int, shift: int) -> Iterator[Edit]:
-    """Yield the runs of lines from `start` to `end` that differ from the lines `shift` further down."""
     differs = bytes(map(operator.ne, old[start:end], new[start + shift : end + shift]))
     first = differs.find(1)
     while first >= 0:
@@ -290,7 +285,6 @@ def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int,
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Reuse the strings of `old` for unchanged lines, which halves memory and work."""
     shared: list[str] = []
     old_at = at = 0
     for edit in edits:

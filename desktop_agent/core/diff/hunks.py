@@ -1,7 +1,4 @@
-"""Groups nearby edits into hunks, gives each a key, and finds blocks that moved inside a file.
-
-A key is derived from the hunk's lines, so it survives a restart.
-"""
+"""Groups nearby edits into hunks, gives each a key from its lines, and finds blocks that moved inside a file."""
 
 import hashlib
 import stat
@@ -65,7 +62,6 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 
 def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
-    """Running totals of the extra rows of edits, to find a row without iterating over all edits."""
     edits = [edit for named in hunks for edit in named.hunk.edits]
     removed = [edit.old_end - edit.old_start for edit in edits]
     added = [edit.new_end - edit.new_start for edit in edits]
@@ -182,7 +178,6 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """None if the first line is blank, or the block would leave the edit."""
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None

@@ -110,7 +110,6 @@ class Pairs:
         return index if index < self._count else None
 
     def place(self, index: int) -> int:
-        """The line of the longer side that is paired with line `index` of the shorter side."""
         return index if self._places is None else self._places[index]
 
 

@@ -1,7 +1,4 @@
-"""Shows a Jupyter notebook (nbformat 4) as text, so that two versions can be compared like any other text.
-
-Cells use the "percent" format of Jupytext. Outputs are summarised; execution counts and metadata are left out.
-"""
+"""Shows a Jupyter notebook (nbformat 4) as text, in Jupytext's "percent" format, so that it can be compared."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +29,6 @@ _TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "application/json")
 class Cell(Struct, frozen=True):
     type: CellType
     source: tuple[str, ...]
-    """Lines without their endings."""
     outputs: tuple[str, ...] = ()
     """A line for each output, such as a picture, and the first lines of printed text."""
     id: str = ""

@@ -1,7 +1,4 @@
-"""A diff without its lines, small enough to be sent between processes, and how the lines are restored.
-
-Unpickling a million strings holds the interpreter lock for longer than a frame; `assemble` works in small pieces.
-"""
+"""A diff without its lines, small enough to be sent between processes, and how the lines are restored."""
 
 import io
 from array import array
@@ -55,7 +52,6 @@ class LinesOnDemand(Sequence[str]):
         self._starts = array("Q", pieces.bytes)
         self._kept: dict[int, tuple[str, ...]] = {}
         self._last: tuple[int, tuple[str, ...]] = 0, ()
-        """The first line of the last piece used, and its lines, because painting asks for adjacent lines."""
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -126,8 +122,6 @@ YieldGil = Callable[[], None]
 
 
 class DiffOutline(NamedTuple):
-    """A diff without lines, edits and landmarks, and the packed numbers from which they are restored."""
-
     diff: FileDiff
     old_pieces: Pieces | None
     new_pieces: Pieces | None

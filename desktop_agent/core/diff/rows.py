@@ -1,8 +1,4 @@
-"""A diff as rows to draw, side by side or unified, with unchanged lines folded.
-
-Rows are created on demand, so a diff with landmarks is shown within one frame. They are grouped in blocks: a gap before
-each hunk, which can be empty, the hunk, and a gap after the last.
-"""
+"""A diff as rows to draw, side by side or unified, with unchanged lines folded. Rows are created on demand."""
 
 import operator
 from bisect import bisect_left, bisect_right
@@ -60,7 +56,6 @@ class HunkColumns:
         self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
 
     def surplus(self, mode: RowMode) -> Sequence[int]:
-        """Running totals, by edit, of the rows that edits take beyond the number of their old lines."""
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
 
     def sizes(self, mode: RowMode) -> Iterator[int]:
@@ -83,7 +78,6 @@ class DiffRowLayout:
         sizes = chain.from_iterable(zip(gaps, hunks.sizes(mode), strict=False))
         self._starts = list(accumulate(chain(sizes, gaps[-1:]), initial=heads))
         self.changes: list[int] = [*self._heads, *self._starts[1:-1:2]]
-        """The `hunk` rows."""
         is_folded = map(_is_folded, hunks.gaps, gaps)
         is_bar = chain.from_iterable((is_gap, True) for is_gap in is_folded)
         self.bars: list[int] = [*self._heads, *compress(self._starts[:-1], is_bar)]
@@ -153,7 +147,6 @@ class DiffRowLayout:
                 yield RowSegment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
 
     def _hunk_segments(self, number: int, row: int) -> Iterator[RowSegment]:
-        """Start at the segment that contains `row`; yield all if `row` is above the hunk."""
         hunk = self._hunks.named[number].hunk
         head, end = self._starts[2 * number + 1 : 2 * number + 3]
         if row <= head:
@@ -193,7 +186,6 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
     MODE: ("mode ",),
     ENDINGS: ("line endings changed", "only line endings changed"),
 }
-"""By the key of a head, how the notes begin that the head replaces."""
 
 
 class DiffRow(NamedTuple):
@@ -291,7 +283,6 @@ class DiffRows:
         return Gap(old, new, size, self._converted.between(old, old + size))
 
     def find(self, side: LineSide, line: int) -> int:
-        """The row that shows this line, or the gap that hides it."""
         is_old = side == "old"
         number = bisect_right(self._hunks.old_starts if is_old else self._hunks.new_starts, line) - 1
         if number < 0 or line >= (self._hunks.old_ends if is_old else self._hunks.new_ends)[number]:

@@ -1,7 +1,4 @@
-"""Decodes a file's bytes for display into lines with their endings, unless they are not text.
-
-Encoding gives the original bytes again. An encoding without a byte order mark is guessed from the text.
-"""
+"""Decodes a file's bytes for display into lines with their endings. Encoding them gives the same bytes."""
 
 import io
 import re
@@ -212,7 +209,6 @@ def _is_exact(content: bytes, encoding: str) -> bool:
 
 
 def _reads_well(content: bytes, encoding: str) -> bool:
-    """Whether decoding is exact and yields words of one alphabet, without symbols or capitals inside words."""
     if not _is_exact(content, encoding):
         return False
     text = content.decode(encoding)[:_MOST_SAMPLED]

@@ -1,7 +1,4 @@
-"""Text that a user edits, and the exact bytes that it becomes.
-
-Qt's editors change some characters, so the editor gets placeholders for them. Untouched lines keep every byte.
-"""
+"""Text that a user edits, and the exact bytes that it becomes. Untouched lines keep every byte."""
 
 import re
 from collections import Counter
@@ -13,7 +10,6 @@ from desktop_agent.core.diff.text import BOM, Text, encode_lines, without_ending
 _NOT_HELD = {"\r", "\0", "\u2028", "\u2029", "\ufdd0", "\ufdd1"}
 """Characters that Qt's text documents take for line breaks or for marks of their own."""
 _STAND_INS = range(0xE000, 0xF900)
-"""The private use area. Those of its characters that are in the file are not used as stand-ins."""
 
 
 class EditedText:

@@ -1,7 +1,4 @@
-"""Three-way merges of lines and of whole files, and removal of hunks from files. Pure.
-
-As in git, edits of the two sides that overlap or touch clash unless they are equal.
-"""
+"""Three-way merges of lines and of whole files, and removal of hunks. Pure. Touching edits clash, as in git."""
 
 import io
 from bisect import bisect_left
@@ -56,8 +53,6 @@ def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
 
 
 class Chunk(NamedTuple):
-    """A region of base lines, and the lines that replace it on both sides."""
-
     base: slice
     ours: slice
     theirs: slice
@@ -218,7 +213,6 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """The hunks that were undone or overwritten in `now`, a later content of the file."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding:
         return frozenset()
@@ -247,7 +241,6 @@ def _covers(later: Sequence[Edit], edit: Edit) -> bool:
 
 
 def _is_gone(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
-    """Whether merging the removal of these edits into `now` would change nothing."""
     inverse = [_inverse(edit) for edit in edits]
     first = bisect_left(later, inverse[0].old_start, key=lambda edit: edit.old_end)
     last = bisect_left(later, inverse[-1].old_end + 1, key=lambda edit: edit.old_start)

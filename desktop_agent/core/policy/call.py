@@ -22,7 +22,6 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     tool_change: Literal["", "changed", "unknown"] = ""
     """As in `ToolChange.kind`; empty if the tool is as the user allowed it."""
     asks: str = ""
-    """Why the tool itself requires a confirmation; empty if it does not."""
     wants_unconfined: bool = False
     justification: str = ""
     repository: str = ""
@@ -31,8 +30,6 @@ class CallFacts(Struct, frozen=True, kw_only=True):
 
 
 class PolicyContext(Struct, frozen=True, kw_only=True):
-    """The user's settings, and the abilities of the system."""
-
     policy: ApprovalPolicy
     now: datetime
     sandbox: SandboxMode = "restricted"
@@ -45,7 +42,6 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     shell: Literal["bash", "sh", ""] = "bash"
     """Empty if the policy cannot parse the shell's language."""
     writable_folders: tuple[str, ...] = ()
-    """Folders outside the workspace that the sandbox lets commands write to, absolute."""
 
     @property
     def is_confined(self) -> bool:

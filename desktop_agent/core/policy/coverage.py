@@ -1,7 +1,6 @@
 """Tells which commands the words of a rule apply to. Pure, in linear time.
 
-A rule that frees commands from the sandbox applies to few commands; a rule that asks or forbids, to many. Many programs
-start others (`prlimit rm x`), so a program counts as named wherever its name is found, except in comments.
+A program counts as named wherever its name is found, because many programs start others (`prlimit rm x`).
 """
 
 import re
@@ -144,15 +143,12 @@ def _are_covered(rest: list[str], cover: Cover, others: re.Pattern[str] | None) 
 
 _EXPANSION = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[-!?@*#$]")
 _DEFAULT = re.compile(r"\$\{!?\w+:?[-+=?]")
-"""The beginning of `${x:-rm}` up to its default, which counts as a separate word."""
 _BRACES = re.compile(r"\{[^{}]*\}")
 _QUOTES = re.compile(r"\\\n|[\\'\"]")
 _BETWEEN = re.compile(r"[^\w.+/~*?-]+")
-"""Characters that end a name in a text: all characters that are rare in file names."""
 _ATTACHED = re.compile(r"-[A-Za-z0-9]+")
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _WHOLE_OPTIONS = frozenset({"-perm", "-form", "-confirm", "-transform", "-farm", "-norm"})
-"""Words with a single dash that are a single option, not a letter with an attached value."""
 _LONGEST = 64
 
 
@@ -161,7 +157,6 @@ class _Spoken(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     globs: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
-    """Short options with attached values, which can be names of programs."""
 
     def may_be(self, program: str) -> bool:
         return (

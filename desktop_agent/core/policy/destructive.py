@@ -1,7 +1,6 @@
 """Judges by its words what a command line can destroy: files, uncommitted work, branches, stash entries, objects.
 
-Uncertain losses are included; an unknown word stands for everything in the folder. Unknown git commands count as moving
-refs. Nothing here reads the disk. Commands have the forms of git 2.39 to 2.51.
+Uncertain losses are included. Commands have the forms of git 2.39 to 2.51. Nothing here reads the disk.
 """
 
 import posixpath
@@ -89,7 +88,6 @@ _MOST_FOLDERS = 8
 
 
 def _is_chain(text: str) -> bool:
-    """Whether only `&&` joins the commands, so that the line stops at the first one that fails."""
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
 
 
@@ -207,7 +205,6 @@ _GIT_READING = frozenset({
     "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck", "diff-tree",
     "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add", "push", "send-email",
 })  # fmt: skip
-"""Commands of git that move no local branch, tag or stash entry, and discard no file."""
 
 
 class _GitCall:

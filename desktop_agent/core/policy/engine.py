@@ -165,7 +165,6 @@ _TOOL_CHANGES = {
         "Your rule `{}` applies to this tool once you allow it as it is now.",
     ),
 }
-"""The warning about a changed or unknown tool, and the reason why a rule does not apply."""
 
 
 def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdict:
@@ -217,7 +216,6 @@ class _Command(Struct, frozen=True):
     parsed: ParsedCommand
     only_reads: bool
     need: Risk | None = None
-    """A part of the command that obviously does not work in the sandbox; None if everything may work."""
 
     @classmethod
     def of(cls, call: CallFacts, context: PolicyContext, command: str) -> "_Command":

@@ -1,7 +1,6 @@
 """Finds expressions that bash evaluates. In arithmetic, a name stands for its value, which is evaluated in turn.
 
-The value of `n` could be `a[$(rm x)]`, which `((n))` runs. So an expression is plain only if it has numbers, operators,
-and names that the line has set to literal numbers. Any other is a *problem* of the line.
+The value of `n` could be `a[$(rm x)]`, which `((n))` runs. So only numbers are harmless.
 """
 
 import re
@@ -20,7 +19,6 @@ ASSIGNERS = frozenset({
 """Builtins that can give a variable a value that the line does not show. `printf` can with `-v` and `%n`."""
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
-"""The problem of a line with an expression that is not plain."""
 
 _NUMBER = re.compile(r"[-+]?\d{1,18}")
 _NUMBERS = re.compile(r"\{\d{1,9}\.\.\d{1,9}(\.\.\d{1,9})?\}")
@@ -61,13 +59,11 @@ _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
 """Options that change how values are read: `declare -i n=x` evaluates `x`, and after `declare -n n=x` `n` means `x`."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
-"""A conversion (`%n`) of `printf` that assigns a number to a variable."""
 _ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset({
     "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
 })  # fmt: skip
-"""Builtins that evaluate the index in a word such as `a[n]`."""
 
 
 _OWN = frozenset({
@@ -78,7 +74,6 @@ _OWN = frozenset({
 
 
 def is_of_shell(name: str) -> bool:
-    """Whether bash could run or evaluate the value of a variable with this name."""
     return name in _OWN or steers_shell(name)
 
 
@@ -90,7 +85,6 @@ def _may_be_option(word: Word, letter: str) -> bool:
 
 
 def evaluates_words(program: str, words: Sequence[Word]) -> bool:
-    """Whether a builtin could evaluate a name or an index in its words, or in a variable's value."""
     texts = [word.text for word in words]
     if program in ("[", "test", "[["):
         return any(text in ("-v", "-R") for text in texts) and any("[" in t or "$" in t or "`" in t for t in texts)
@@ -129,8 +123,6 @@ def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
 
 
 class Evaluations:
-    """The expressions of one line, and the values that it assigns to names, ordered by their offsets."""
-
     def __init__(self) -> None:
         self._values: dict[str, list[tuple[int, bool]]] = {}
         self._reads: list[tuple[str, int]] = []
@@ -174,7 +166,6 @@ class Evaluations:
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Why the line, which runs `programs`, could run the value of a name."""
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)

@@ -22,7 +22,6 @@ _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
 def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
-    """The scopes in which the user can approve this call, each with a label."""
     once = ScopeOffer(scope="once", label="Allow once")
     if (standing := question.standing) is not None:
         return once, ScopeOffer(scope=standing.scope, label=f"Allow `{call.tool}` as it is now", is_quick=True)
@@ -79,7 +78,6 @@ def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
 
 
 def _is_quick(call: CallFacts, question: Ask) -> bool:
-    """Whether a single key press can create the session rule: it is short, and allows nothing grave."""
     if question.is_escalation:
         return False
     match question.rule_kind:
@@ -148,5 +146,5 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:
-    """It asked to, or there was no sandbox (in older journals: no confinement)."""
+    """Whether it asked to, or there was no sandbox (in older journals: no confinement)."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

@@ -1,7 +1,4 @@
-"""Tells which paths are special: git's own files, and files that often hold secrets.
-
-Names are compared as the most lenient file system would: without case, trailing dots and ignored characters.
-"""
+"""Tells which paths are special: git's own files, and files that often hold secrets. Judges by names only."""
 
 import posixpath
 import re
@@ -109,7 +106,6 @@ _IN_DATA = re.compile(
     """,
     re.VERBOSE,
 )
-"""Words in the name of a data file, such as JSON, that indicate secrets."""
 
 _IN_FOLDER = frozenset(
     {
@@ -117,7 +113,6 @@ _IN_FOLDER = frozenset(
         (".huggingface", "token"), ("etc", "shadow"), ("etc", "gshadow"),
     }
 )  # fmt: skip
-"""Folders and names of files. The name indicates secrets only in that folder."""
 
 _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
 """Names that indicate secrets in JSON only. In YAML, a service account is just a name."""
@@ -197,7 +192,6 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
 
 
 def _is_ordinary(path: str) -> bool:
-    """Whether no folder in the path can be special."""
     framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False

@@ -1,7 +1,4 @@
-"""Tells which commands only read, by a table of programs with the options and words that do more.
-
-What is not listed does not count as reading. The table only saves questions: such a command runs in a sandbox.
-"""
+"""Tells which commands only read, by a table of programs with the options and words that do more."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +13,6 @@ HARMLESS_VARIABLES = frozenset({
     "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "QT_QPA_PLATFORM", "DEBUG",
     "VERBOSE",
 })  # fmt: skip
-"""Variables that change what is printed, not what is run."""
 
 _LOCAL_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars"})
@@ -62,7 +58,6 @@ VERSION_OF = frozenset({
     "python", "python3", "pip", "pip3", "node", "npm", "git", "cargo", "rustc", "ruby", "gcc", "g++", "clang", "make",
     "cmake", "docker", "uv", "ruff", "bash", "zsh", "perl", "php", "rg", "jq", "sqlite3", "go", "java", "curl", "gh",
 })  # fmt: skip
-"""Programs whose `--version` prints the version and does nothing else."""
 
 GIT_READERS = frozenset({
     "status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "annotate", "describe", "shortlog", "rev-list",
@@ -131,7 +126,6 @@ def is_reading(segment: Segment) -> bool:
 
 
 def is_harmless_variable(name: str) -> bool:
-    """Whether setting this variable cannot make a program run something else."""
     return name in HARMLESS_VARIABLES or (_LOCAL_NAME.fullmatch(name) is not None and name not in _TIED_NAMES)
 
 

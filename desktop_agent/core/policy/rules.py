@@ -42,20 +42,17 @@ LAUNCHERS = frozenset({
     "uv", "uvx", "poetry", "pipenv", "pdm", "rye", "hatch", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "bundle",
     "conda", "mise", "asdf", "nix", "nix-shell", "docker", "podman", "kubectl", "make", "git", "tar", "rsync",
 })  # fmt: skip
-"""Programs whose arguments can name another program to run."""
 
 _SUBCOMMANDS = frozenset({
     "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "uv", "pip", "pip3", "pipx", "poetry", "docker", "podman",
     "kubectl", "helm", "gh", "glab", "make", "just", "task", "dotnet", "gradle", "mvn", "terraform", "brew", "apt",
     "apt-get", "systemctl", "conda", "bundle", "rake", "rails", "mix", "composer", "nox", "tox", "hatch", "pdm", "nix",
 })  # fmt: skip
-"""Programs whose second word says what they do."""
 
 _RUN_ANYTHING = frozenset({
     "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
     "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
 })  # fmt: skip
-"""Programs that run any other program if their arguments, or an alias among these, say so."""
 
 _NEVER_WIDE = frozenset({
     "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill",
@@ -67,7 +64,6 @@ _NEVER_WIDE = frozenset({
 MOST_WORDS = 20_000
 
 _TRANSPARENT_WRAPPERS = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
-"""Wrappers under which a rule for the inner command still applies."""
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
 """Wrappers under which a rule can still let the inner command out of the sandbox."""
@@ -225,7 +221,6 @@ def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
 
 
 def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """The rule that would let a command line out of the sandbox if it were made here and now."""
     return _freeing(call, context, [rule for rule in _unconfined(context) if not counts_here(rule, call)])
 
 

@@ -55,7 +55,6 @@ OPAQUE = frozenset(
         "envchain",
     }
 )  # fmt: skip
-"""Programs that run other programs in ways that are not analysed here."""
 
 SEEN_THROUGH = SHELLS | {
     "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
@@ -131,7 +130,6 @@ _LOADER_FORM = WrapperForm(
     ("library-path", "preload", "audit", "argv0", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"),
     ("inhibit-cache", "list", "verify"),
 )
-"""The words of the dynamic loader, which starts the program named in its arguments."""
 
 _OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
 """Shells that read a script as we parse it. zsh and ksh evaluate more of its words."""
@@ -377,7 +375,6 @@ _UNWRAPPERS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
     "trap": _trap,
     "ssh": _ssh,
 }
-"""Wrappers whose words need a parser of their own."""
 
 _CHANGES_MEANING = frozenset({
     "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
@@ -413,8 +410,6 @@ class Redirection(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """One simple command as it would run: without wrappers, but with redirections and assignments."""
-
     parts: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
@@ -426,7 +421,6 @@ class Segment(Struct, frozen=True, kw_only=True):
     end: int = 0
     """`start` and `end` span the command in the line, including its wrappers."""
     is_piped: bool = False
-    """Whether the command reads the output of another command through a pipe."""
 
     @property
     def words(self) -> tuple[str, ...]:

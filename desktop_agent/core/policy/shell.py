@@ -1,7 +1,4 @@
-"""Parses command lines into simple commands, at any depth, with their words and redirections. Pure.
-
-tree-sitter's grammar differs from a shell's, so its tree is checked. A line with a *problem* counts as not understood.
-"""
+"""Parses command lines into simple commands, at any depth, and checks tree-sitter's tree. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -420,7 +417,6 @@ class _Walker:
     # --- what stands inside words -------------------------------------------------------------------------------
 
     def _expansions(self, node: Node) -> None:
-        """Visit the commands inside the words of `node`. Statements are visited elsewhere."""
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
             return

@@ -1,7 +1,4 @@
-"""Splits text into words as a shell does, and checks that the parser's tree accounts for the whole line.
-
-A word counts only if this reader and the parser agree on its ends. "Holes" are expansions found by the parser.
-"""
+"""Splits text into words as a shell does, and checks that the parser's tree accounts for the whole line."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -186,7 +183,6 @@ PASS_DOWN = frozenset({
     "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
     "variable_assignment", "redirected_statement",
 })  # fmt: skip
-"""Nodes that pass a redirection around them on to their last command, and to no other."""
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 ARITHMETIC = frozenset({
     "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
@@ -218,7 +214,6 @@ def _atoms(node: Node) -> Iterator[Node]:
 
 
 def _may_touch(atom: Node, source: str) -> bool:
-    """Whether a shell also ends the word before `atom`, although no blank separates the two."""
     before = source[atom.start_byte - 1]
     return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
 
@@ -239,17 +234,14 @@ def holes_of(node: Node) -> dict[int, Hole]:
 
 
 def is_plain_body(text: str, start: int, body: Node | None) -> bool:
-    """Whether the tree accounts for every substitution in an unquoted here document."""
     return knows_substitutions(text, start, [body] if body else [], _IN_DOCUMENT) and not re.search(r"\\[\\\n]", text)
 
 
 _IN_DOCUMENT = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
 IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
-"""The places in an expansion where a substitution can begin."""
 
 
 def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:
-    """Whether all possible substitutions in `text` (at offset `start`) are in expansions of `nodes`."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
@@ -279,7 +271,6 @@ _POSIX = frozenset(
         "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case", "esac",
     }
 )  # fmt: skip
-"""Nodes, and the tokens between them, that every POSIX shell reads as bash does."""
 
 
 def is_posix(root: Node) -> bool:
@@ -298,7 +289,6 @@ def node_text(node: Node) -> str:
 
 
 def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
-    """Text that a shell would see but the tree of `node` lacks, as problems."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False
     for atom in atoms:

@@ -1,4 +1,1 @@
-"""Sandboxes: the kernel confines a command to what it needs.
-
-A sandbox that cannot enforce a `ConfinementSpec` refuses the command. Only bubblewrap enforces `hidden`.
-"""
+"""Sandboxes: the kernel confines a command to what it needs. A sandbox refuses what it cannot enforce."""

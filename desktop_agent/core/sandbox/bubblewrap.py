@@ -30,7 +30,6 @@ class Bubblewrap(Struct, frozen=True):
     can_forbid_namespaces: bool = True
     """Whether it has `--disable-userns` (0.8.0). Otherwise commands can make namespaces, but gain nothing by that."""
     is_supervised: bool = True
-    """Whether a supervisor sets access lists and answers `umask`, as it can on Linux 5.19 and later."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:

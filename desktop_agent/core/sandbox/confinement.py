@@ -109,8 +109,6 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """A set of folders for fast containment checks by text."""
-
     prefixes: tuple[str, ...]
     """Each folder with a trailing slash."""
 

@@ -1,7 +1,4 @@
-"""Guesses from the output of a failed command whether the sandbox stopped it.
-
-The guess only decides whether the user is asked to allow the command outside. Success never counts as denied.
-"""
+"""Guesses from the output of a failed command whether the sandbox stopped it, so that the user is asked."""
 
 import os
 import re
@@ -45,7 +42,6 @@ _OF_THE_SYSTEM = (
     "/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/bin", "/opt/*/bin", "/opt/*",
     "/snap/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/lib/jvm/*/bin",
 )  # fmt: skip
-"""Program folders that are not on everybody's `PATH`. A window's `PATH` is shorter than a terminal's."""
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -30,9 +30,7 @@ class Sandbox(Protocol):
     def name(self) -> str: ...
 
     @property
-    def guards(self) -> Guards:
-        """The paths that the sandbox hides, and those that it makes read-only."""
-        ...
+    def guards(self) -> Guards: ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Raises `SandboxError` if the command cannot be confined. Blocks."""
@@ -47,8 +45,6 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
 
 
 class SandboxSearch(Struct, frozen=True, kw_only=True):
-    """The sandbox to use, if any, and a report on each, the best first."""
-
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]
 

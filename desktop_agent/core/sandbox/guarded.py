@@ -33,14 +33,11 @@ _SUBMODULES_READ = 256 * 1024
 
 
 class Guards(Struct, frozen=True):
-    """The paths of secrets and of our own files. They need not exist."""
-
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
     own: tuple[Path, ...] = ()
     """The application's folders. A command must not create a missing one, either: it could forge the rules in it."""
     homes: Homes = field(default_factory=Homes)
-    """The home folders, which commands see empty except for what they usually need."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
@@ -59,8 +56,6 @@ def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Protection(Struct, frozen=True):
-    """The paths that stay read-only in the folders that one command can write to."""
-
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
     """Folders that must not be created. Who creates a `.git` controls what runs when the user asks git for a status."""
@@ -106,14 +101,12 @@ def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, .
 
 
 def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where a killed application may have left placeholder folders (`stand_ins`). Blocks."""
     roots = tuple(roots)
     fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git"))
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
 def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
-    """The repository around the workspace is visible. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)
@@ -133,7 +126,6 @@ def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path]
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:
-    """Yield the folders outside the workspace that git and builds of a whole repository read."""
     for folder in (workspace, *workspace.parents):
         dot_git = folder / ".git"
         if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive

@@ -1,7 +1,6 @@
 """The home folders as a command sees them: empty except for the paths that commands usually need.
 
-A list of secret places is never complete, so `path_lists` lists the visible ones. A model never decides what is visible
-in a home; its command line only makes programs in `/tmp` visible. The real `/tmp` is treated like a home.
+A list of secret places is never complete, so `path_lists` has the visible ones. The model never chooses them.
 """
 
 import os
@@ -92,7 +91,6 @@ class Homes(Struct, frozen=True):
 class HomeView(Struct, frozen=True):
     emptied: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
-    """Paths that stay visible, read-only, in the homes or in the sandbox's own `/tmp`."""
     links: tuple[tuple[Path, str], ...] = ()
     """Symbolic links to visible paths, with their targets. Only these paths are not resolved."""
     hidden: tuple[Path, ...] = ()
@@ -177,7 +175,6 @@ class _ViewBuilder(Struct):
                 self.names[named] = real
 
     def follow(self, path: Path) -> str | None:
-        """Return the target of `path`, or None if it is missing. Record the links on the way."""
         here, rest, met = "", str(path).split("/")[::-1], 0
         while rest:
             name = rest.pop()
@@ -259,7 +256,6 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Also true if it cannot be read. Blocks."""
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())

@@ -1,7 +1,6 @@
 """A proxy that gives a confined program access to some hosts only.
 
-The launcher creates a listening socket in the program's network namespace, and passes it to the application. So the
-program gets no path or descriptor that leads out. Encrypted content is not inspected.
+The launcher passes a listening socket out of the program's network namespace, so nothing leads out of it.
 """
 
 import array
@@ -51,7 +50,6 @@ class AllowedHosts(Struct, frozen=True):
         return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
-        """Exact entries come before entries with `*`."""
         asked = host.rstrip(".").lower().strip("[]")
         found = [name for name, number in map(_split, self.entries) if _covers(name, asked) and _fits(number, port)]
         return min(found, key=lambda name: "*" in name, default=None)

@@ -54,7 +54,6 @@ class Landlock(Struct, frozen=True):
     abi: int
     guards: Guards
     is_supervised: bool = True
-    """Whether a supervisor makes the calls that Landlock does not control, as it can on Linux 5.19 and later."""
     name: str = "landlock"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:

@@ -38,7 +38,6 @@ _ACL_OTHER, _ACL_WRITE = 0x20, 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _Change = Callable[[bytes], None]
-"""A function that makes the change that a caller asked for, at a path."""
 _ReadChange = Callable[["_Caller", int], _Change]
 
 
@@ -131,7 +130,6 @@ class SystemCall:
         self.is_of_times = change in (_times, _times_in_seconds, _times_in_microseconds)
         self.first = first
         self.flags = flags
-        """The index of the argument with the flags."""
 
 
 CALLS = MappingProxyType(

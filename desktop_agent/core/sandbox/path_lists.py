@@ -1,7 +1,4 @@
-"""Path lists: tool chains that a command can read in a home folder, and the usual places of secrets.
-
-Names without a leading slash are relative to the home. Secrets are hidden even inside visible places.
-"""
+"""Path lists: tool chains that a command can read in a home folder, and the usual places of secrets."""
 
 TOOLS = (
     # Programs that the user installed, and the shell's view of a terminal
@@ -72,7 +69,6 @@ TOOLS_NAMED_BY = (
     "SSL_CERT_FILE", "STACK_ROOT", "TERMINFO", "UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "UV_TOOL_DIR", "VIRTUAL_ENV",
     "VOLTA_HOME", "WORKON_HOME", "YARN_CACHE_FOLDER", "npm_config_cache", "npm_config_prefix",
 )  # fmt: skip
-"""Variables of the application's own environment that locate a tool chain, its cache or a certificate."""
 
 TOOLS_ELSEWHERE = ("/home/linuxbrew/.linuxbrew",)
 
@@ -155,10 +151,8 @@ SECRETS_NAMED_BY = (
     "SOPS_AGE_KEY_FILE", "SQLITE_HISTORY", "TF_CLI_CONFIG_FILE", "VAULT_TOKEN_FILE", "XAUTHORITY",
     "npm_config_userconfig",
 )  # fmt: skip
-"""Variables of the application's own environment that name files or folders with secrets."""
 
 SECRETS_BESIDE_TOOLS = (("CARGO_HOME", "credentials"), ("CARGO_HOME", "credentials.toml"))
-"""Files with secrets in a tool chain's folder, each with the variable that names the folder."""
 
 STARTED_BY_ITSELF = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",

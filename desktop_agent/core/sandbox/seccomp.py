@@ -285,7 +285,6 @@ class _Program:
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
-        """Apply `verdict` if the call creates a file whose mode has any of `bits`. `flags` tell whether it creates."""
         body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
         if flags is not None:
             body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]

@@ -1,7 +1,4 @@
-"""The search index of a workspace: for a question in words, it finds the best passages of text files.
-
-Windows of lines are stored in one SQLite file with FTS5, which one process at a time writes.
-"""
+"""The search index of a workspace: for a question in words, it finds the best passages of text files."""
 
 import os
 import re
@@ -168,7 +165,6 @@ class IndexDatabase(Struct, eq=False):
             self.sql.execute("DELETE FROM file WHERE id = ?", row)
 
     def hits(self, expression: str, wanted: Callable[[str], bool] | None) -> Iterator[Hit]:
-        """Passages, best first, from files for which `wanted` is true."""
         scope = ""
         if wanted is not None:
             ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(real_name(path))]
@@ -190,7 +186,6 @@ class IndexDatabase(Struct, eq=False):
 
 
 def signature_of(status: os.stat_result) -> str:
-    """Return a value that changes whenever the file with this status does."""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino}"
 
 
@@ -306,7 +301,6 @@ class CodeIndex:
                 progress.done += 1
 
     def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
-        """Return the reason why the file is left out (or None), and its text."""
         if self._is_secret(path):
             return "secret", ""
         if status.st_size > LARGEST_BYTES:

@@ -1,7 +1,6 @@
 """The index of all conversations: one SQLite database in the cache, which does not contain their text.
 
-A piece's number is its time in milliseconds: FTS5 returns matches by number, so the newest come first without sorting.
-Pieces of deleted sessions stay until there are too many.
+A piece's number is its time in milliseconds, so FTS5 returns the newest first without sorting.
 """
 
 import json
@@ -53,7 +52,6 @@ class SessionQuestion(NamedTuple):
 
     phrases: tuple[tuple[str, ...], ...]
     is_open: bool = False
-    """Whether the last word may be incomplete, so that it matches as a prefix."""
 
     @property
     def expression(self) -> str:
@@ -236,7 +234,6 @@ _SCHEMA = (
     "INSERT INTO text (text, rank) VALUES ('hashsize', 8000000)",
 )
 _GONE = 0
-"""The session number of pieces whose session was deleted."""
 _LATEST = 2**50
 
 
@@ -283,7 +280,6 @@ class SearchDatabase(Struct, eq=False):
         return IndexedJournal(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
 
     def is_worn(self, most_gone: int) -> bool:
-        """Whether more than half of the pieces, and more than `most_gone`, belong to deleted sessions."""
         (gone,) = self._sql.execute("SELECT count(*) FROM piece WHERE session = ?", (_GONE,)).fetchone()
         (all_,) = self._sql.execute("SELECT count(*) FROM piece").fetchone()
         return gone > max(most_gone, all_ - gone)

@@ -1,7 +1,4 @@
-"""The search through all conversations: prompts, answers, commands, output and changes of every session.
-
-Several processes can share the index: one writes, while the others wait. Reading never waits.
-"""
+"""The search through all conversations: prompts, answers, commands, output and changes of every session."""
 
 import re
 import sqlite3
@@ -163,7 +160,6 @@ def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]
 
 
 _MOST_PER_SESSION = 8
-"""How many hits of one session are returned at most, so that a long conversation is not the whole answer."""
 _CANDIDATES_PER_HIT = 8
 _FIRST, _LAST = 1, 2**62
 
@@ -233,7 +229,6 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Matches any phrase as the index does: words of letters and digits, anything between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

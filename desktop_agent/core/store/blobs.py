@@ -1,9 +1,7 @@
 """Content-addressed storage shared by all sessions. `put` returns a digest; equal bytes are stored once.
 
-A blob is durable when `put` returns: `DIGEST.gz`, or `DIGEST` if gzip would not make it smaller (`NN/DIGEST` in earlier
-versions). The digest is of the uncompressed content. File names come only from digests, so nothing in a journal can
-lead outside the folder. A draft's temporary name ends with its final name, so that `collect` can complete a lost
-rename.
+A blob is durable when `put` returns: `DIGEST.gz`, or `DIGEST` if that is no larger (`NN/DIGEST` in earlier versions).
+File names come only from digests, so nothing in a journal can lead outside the folder.
 """
 
 import os
@@ -154,7 +152,6 @@ class Blobs:
         return BlobFile(path, digest) if is_blob else None
 
     def draft_at(self, path: Path) -> BlobFile | None:
-        """None if `path` is not a blob's draft, complete or incomplete."""
         name = intended_name(path.name)
         blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
         return BlobFile(path, blob.digest) if blob else None

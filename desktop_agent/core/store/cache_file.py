@@ -1,7 +1,4 @@
-"""A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time.
-
-The content can be rebuilt. If the file cannot be written, the caller continues in memory or in a spare file.
-"""
+"""A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time."""
 
 import sqlite3
 import time
@@ -24,7 +21,6 @@ _INTERRUPT_AFTER = 50_000
 """After how many instructions of SQLite's virtual machine to check whether to stop: a few milliseconds."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""SQLite's errors for a file that is damaged or not one of these caches: no such table, malformed, not a database."""
 
 
 def not_stopped() -> bool:

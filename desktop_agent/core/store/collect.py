@@ -1,8 +1,7 @@
 """Measures the blob folder, and removes blobs that no session refers to.
 
-A blob is needed as long as any file in a session's folder contains its digest. An unreadable file could contain any, so
-then nothing is removed. Sessions can run meanwhile: only blobs that nobody has put for a day are removed, and a blob is
-moved aside before its age is checked for the last time.
+Any file in a session's folder can contain a digest, so nothing is removed if one is unreadable. Sessions can run
+meanwhile: only blobs that nobody has put for a day are removed.
 """
 
 import os
@@ -47,7 +46,6 @@ class SessionUse(Struct, frozen=True):
     own_bytes: int
     """Blobs that no other session refers to."""
     shared_bytes: int
-    """Blobs that other sessions refer to as well."""
 
 
 class StorageReport(Struct, frozen=True):
@@ -68,7 +66,6 @@ class Collected(Struct, frozen=True):
     removed: int
     removed_bytes: int
     kept_young: int
-    """How many unreferenced blobs and temporary files are not old enough to be removed."""
 
 
 class _Found(Struct, frozen=True):

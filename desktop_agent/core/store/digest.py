@@ -45,8 +45,6 @@ _Key = tuple[bytes, str, str]
 
 
 class SpendingSums:
-    """Running sums of what a session used. They start from `known`, the sums of its earlier summary."""
-
     def __init__(self, known: SessionSummary | None) -> None:
         self._before = known.usage if known is not None else Usage()
         self._known = known.spending if known is not None else ()
@@ -145,12 +143,10 @@ _SCHEMA = (
 )
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
-"""How long to wait for other processes before continuing without the cache."""
 _LOCKED_S = 30.0
 """A locked file is left alone, or the session list would wait at every read."""
 
 _BATCH = 100
-"""If the process is stopped, at most this many digests are lost."""
 
 Known = TypeVar("Known")
 Known_co = TypeVar("Known_co", covariant=True)
@@ -304,13 +300,11 @@ def _written(known: object) -> str:
 
 _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
-"""Events that organise a session. They do not count as using it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _QUESTIONS = {b"approval_requested": 1, b"approval_resolved": -1}
 _COUNTED = {b"usage_reported", *_QUESTIONS}
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
-"""Events of which more than the time matters."""
 
 
 _SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")

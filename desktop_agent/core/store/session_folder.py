@@ -83,7 +83,6 @@ def _is_held(lock: Path) -> bool | None:
 
 
 _ABANDONED = timedelta(days=1)
-"""The age at which a temporary folder counts as abandoned: no process can still be writing it."""
 
 
 @contextmanager

@@ -31,12 +31,9 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
-"""Records that concern only the source, or that only wait there."""
 
 
 class Fork(Struct, frozen=True, kw_only=True):
-    """The new session, and the turn up to which it copies its source."""
-
     session_id: SessionId
     app_version: str
     at: datetime
@@ -185,7 +182,6 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
 NEVER_WRITTEN = (
     "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
 )
-"""The explanation for a session whose journal is empty."""
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
@@ -222,7 +218,6 @@ def discard_session(folder: Path) -> None:
 
 
 def empty_trash(sessions: Path) -> int:
-    """Remove remains of deleted sessions that a crash left. Return how many were found."""
     found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

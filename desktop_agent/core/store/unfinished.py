@@ -24,7 +24,6 @@ class Unfinished(Struct):
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
     """Background commands whose final changes are not recorded yet. A turn can end while they run."""
     job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
-    """The paths that each background command is known to have changed."""
     acted: set[CallId] = field(default_factory=set[CallId])
     """Unfinished calls that were allowed to have an effect or had prepared changes."""
 
@@ -52,7 +51,6 @@ class Unfinished(Struct):
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
     def is_untouched(self, call_id: CallId) -> bool:
-        """Whether an unfinished call surely had no effect: it was not started, or waited for an answer."""
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:

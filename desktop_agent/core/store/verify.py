@@ -1,8 +1,4 @@
-"""Reports everything that is wrong with a stored session, and repairs it.
-
-Verifying only reads. A repaired journal replaces the old one in one step, and the old one is kept next to it.
-Unreadable lines are dropped, records are renumbered, and a call without a result gets one that says so.
-"""
+"""Reports everything that is wrong with a stored session, and repairs it. The old journal is kept."""
 
 import os
 from collections import Counter
@@ -40,7 +36,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     repair: str = ""
     """Empty if nothing can be done about the problem, or nothing has to be."""
     is_settled: bool = False
-    """The session is read correctly anyway."""
+    """Whether the session is read correctly anyway."""
     line: int | None = None
     detail: str = ""
 
@@ -103,7 +99,6 @@ class Numbers(Struct):
                 pass
 
     def repeated(self, event: ChangeEvent) -> list[ChangeId]:
-        """The ids in `event` that other changes already have, each reported only once."""
         times = Counter(change.id for change in event.changes)
         if isinstance(event, ev.ChangesPrepared):
             return [one for one, count in times.items() if count > 1 or one in self.changes or one in self.prepared]

@@ -1,7 +1,4 @@
-"""Removes credentials from the environment of child processes, and from our own.
-
-A variable is withheld for its name (`GH_TOKEN`) or its value: a key, or an address with a password.
-"""
+"""Removes credentials from the environment of child processes, and from our own, by names and by values."""
 
 import os
 import re
@@ -80,7 +77,6 @@ def confined_environment(
 
 
 def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """The variables that only confined commands do not get, each with the reason."""
     names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
     return dict.fromkeys(names, "it leads out of the sandbox")
 

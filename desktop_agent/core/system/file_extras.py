@@ -1,7 +1,4 @@
-"""Reads and restores `FileExtras`: what a file has besides content and permission bits.
-
-Attributes are `user.*`, ACLs, capabilities and labels, without those that derive from the content.
-"""
+"""Reads and restores `FileExtras`: owner, `user.*` attributes, ACLs, capabilities and labels."""
 
 import base64
 import errno

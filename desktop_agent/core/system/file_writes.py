@@ -1,8 +1,4 @@
-"""Replaces files atomically, and only if they are still as expected.
-
-Keeps permission bits, owner, extended attributes, symlinks and hard links. Without `renameat2`, the two functions that
-swap or rename to a free name raise `ExchangeUnsupportedError`.
-"""
+"""Replaces the content of files atomically, only if it is still as expected. Keeps mode, owner and links."""
 
 import ctypes
 import errno
@@ -75,8 +71,7 @@ def _libc() -> ctypes.CDLL | None:
 MEANWHILE = "it was changed at this very moment"
 
 
-class ChangedError(OSError):
-    """Another program wrote the file between the check and the write."""
+class ChangedError(OSError): ...
 
 
 class Anything(Enum):
@@ -184,7 +179,6 @@ def require_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file (`descriptor`) the owner and extended attributes of `target`. Raises `OSError`."""
     if os.name == "nt":
         return
     new = retried(os.fstat, descriptor)
@@ -381,7 +375,6 @@ def _write_at(descriptor: int, offset: int, content: bytes) -> None:
 
 
 def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
-    """Whether `current` is a mix of `before` and `after`, as a crash leaves it during a write in place."""
     if not min(len(before), len(after)) <= len(current) <= max(len(before), len(after)):
         return False
     for start in range(0, len(current), BLOCK_BYTES):

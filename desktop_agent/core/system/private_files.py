@@ -1,7 +1,4 @@
-"""Creates files that only their owner can access, and tells whether a file has changed since it was read.
-
-Permissions never depend on the umask. On Windows, the profile folder protects the files instead.
-"""
+"""Creates files that only their owner can access, and tells whether a file has changed since it was read."""
 
 import os
 import stat

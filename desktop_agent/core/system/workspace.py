@@ -28,7 +28,6 @@ MAX_LISTED_FILES: Final = 200_000
 _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
 
 _COVER: Final = ".desktop-agent"
-"""A folder that is shown only when it is not empty; see `_is_cover`."""
 
 _SORTED_AT_ONCE: Final = 2_048
 
@@ -83,7 +82,6 @@ _OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var
 _FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
 _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
 _FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
-"""Folders that are never a project as a whole, whoever names them. Folders in them may be one."""
 _HOMES: Final = ("/home", "/users")
 
 _OF_VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".bzr", ".jj"})
@@ -107,7 +105,6 @@ _SECRET: Final = (
 _OF_ALL_PROGRAMS: Final = frozenset({".config", ".local", ".local/share", ".local/state", ".cache", ".var", ".cargo"})
 """Settings and data of all programs. The folder of a single program can be a project, such as an editor's settings."""
 _FILES_IN_LIBRARY: Final = ("library/mobile documents", "library/cloudstorage", "library/developer")
-"""The part of macOS's `Library` that holds the user's own files."""
 _PROGRAMS_IN_LIBRARY: Final = tuple(
     f"library/{name}"
     for name in (
@@ -116,7 +113,6 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
         *("internet plug-ins", "input methods", "quicklook", "spotlight", "screen savers", "workflows", "cookies"),
     )
 )
-"""Parts of `Library` that are refused on all systems. Elsewhere than on macOS, the rest of it can be anything."""
 
 
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
@@ -325,7 +321,6 @@ class HeldWorkspace:
         return None
 
     def _is_the_known_one(self) -> bool:
-        """True if the folder is open: `check` compares the inode itself."""
         if self._known is None or self._identity is not None:
             return True
         there = identity_of(self.root)
@@ -392,7 +387,6 @@ def scan_directory(path: Path) -> FolderListing:
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:
-    """Whether this is the empty folder that the sandbox mounts, so that a command cannot create it."""
     if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
         return False
     with os.scandir(entry.path) as found:
@@ -413,7 +407,6 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
 
 
 def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
-    """The strongest mark for each folder with changed files below it."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
         mark = _MARK_OF.get(status.state)

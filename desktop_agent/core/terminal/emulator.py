@@ -1,7 +1,6 @@
 """A terminal without a window: it takes the bytes of a program, and provides a screen with its history.
 
-An answer to a query arrives as if it were typed, so it never contains text of the program: a displayed file could
-otherwise type into the shell. Sequences follow ECMA-48. Unterminated strings end with their line.
+An answer to a query arrives as if it were typed, so it never contains text of the program. Sequences follow ECMA-48.
 """
 
 import re
@@ -121,7 +120,6 @@ class Emulator:
         self.title = ""
         """The title that the program set. It is untrusted text and must be shown as such."""
         self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
-        """The colours of text and background, for programs that query them."""
         self._writer = Writer(self.screen)
         self._tokenizer = Tokenizer()
         self._decoder = getincrementaldecoder("utf-8")("replace")
@@ -134,7 +132,6 @@ class Emulator:
 
     @property
     def is_scrolling(self) -> bool:
-        """Whether more output scrolls the main screen: the cursor is at its end, and no sequence is unfinished."""
         is_unfinished = self._tokenizer.is_unfinished or self._decoder.getstate()[0] != b""
         screen = self.screen
         return screen.scrolls_whole and screen.cursor.row == screen.bottom and not is_unfinished
@@ -247,11 +244,9 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096
-"""How many characters a text must have before it is searched for plain lines."""
 
 
 def is_ready(screen: Screen) -> bool:
-    """Whether the cursor is in an empty bottom row, all rows scroll, and nothing changes how text is written."""
     cursor, row = screen.cursor, screen.current_row
     if not screen.scrolls_whole or cursor.row != screen.bottom:
         return False

@@ -1,7 +1,4 @@
-"""Reads program output as a terminal shows it, for the model, cards, exports and search.
-
-The terminal has 40 rows and 1,000 columns. Tabs, trailing blanks and characters without a width are preserved.
-"""
+"""Reads program output as a terminal shows it, for the model, cards, exports and search."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,7 +21,6 @@ from desktop_agent.core.terminal.screen import Screen
 ROWS: Final = 40
 COLUMNS: Final = 1_000
 _MOST_CELLS: Final = 8
-"""How many cells one character takes at most: a tab takes this many."""
 _MOST_LINES: Final = 2_000
 _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
@@ -60,8 +56,6 @@ class _PrintedScreen(Screen):
 
 
 class Printout:
-    """Reads an output in pieces that are cut anywhere."""
-
     def __init__(
         self,
         settled: Callable[[Sequence[PrintedRow]], None],
@@ -114,7 +108,6 @@ class Printout:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the output so far ends at the beginning of a new line, with nothing that affects plain text."""
         screen = self._screen
         cursor, modes = screen.cursor, screen.modes
         if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
@@ -139,7 +132,6 @@ class Printout:
             self._settled(left)
 
     def _take_lines(self, text: str) -> None:
-        """Process whole lines of text and colours. The result is the same as that of `_take`."""
         screen = self._screen
         cursor = screen.cursor
         if self._unseen is not None:
@@ -159,7 +151,6 @@ class Printout:
         self._add(rows)
 
     def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
-        """Pass the lines of `text` that nobody will see to `unseen`. Return the rest."""
         start = len(text) - 1
         for _ in range(ROWS + self._seen_rows):
             start = text.rfind("\n", 0, start)
@@ -170,7 +161,6 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Settle the rows above the cursor, call `give` for the text that follows them, and clear the screen."""
         screen = self._screen
         self._settled(_printed(screen.rows[: screen.cursor.row]))
         give()

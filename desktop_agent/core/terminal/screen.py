@@ -1,7 +1,4 @@
-"""The screen of a terminal: cursor, rows, and the history that has scrolled out.
-
-Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). No output reaches the clipboard or a file.
-"""
+"""The screen of a terminal: cursor, rows, and the history that has scrolled out (ECMA-48, else xterm)."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -19,10 +16,8 @@ class Cursor(Struct):
     row: int = 0
     column: int = 0
     is_past_end: bool = False
-    """Whether the last column was written to, so that the next character goes into a new row."""
     look: PrintedStyle = PLAIN
     draws_lines: tuple[bool, bool] = (False, False)
-    """Whether each of the two character sets is the line-drawing one."""
     character_set: int = 0
     is_origin: bool = False
 
@@ -33,10 +28,8 @@ class Modes(Struct):
     returns_with_line_feed: bool = False
     shows_cursor: bool = True
     cursor_keys: bool = False
-    """Whether arrow keys send their application sequences (DECCKM)."""
     brackets_paste: bool = False
     is_alternate: bool = False
-    """Whether the alternate screen is shown, which full-screen programs use and which has no history."""
 
 
 class Screen:

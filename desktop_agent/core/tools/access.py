@@ -1,7 +1,4 @@
-"""Who may use which tools: restrictions of the front end, the role, and the machine's abilities.
-
-A permitted tool that cannot work here is offered with the reason in its description, and its calls are refused.
-"""
+"""Who may use which tools: restrictions of the front end, the role, and the machine's abilities."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, get_args
@@ -75,7 +72,6 @@ class Access(Struct, frozen=True, eq=False):
     _rules: CallRules
     _sandbox: Callable[[], SandboxMode]
     _runs_there: Callable[[], bool] = lambda: False
-    """Whether the user lets the provider run tools that the provider hosts."""
 
     @property
     def is_dry_run(self) -> bool:
@@ -110,7 +106,6 @@ class Access(Struct, frozen=True, eq=False):
         return tuple(tool for tool in self._registry if isinstance(tool, McpTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
-        """Offer all server tools, or those in `loaded` and, if permitted, the search for the rest."""
         own = [tool for tool in self.permitted() if not isinstance(tool, McpTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()

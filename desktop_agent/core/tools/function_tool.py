@@ -1,7 +1,6 @@
 """Tools made of functions: the annotations define the arguments, which are checked before the function runs.
 
-pydantic checks most types, msgspec its `Struct` (and `typing.TypedDict` before Python 3.12). Descriptions of arguments
-in a docstring can have the style of Google, NumPy or Sphinx.
+Descriptions of arguments in a docstring can have the style of Google, NumPy or Sphinx.
 """
 
 import asyncio
@@ -268,7 +267,6 @@ def _is_struct(annotation: object) -> bool:
 
 
 def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> object:
-    """Raises `TypeError` for a recursive type."""
     if isinstance(value, list):
         return [_inlined(each, definitions, above) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -300,7 +298,6 @@ _SECTIONS = (
         re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
     ),
 )
-"""Per style of docstrings, a section about arguments and an entry in it."""
 
 
 class Documented(Struct, frozen=True):

@@ -64,9 +64,7 @@ class _Settled(Struct, frozen=True):
     decision: Decision
     judged: Judged
     again: Case | None = None
-    """What is asked instead, because the answer was to a question that is not the present one."""
     problem: str = ""
-    """Why the call must not run in spite of the answer."""
 
 
 class ApprovalGate(Struct, frozen=True, eq=False):
@@ -115,7 +113,6 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
     ) -> Permit:
-        """An answer to an earlier question still counts."""
         if held is not None:
             answer = held.decision
             await self._approvals.conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -202,7 +199,6 @@ class ApprovalGate(Struct, frozen=True, eq=False):
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Changes are equal if their effects are."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
 
@@ -285,7 +281,6 @@ class LiveJudging(Struct, frozen=True, eq=False):
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """The case of a recorded question, as if the model had asked to leave the sandbox."""
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

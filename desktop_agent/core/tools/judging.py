@@ -34,8 +34,6 @@ _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())
 
 
 class Policies(Struct, frozen=True, kw_only=True, eq=False):
-    """The basis of every decision. There is one for each session."""
-
     approval: Callable[[], ApprovalPolicy]
     sandbox: Callable[[], SandboxMode]
     rulebook: RuleBook
@@ -103,7 +101,6 @@ class Judge(Struct, frozen=True, eq=False):
         return Judged(request, verdict.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
-        """Add where a rule for a command outside the sandbox would apply. If nowhere, no rule is offered."""
         place = await self.repository(facts)
         if place.mark:
             return replace(request, repository=place.path, repository_mark=place.mark)

@@ -1,8 +1,4 @@
-"""Limits an output for the model: the beginning and the end, with a mark for the omitted middle.
-
-`[tools.limits]`, `MODEL_FORMAT` for output of commands and `RESULT_LIMIT` apply; the text is cut once, by the
-narrowest. Limits include header and mark. Cuts are made between lines, or in a longer line between characters.
-"""
+"""Limits an output for the model: the beginning and the end, with a mark for the omitted middle."""
 
 import json
 
@@ -74,7 +70,6 @@ def fit(
 def fit_all(
     text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
 ) -> FittedText:
-    """Apply the user's limits, the final one and, if a command printed the text, that of the model format."""
     layers = [limits.as_output_limits(), RESULT_LIMIT, *((MODEL_FORMAT,) if is_printed else ())]
     narrowest = OutputLimits(
         max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)

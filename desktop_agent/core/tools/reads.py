@@ -1,7 +1,4 @@
-"""The read log: the digest that each file had when the model last read or wrote it.
-
-If a file has changed since, an edit is refused. The log is a fold of the journal.
-"""
+"""The read log: the digest that each file had when the model last read or wrote it. A fold of the journal."""
 
 from msgspec import Struct, field
 
@@ -18,7 +15,6 @@ class ReadLog(Struct):
     """The last state of each file that the model knows; `None` if it knows that the file does not exist."""
 
     def apply(self, event: ev.Event) -> None:
-        """A file was read or came with a prompt, or an edit by the agent was written."""
         match event:
             case ev.PromptSubmitted(attachments=attachments) | ev.Steered(attachments=attachments):
                 for attached in attachments:

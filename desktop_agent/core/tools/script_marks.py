@@ -183,7 +183,6 @@ def _mark_inside(git_dir: Path, top: Path, seen: dict[str, str]) -> None:
 
 
 def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], depth: int) -> None:
-    """Mark a configuration, and every file or folder that its values name: programs, hooks, included files."""
     if str(path) in seen or depth == 0:
         return
     _mark_file(path, seen)
@@ -207,7 +206,6 @@ _WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:
-    """Mark all hooks below their folder, and the files of the working tree that they name or run."""
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run the ones in the folder above
         files += [path for path in folder.parent.glob("*") if path.is_file()]

@@ -1,7 +1,4 @@
-"""Finds the files of a workspace that often hold secrets, quickly, for commands that run without approval.
-
-A hard link to a secret is a secret, too: files with several names are compared by device and inode.
-"""
+"""Finds the files that often hold secrets, and hard links to them, for commands that run without approval."""
 
 import os
 import stat

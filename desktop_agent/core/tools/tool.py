@@ -1,7 +1,6 @@
 """What a tool is: a schema, labels, and one of four ways to work (read, edit, run a command, call a server).
 
-An edit tool only plans. Tools never ask for approval, never write a file of the workspace themselves, and raise
-`ToolError` for every failure that the model should read.
+Tools never ask for approval or write a file themselves. They raise `ToolError` for what the model should read.
 """
 
 import json
@@ -71,10 +70,8 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
 
     call_id: CallId
     reads: ReadLog
-    """What the model has seen of each file."""
     jobs: Jobs
     spool_folder: Path
-    """For output that is too large for memory, while a call runs."""
     emit_output: Callable[[str], None]
     keep: Callable[[bytes, str], BlobRef]
     """Stores content of the given media type permanently. Blocks: call it from a thread."""
@@ -85,9 +82,7 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     confine: Callable[[Command], Command] = lambda command: command
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     ask_user: AskUser = nobody_to_ask
-    """Asks the user what a server wants to know during its call."""
     sample_model: SampleModel = no_model_to_ask
-    """Asks the model on behalf of a server during its call, if the user permits it."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Receives the partial result of a cancelled call, before the cancellation is passed on."""
 
@@ -228,7 +223,6 @@ _DEEPEST = 64
 
 
 def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:
-    """Apply `change` to every schema in a part of a JSON schema, outer schemas first."""
     if isinstance(value, list):
         return [map_schema(inner, change, depth + 1) for inner in cast("list[object]", value)]
     if not isinstance(value, dict):

@@ -1,7 +1,4 @@
-"""Computes each file from the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
-
-A `Lineage` follows one file through renames, undos and redos. Undone changes are skipped; others' changes always stand.
-"""
+"""Computes each file from the standing changes: `composed(S)`, the basis of undo and redo (ADR 24)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -48,8 +45,6 @@ class Step(Struct):
 
 
 class Foreign(Struct):
-    """An unrecorded change of the file by somebody else, between two records."""
-
     before: Version
     after: Version
 
@@ -81,11 +76,9 @@ class _Write(Struct):
 
 class Lineage(Struct):
     origin: Version
-    """The file before its first recorded change."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
     elements: list[Step | Foreign | Anchor] | None = None
     now: Version = None
-    """The version that results from all records; set once `elements` are known."""
     earlier: list[tuple[Version, Status]] = field(default_factory=list[tuple[Version, Status]])
     """The versions before each undo and redo since any other event, each with its status then."""
 
@@ -109,7 +102,6 @@ class NeededError(Exception):
 
 
 _Composed = tuple[Version, NeededError | None]
-"""The composed version, or why composing failed."""
 
 
 class Composition:
@@ -128,7 +120,6 @@ class Composition:
         self._partial: dict[tuple[ChangeId, frozenset[HunkKey]], FileImage] = {}
         self._of_change: dict[ChangeId, list[Lineage]] = {}
         self._seen: dict[str, FileImage | None] = {}
-        """By path, the image that the last record left there."""
         self._ended: dict[str, Lineage] = {}
         """Deleted files by path. A file that is created there later continues the same lineage."""
         self._here: dict[str, Lineage] = {}
@@ -151,7 +142,6 @@ class Composition:
         return self._here.get(path)
 
     def loose_folders(self) -> set[str]:
-        """The folders that exist only because of undos and redos."""
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
@@ -275,7 +265,6 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """The versions before and after the part of the element that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)
@@ -366,7 +355,6 @@ class Composition:
         status: Status,
         write: _Write,
     ) -> Version:
-        """Return the version that an undo or redo left. Add what the standing changes do not explain to `elements`."""
         if write.is_written and write.before != now and (write.before is not None or write.was_gone):
             elements.append(Foreign(now, write.before))
             lineage.earlier.clear()
@@ -457,7 +445,6 @@ class Composition:
             known.append(lineage)
 
     def _note_turned(self, turned: UndoEffect, records: Sequence[ChangeRecord]) -> None:
-        """Move the files to the paths that follow from the standing changes."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
         missing -= {record.change.path for record in records if record.change.before is not None}
@@ -478,7 +465,6 @@ class Composition:
                 self._loose |= set(change.new_folders)
 
     def _moves(self, turned: UndoEffect, written: Iterable[str]) -> list[_Move]:
-        """Remove the files of an undo or redo from their paths, and add a note to each lineage."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}
         touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
@@ -538,7 +524,6 @@ def implied_folder() -> FileImage:
 def _left_as(
     old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
 ) -> Version:
-    """The file was at `old` and should now be at `new`."""
     left, come = written.get(old), written.get(new)
     if new and come is not None and come.after is not None:
         return Placed(new, come.after)

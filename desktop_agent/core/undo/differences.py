@@ -1,7 +1,6 @@
 """Undoes differences from a commit: files are restored to their committed versions.
 
-Unrecorded changes are recorded first, as the user's. After that, the undo is an ordinary undo that can be redone.
-Changes of others are left alone and reported, unless the op `includes_others`.
+Unrecorded changes are recorded first, as the user's. Changes of others stay, unless the op `includes_others`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,7 +45,6 @@ from desktop_agent.core.undo.plan import composition_of, draft_reverts
 _Seen = TypeVar("_Seen", FileState | None, FileImage | None)
 
 _Step = tuple[Owner, FileState | None]
-"""A version of a file, and who made it."""
 
 
 def shares_of(
@@ -129,7 +127,6 @@ def _steps(
 
 
 def _is_of(record: ChangeRecord, file: CommittedFile) -> bool:
-    """A rename counts at the new path."""
     change = record.change
     if change.author == "undo" or change.path not in (file.path, file.moved_from):
         return False
@@ -165,7 +162,6 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Name who made the clashing versions. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -373,7 +369,6 @@ def draft_differences(
     op: ops.UndoDifferences,
     files: Sequence[tuple[CommittedFile, FileState | None]],
 ) -> tuple[ChangeSelection, UndoDraft]:
-    """Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
     # All lines of the hunks may be undone, as was checked before. They include changes of the user.
     may_include = op.includes_others or bool(op.hunks)

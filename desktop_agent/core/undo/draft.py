@@ -1,7 +1,6 @@
 """Drafts an undo or redo: merges the step between two composed versions into the file on disk.
 
-With the standing changes S, an undo of the changes U writes `merge(base=composed(S), composed(S - U), the disk)`. So
-the result never depends on earlier undos (ADR 24). Only blobs are written.
+Undoing U of the standing changes S writes `merge(base=composed(S), composed(S - U), the disk)` (ADR 24).
 """
 
 import os
@@ -39,8 +38,6 @@ class DraftedWrite(Struct, frozen=True):
 
 
 class UndoDraft(Struct, frozen=True):
-    """The writes, in order, and the outcomes of files that need no write or cannot be written."""
-
     writes: tuple[DraftedWrite, ...]
     settled: tuple[FileOutcome, ...]
 
@@ -51,7 +48,6 @@ class UndoDraft(Struct, frozen=True):
 class _Case(Struct):
     lineage: Lineage
     ids: tuple[ChangeId, ...]
-    """Those of its changes that are undone or redone, in the order in which they were made."""
     bonds: set[ChangeId]
     """Changes that it shares with other files, as a rename is."""
     base: Version = None
@@ -60,7 +56,6 @@ class _Case(Struct):
     reason: str = ""
     note: str = ""
     barred: str = ""
-    """That path of the file at which nothing can be written."""
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
     exact: tuple[Version] | None = None
@@ -123,16 +118,12 @@ class _Draft:
         self._hunks = hunks
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
-        """By path, a link or file that is where a parent folder has to be, and that the draft is about to write."""
         self._cases: list[_Case] = []
         self._came_along: list[_Case] = []
         self._coming_folders: list[str] = []
         self._going_folders: set[str] = set()
-        """Folders that were created along with a file, and are removed if nothing else is in them."""
         self._with_change: dict[ChangeId, list[int]] = {}
-        """By change, the indices of the cases that have a bond to it."""
         self._at_path: dict[str, list[int]] = {}
-        """By path, the indices of the cases that are there or are wanted there."""
         self._out: dict[str, _Case] = {}
         self._into: dict[str, _Case] = {}
 
@@ -207,7 +198,6 @@ class _Draft:
                     case.exact, is_growing = None, True
 
     def _exact(self, case: _Case) -> tuple[Version] | None:
-        """The version before the undos and redos that are now reversed, if no other change happened since."""
         found = self._known.earlier(case.lineage, self._target)
         if found is None:
             return None
@@ -334,7 +324,6 @@ class _Draft:
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
     def _taken(self, case: _Case) -> Clash | None:
-        """The versions to choose from at a taken path; None for a rename, which leaves no choice."""
         return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
@@ -395,7 +384,6 @@ class _Draft:
         return is_found
 
     def _may_stay(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether a non-empty folder can count as removed, because it disappears with its last file."""
         is_as_before = self._direction == "redo" and self._known.was_loose(folder)
         return is_as_before or self._has_only_standing(folder, after)
 
@@ -501,13 +489,11 @@ class _Draft:
         return found
 
     def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """The path whose outcome reports a change of a written file: for half of a rename, the recorded path."""
         path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
         written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
         return path if path in written or not written else written[0]
 
     def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """The path whose outcome reports a change of a refused file. A path that is not written is preferred."""
         ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
         is_at_own = change_id in ends or self._is_move(case, change_id)
         path = self._recorded_path(change_id) if is_at_own else case.here
@@ -520,7 +506,6 @@ class _Draft:
         return self._known.records[change_id].change.path
 
     def _is_move(self, case: _Case, change_id: ChangeId) -> bool:
-        """Whether the change is half of a rename that is undone or redone as a rename, not only as an edit."""
         return any(
             change_id in (step.change.id, step.departure) and not self._is_edit(step.change.id)
             for step in case.lineage.steps
@@ -528,7 +513,6 @@ class _Draft:
         )
 
     def _is_edit(self, change_id: ChangeId) -> bool:
-        """Whether the file keeps its path, and only the rename's edit of the content is undone or redone."""
         now, then = self._known.status.get(change_id, frozenset()), self._target.get(change_id, frozenset())
         return (now is None or RENAMING in now) == (then is None or RENAMING in then)
 

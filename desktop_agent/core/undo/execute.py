@@ -1,7 +1,4 @@
-"""Drafts, carries out and records undos, redos and the user's own writes, even if cancelled midway.
-
-Call these methods only while no turn is running.
-"""
+"""Drafts, carries out and records undos, redos and the user's writes. Call it only while no turn is running."""
 
 import asyncio
 from collections.abc import Sequence
@@ -167,7 +164,6 @@ class Undoing:
         return self._ledger.apply_each(writes, missing)
 
     def _is_own(self, reverts: Sequence[Reverted]) -> bool:
-        """Whether a change made this file a hard link to another file, whose content must not change now."""
         records = (self._transcript.changes.get(item.change_id) for item in reverts)
         return any(record is not None and record.change.is_new_name for record in records)
 
@@ -295,7 +291,6 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the undone hunks of `record`, and whether they are all; None if there are none."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:
@@ -344,7 +339,6 @@ def reverted(
 
 
 def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
-    """The record of an undo or redo that was interrupted after it had written `changes`."""
     outcomes = tuple(
         FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
     )

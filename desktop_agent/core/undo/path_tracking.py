@@ -1,8 +1,4 @@
-"""Tracks at which path the file of a change is now, and which other names it has. Pure.
-
-The agent's changes of a file with hard links are recorded at all names, and are undone together. A name that was added
-later keeps its content.
-"""
+"""Tracks at which path the file of a change is now, and which other names (hard links) it has. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -86,7 +82,6 @@ def at_all_names(
 def names_with_changes(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Those of the file's other `names` at which all of these changes are recorded."""
     known = {record.change.id: record for record in records}
     meant = [known[change_id] for change_id in change_ids if change_id in known]
     return tuple(
@@ -97,7 +92,6 @@ def names_with_changes(
 
 
 def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
-    """For each change, the other paths at which one of the `changes` has the same images."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:
         alike.setdefault((change.before, change.after), []).append(change)
@@ -109,7 +103,6 @@ def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tupl
 
 
 def _is_same(one: ChangeRecord, other: ChangeRecord) -> bool:
-    """Whether both are the same change of one file, recorded at two of its names."""
     if (one.turn, one.call_id, one.change.author) != (other.turn, other.call_id, other.change.author):
         return False
     is_alike = (one.change.before, one.change.after) == (other.change.before, other.change.after)

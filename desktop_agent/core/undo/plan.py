@@ -1,7 +1,4 @@
-"""Plans an undo or redo: which changes it affects, and how much of each is undone afterwards.
-
-Everything here blocks, and writes only the blobs of clashes.
-"""
+"""Plans an undo or redo: which changes it affects, and how much of each is undone afterwards. Blocks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -380,7 +377,6 @@ _ALL_LINES = 1 << 40
 
 
 def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
-    """If a diff has no edits but the contents differ, return a single one over all lines."""
     before, after = change.before, change.after
     is_same = before and after and (before.digest, before.kind) == (after.digest, after.kind)
     if diff.edits or is_same:
@@ -399,7 +395,6 @@ class _Regions:
         self._regions: list[_Region] = []
 
     def follow(self, edits: Sequence[Edit], change_id: ChangeId) -> None:
-        """Advance to the next version, which results from `edits` of the change."""
         pending = [_Region(edit.old_start, edit.old_end, {(change_id, edit)}) for edit in edits]
         joined: list[_Region] = []
         for region in sorted([*self._regions, *pending], key=lambda one: (one.start, one.end)):
@@ -457,7 +452,6 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
 
 
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
-    """Add the hunks that the undo named, if only one undo is taken back."""
     undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
     return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 

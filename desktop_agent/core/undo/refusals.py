@@ -29,10 +29,8 @@ OTHER_SESSION: Final = (
 )
 
 STAYS_WITH_FILES: Final = "It is not empty, so it stays."
-"""About a folder whose removal counts as done although files remain in it."""
 
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
-"""About a file that was undone except for its owner or extended attributes."""
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",

@@ -1,8 +1,7 @@
 """The journal: one JSON object per line, appended and never rewritten. It *is* the session.
 
-A killed process or a full disk can leave the last line incomplete: opening completes it or moves it to a `.torn` file.
-After a failed `fsync`, the next can succeed without writing the data (https://lwn.net/Articles/752063/). So lines that
-may not be on the disk are kept in memory, and written again.
+After a failed `fsync`, the next can succeed without writing the data (https://lwn.net/Articles/752063/), so lines that
+may not be on the disk are written again.
 """
 
 import errno
@@ -55,7 +54,6 @@ class Journal:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._is_sound = True
-        """Whether nothing has failed since the file was last known to be correct."""
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
@@ -145,7 +143,6 @@ class Journal:
             return False
 
     def _make_sound(self) -> None:
-        """After a failure, restore the file's correct content, and sync it. Raises `OSError`."""
         if self._is_sound:
             return
         descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # the old one reports a failed sync only once
@@ -176,7 +173,6 @@ class Journal:
 
 
 def _mend_tail(path: Path) -> Path | None:
-    """Return where a broken last line was moved, or None."""
     descriptor = os.open(path, os.O_RDWR | _O_SAFE)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)

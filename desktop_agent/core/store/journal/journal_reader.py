@@ -1,7 +1,4 @@
-"""Reads a journal: each line gives an event, or a `Damage` that says what is wrong with it.
-
-A line is decoded, then `migrated` from an earlier format; `internalise` restores its long texts from blobs.
-"""
+"""Reads a journal: each line gives an event, or a `Damage` that says what is wrong with it."""
 
 import errno
 import json
@@ -212,6 +209,5 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
 
 
 def reading(path: Path) -> AbstractContextManager[None]:
-    """Turn an `OSError` into a `StorageError`: the session could not be read."""
     hint = "Check the permissions of the data folder."
     return storage_error("The session could not be read.", hint=hint, path=path)

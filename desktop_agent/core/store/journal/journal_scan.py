@@ -1,8 +1,4 @@
-"""Scans journals without decoding them: how far a cache has read, and the head of each line.
-
-If the `JournalMark` does not match, the journal was replaced, and is read from its beginning. Heads rely on the order
-in which this application writes keys; a line of another program is reordered first.
-"""
+"""Scans journals without decoding them: how far a cache has read, and the head of each line."""
 
 import json
 import os
@@ -30,7 +26,6 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
 _LIMIT = MAX_LINE_BYTES + 1
-"""How long a line may be, including the newline."""
 
 
 State = tuple[int, int]
@@ -61,8 +56,6 @@ def journal_state(folder: Path, session_id: SessionId) -> State | None:
 
 
 class JournalMark(NamedTuple):
-    """The state of a journal when it was read, and the position up to which it was read."""
-
     state: State
     read_bytes: int = 0
     """What follows had not been read, or was an unfinished line."""
@@ -129,7 +122,6 @@ def _witness(file: BinaryIO, read_bytes: int) -> bytes:
 
 
 HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
-"""The beginning of a line as this application writes it."""
 
 _Count = Annotated[int, Meta(ge=0, lt=10**18)]
 _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]

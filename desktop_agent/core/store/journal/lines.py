@@ -1,7 +1,4 @@
-"""Reads the lines of a journal file exactly, quickly and with bounded memory, even from a hostile file.
-
-msgspec's fast JSON keeps integers of any size; lone surrogates need the slower `json`. Neither reads NaN.
-"""
+"""Reads the lines of a journal file exactly, quickly and with bounded memory, even from a hostile file."""
 
 import json
 import math
@@ -32,7 +29,7 @@ class Line(Struct, frozen=True):
     content: bytes | None
     """`None` if the line is too long to be read."""
     is_ended: bool
-    """If not, the line is still being written, or its process ended while writing it."""
+    """False if the line is still being written, or its process ended while writing it."""
 
 
 def open_regular(path: Path) -> BinaryIO:

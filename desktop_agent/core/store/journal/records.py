@@ -1,7 +1,6 @@
 """Records of a journal with their positions: from any line on, the last ones, by page, or as they are added.
 
-A page is a range of lines whose entries are read together. It is the fold of its own lines, and of the few later lines
-that concern its entries (`JournalPage.late`). `YieldGil` lets other threads run between records.
+A page is the fold of its own lines, and of the later lines that concern its entries (`JournalPage.late`).
 """
 
 import json
@@ -98,8 +97,6 @@ def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, y
 
 
 class _WithoutTexts(Blobs):
-    """A store that returns `…` for every blob, so that no text is read from the disk."""
-
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
         return "…".encode()
 
@@ -209,7 +206,6 @@ def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:
 
 
 _WITNESS_BYTES = 512
-"""How many of the bytes read last are compared at the next read."""
 
 
 class Follower:
@@ -224,7 +220,6 @@ class Follower:
         self._is_first = start == 0
         self._identity: tuple[int, int] | None = None
         self._witness = b""
-        """The last bytes before the offset, which must still be there at the next read."""
 
     def read(self) -> list[JournalEvent]:
         """Events since the last call. Raises `StorageError` if the journal must be read again from its beginning."""

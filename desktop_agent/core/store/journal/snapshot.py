@@ -1,7 +1,4 @@
-"""The snapshot of a session: its journal folded up to an offset, to open the session quickly.
-
-It is a cache: small sections of JSON, one per line. A snapshot with any problem is treated as missing.
-"""
+"""The snapshot of a session: its journal folded up to an offset, to open the session quickly. Only a cache."""
 
 import json
 from collections.abc import Iterable, Iterator

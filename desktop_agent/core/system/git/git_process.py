@@ -1,7 +1,6 @@
 """Runs git, with bounded output and time. No other module starts git.
 
-Git asks no questions, gets only listed variables, and is killed with the awaiting task. Any program can write
-a repository, so git reads a configuration that names no program (`make_stand_in`). It runs in no sandbox.
+Any program can write a repository, so git reads a configuration that names no program (`make_stand_in`).
 """
 
 import asyncio
@@ -288,7 +287,6 @@ def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
 
 
 def harmless_config(listing: bytes) -> bytes:
-    """Keep only the settings of `listing` that name no program."""
     lines = [b"[core]", b"\tbare = false"]
     for record in listing.split(b"\0"):
         name, separator, value = record.partition(b"\n")

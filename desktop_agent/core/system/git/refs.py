@@ -1,7 +1,4 @@
-"""Reads and compares the refs of a repository, and restores refs that a command lost.
-
-A ref is restored only if it is unchanged since the command. No ref is removed; files and the index are not touched.
-"""
+"""Reads and compares the refs of a repository, and restores refs that a command lost. No ref is removed."""
 
 import asyncio
 import os
@@ -49,8 +46,6 @@ class RefProblem(Struct, frozen=True, kw_only=True):
 
 
 class RefRecovery(Struct, frozen=True, kw_only=True):
-    """Refs that already were correct count as restored."""
-
     restored: tuple[RefChange, ...] = ()
     problems: tuple[RefProblem, ...] = ()
 

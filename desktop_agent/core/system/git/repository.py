@@ -1,7 +1,4 @@
-"""Finds the repository of a folder without starting git. Also has the types of git's answers.
-
-Git's own search would also accept a folder that only looks like the inside of a repository.
-"""
+"""Finds the repository of a folder without starting git. Also has the types of git's answers."""
 
 import errno
 import os
@@ -94,7 +91,6 @@ def common_folder(git_dir: Path) -> Path:
 
 
 def is_still_there(repository: Repository) -> bool:
-    """False if another repository replaced it. Blocks."""
     try:
         dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)

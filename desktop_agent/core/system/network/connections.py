@@ -1,8 +1,4 @@
-"""Where an address leads, through which proxy, the size limits of answers, and why a connection failed.
-
-The proxy rules are curl's, with lower-case names first. Loopback addresses never get a proxy. If the environment names
-none, Windows and macOS use the system's settings. This module imports no HTTP library.
-"""
+"""Where an address leads, through which proxy (curl's rules), limits of answers, and why a connection failed."""
 
 import asyncio
 import ipaddress
@@ -101,7 +97,6 @@ def _covers(entry: str, host: str, port: int) -> bool:
 
 
 MAX_CHARS = 4_000_000
-"""How many characters the text, thinking and call arguments of one answer may have together."""
 MAX_BLOCKS = 1_000
 MAX_CALLS = 200
 MAX_NAME_CHARS = 1_000
@@ -109,7 +104,6 @@ MAX_NAME_CHARS = 1_000
 MAX_STREAM_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 4 * 2**20
 MAX_ERROR_BYTES = 64 * 2**10
-"""How much of an error response is read."""
 MAX_STREAM_S = 3600.0
 
 
@@ -183,7 +177,6 @@ _OF_CREDENTIALS = frozenset(
         ),
     )
 )
-"""Addresses at which clouds give credentials to any program that asks from the machine."""
 
 _NAMES_OF_CREDENTIALS = frozenset(
     (
@@ -210,7 +203,6 @@ def is_public(address: IpAddress) -> bool:
 
 
 def hands_out_credentials(host: str) -> bool:
-    """Whether `host`, a name or an address in any notation, is a service that gives out a cloud's credentials."""
     # A resolver normalizes names: `①⑥⑨。254.169.254` is an address, too. `。` is a dot.
     name = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".").lower().strip("[]")
     if name in _NAMES_OF_CREDENTIALS:

@@ -1,7 +1,4 @@
-"""Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
-
-Loading certificates takes some 20 ms. No client reads proxies from the environment, follows redirects or keeps cookies.
-"""
+"""Builds the HTTP clients for models, MCP servers, pages and telemetry. Blocks for 20 ms: use a thread."""
 
 import asyncio
 import os
@@ -92,7 +89,6 @@ def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Raises `ProviderError`."""
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):

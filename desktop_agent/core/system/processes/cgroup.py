@@ -92,7 +92,6 @@ _PROGRAM = "/usr/bin/systemd-run"
 _ARGUMENTS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--property=CPUWeight=10")
 _HOLD = "echo; read -r line"
 _PATIENCE_S = 2.0
-"""How long to wait for systemd. If it takes longer, we manage without a scope."""
 
 
 class Scope:
@@ -162,9 +161,7 @@ _WEIGHT = 10
 """The processor weight of all commands together. Other programs have 100."""
 _CHANGES = 100
 _PATIENCE_MS = 500
-"""How long one wait for the last processes to end may take. There are at most `_CHANGES` waits."""
 _TRIAL_S = 5.0
-"""How long the test whether a cgroup can be entered may take. If it takes longer, cgroups are not used."""
 _TASKS_ABOVE = 16
 """How far the kernel's limit is above the command's own, so that the watch sees the excess and ends the command."""
 
@@ -278,7 +275,6 @@ def _group_of(pid: int | str) -> str | None:
 
 
 def _made_in(parent: Path, name: str) -> Path | None:
-    """None if commands could not enter the cgroup's children or be killed there."""
     _remove_stale(parent)
     folder = parent / name
     try:
@@ -314,7 +310,6 @@ def _share_out(folder: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Remove the cgroups of applications that were killed together with their guard."""
     for folder in parent.glob(f"{_NAME}*-*"):
         pid = folder.name.removeprefix(_NAME).partition("-")[0]
         if not Path("/proc", pid).exists():
@@ -330,7 +325,6 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
-    """Processes end after `cgroup.kill` has returned. Gives up after a while."""
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)

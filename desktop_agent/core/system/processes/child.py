@@ -42,8 +42,6 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """The events of one child: its output (to a sink for each descriptor, or to one `reader`) and its exit."""
-
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._sinks: Mapping[int, Sink] = sinks
@@ -190,7 +188,6 @@ class ChildProcess:
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:
-        """For use in another thread."""
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
@@ -253,7 +250,6 @@ class ChildProcess:
         )
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
-        """Read the rest of the pipe, but do not wait for output that a grandchild may print later."""
         for _ in range(QUIET_ROUNDS):
             if any(waker.done() for waker in (self._pipes.drained, *wakers)):
                 return

@@ -1,8 +1,4 @@
-"""Reads the output of one command in its own thread, from a pipe or from a terminal.
-
-The event loop's own pipes deliver 64 KiB at a time, which would slow the window down. While the sink is busy, the
-command waits at its full pipe.
-"""
+"""Reads the output of one command in its own thread, because the event loop would slow the window down."""
 
 import asyncio
 import errno
@@ -53,7 +49,6 @@ class OutputReader:
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when the sink is not called any more."""
         self.received_bytes = 0
         self.is_taking = False
 
@@ -105,7 +100,6 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """No more than a pipe holds: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()
@@ -136,7 +130,6 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """The function returns False when reading was stopped."""
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
@@ -157,7 +150,6 @@ class OutputReader:
         return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
 
     def _type_next(self) -> None:
-        """After the last line, send the end of input again: the program may have discarded it."""
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:

@@ -1,7 +1,4 @@
-"""Captures a command's output in bounded memory: its beginning and end, the whole in a file, and live text.
-
-Feed an `OutputCapture` from one thread. Feeding may write to the disk.
-"""
+"""Captures a command's output in bounded memory: its beginning and end, the whole in a file, and live text."""
 
 import asyncio
 import codecs
@@ -145,7 +142,6 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
     spooled_bytes: int
     """How much of the output is in the file: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
-    """Why the file has less than the limit allows, such as a full disk."""
 
 
 class Ends:
@@ -214,7 +210,6 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Drop all but the last waiting bytes, up to a line's start if possible."""
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return

@@ -205,7 +205,6 @@ def reset_thread_priority() -> None:
 
 
 def lower_own_priority() -> None:
-    """Lower the priority of this process below all others, and that of its session if it leads one."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # the user may have set an even lower priority

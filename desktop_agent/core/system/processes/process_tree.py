@@ -1,7 +1,7 @@
 """Finds every process that a command started, including those that left its process group or lost their parent.
 
-A process belongs to a tree by its cgroup, process group, ancestors or mark. The mark is in the environment and, on
-Linux, in the limit of the resident set. Everything blocks. Nothing calls `waitpid`: that is the starter's right.
+Members are found by cgroup, process group, ancestors, or a mark in the environment and, on Linux, in the limit of the
+resident set. Everything blocks.
 """
 
 import os
@@ -34,10 +34,8 @@ from desktop_agent.core.system.processes.process_table import (
 )
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
-"""The environment variable that says to which application, and to which of its commands, a process belongs."""
 
 LIMIT_UNIT = 2**30
-"""Divide a marked limit by this to get the number of the application, which is the same for all of its commands."""
 _NUMBER_BITS = 20
 _KIB = 1024
 
@@ -71,7 +69,6 @@ class ProcessTree:
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """`since`: no process of the tree started earlier."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
@@ -152,7 +149,6 @@ class ProcessTree:
             _send(member.pid, forceful=True)
 
     def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
-        """A cached member stays a member after its parent has ended."""
         if self._since is None and self._root in table:
             self._since = table[self._root].started
         table.pop(os.getpid(), None)
@@ -239,7 +235,6 @@ _MOST_TABLES = 3
 _UNSETTLED = -2
 """Stands for the run time of a process seen for the first time, which may have started others unseen."""
 _CPU_CLOCK = 2
-"""Combined with a process's inverted pid, this is the id of its clock, as in Linux's `clock_getcpuclockid`."""
 
 
 class Stretch(Struct):

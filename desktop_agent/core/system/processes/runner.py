@@ -1,7 +1,6 @@
-"""Runs child processes, and ends them on request with all their descendants.
+"""Runs child processes, and ends them on request with all their descendants, even detached ones.
 
-A command is over when its first process has exited and its output has ended or was silent for 0.2 s. Its remaining
-processes, even detached ones, are then ended. Cancelling `run` returns only when the tree has ended.
+A command is over when its first process has exited and its output has ended or was silent for 0.2 s.
 """
 
 import asyncio
@@ -86,8 +85,6 @@ _Spawn = Callable[[str], Awaitable[_Spawned]]
 
 
 class ProcessRunner:
-    """All child processes of one application. `aclose` ends all of them."""
-
     def __init__(
         self,
         clock: Clock,
@@ -316,7 +313,6 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
 async def _spawn_read(
     command: Command, mark: str, output: ThreadSink, *, terminal: Terminal | None = None, types_end: bool = False
 ) -> _Spawned:
-    """Without a terminal, use a new one or a pipe, as `command.tty` says."""
     with ExitStack() as ours:
         if terminal is None and command.tty:
             terminal = await asyncio.to_thread(Terminal.open)

@@ -1,7 +1,4 @@
-"""Finds the shell that commands run in, and the programs that we run ourselves.
-
-The shell is bash, else `sh`, never the user's own; it reads no profile. Relative folders of `PATH` are ignored.
-"""
+"""Finds the shell that commands run in (bash, else `sh`, without a profile), and the programs that we run."""
 
 import os
 import re
@@ -55,7 +52,6 @@ class Shell(Struct, frozen=True):
     kind: Literal["bash", "sh"]
 
     def argv(self, line: str) -> tuple[str, ...]:
-        """Also works for a line that begins like an option."""
         if self.kind == "sh":
             return self.path, "-c", f" {line}" if line.startswith(("-", "+")) else line
         # `--norc`: with a socket as its input, bash believes it is a remote login and reads the user's file.

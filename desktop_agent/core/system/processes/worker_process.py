@@ -1,7 +1,4 @@
-"""Runs a module of ours in another process, which answers over its standard streams.
-
-Python threads share one interpreter lock, so a second thread would slow the window down.
-"""
+"""Runs a module of ours in another process: a thread would share the interpreter lock with the window."""
 
 import os
 import pickle
@@ -22,8 +19,7 @@ _MOST_NOISE_BYTES: Final = 2**20
 NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
 
 
-class WorkerDiedError(Exception):
-    """The process ended before it answered, or sent an invalid answer. It cannot be used any more."""
+class WorkerDiedError(Exception): ...
 
 
 class WorkerProcess:
@@ -105,7 +101,6 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def ignore_interrupts() -> None:
-    """Ctrl+C is for the parent process. Call this in a child process of ours."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

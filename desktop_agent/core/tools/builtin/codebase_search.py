@@ -1,7 +1,4 @@
-"""`codebase_search`: the passages of the workspace that best answer a question in words, best first.
-
-The index is updated before every answer, which waits for a limited time.
-"""
+"""`codebase_search`: the passages of the workspace that best answer a question in words, best first."""
 
 import asyncio
 import logging
@@ -57,8 +54,6 @@ class CodebaseSearchArguments(ToolArguments):
 
 
 class _Update(Struct):
-    """A running update of the index. It belongs to the tool, and may outlive the call that started it."""
-
     progress: IndexProgress
     stop: threading.Event
     task: "asyncio.Task[None]"

@@ -56,7 +56,6 @@ class CreateFile(FileEditTool[CreateFileArguments]):
 
 
 def _content(arguments: CreateFileArguments, before: FileState | None) -> tuple[bytes, JsonObject]:
-    """Return the bytes to write, in the form of the file that they replace, and a note on that form."""
     text, encoding = arguments.content, arguments.encoding
     try:
         old = TextFile(before.content) if before is not None and before.kind == "file" else None

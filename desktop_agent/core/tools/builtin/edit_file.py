@@ -1,7 +1,4 @@
-"""`edit_file`: replace one exact piece of text with another, as the model sees it (`text_files`).
-
-Line endings, byte-order mark, encoding and a missing final newline stay unchanged.
-"""
+"""`edit_file`: replace one exact piece of text with another, as the model sees it (`text_files`)."""
 
 from pydantic import Field, model_validator
 

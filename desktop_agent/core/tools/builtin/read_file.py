@@ -1,7 +1,4 @@
-"""`read_file`: the text of a file or part of a file. Reads no more than the answer needs.
-
-The read log gets the digest of the *whole* file, so that an edit is refused if the file has changed since.
-"""
+"""`read_file`: the text of a file or part of a file. Reads no more than the answer needs."""
 
 import asyncio
 import codecs

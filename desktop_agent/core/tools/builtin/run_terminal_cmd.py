@@ -1,7 +1,4 @@
-"""`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
-
-Variables switch off pagers, git's password prompt and git's editor; the command itself is not rewritten.
-"""
+"""`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job."""
 
 import asyncio
 import json
@@ -152,7 +149,6 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return tuple(lines)
 
     def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
-        """The arguments that the command and its details do not already show in full."""
         long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
         return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
 
@@ -347,7 +343,6 @@ _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee
 
 
 _LONGEST_READ = 4_000
-"""How many characters of a command are searched for an interactive program, on the event loop."""
 
 _NOT_PLAIN = re.compile(r"[^\n\t -~]")
 """Characters because of which the parser refuses a whole line, such as a carriage return."""

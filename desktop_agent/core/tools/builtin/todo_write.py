@@ -1,7 +1,4 @@
-"""`todo_write`: the agent's plan, for the user to see and for the agent to follow.
-
-The list is session state: the newest answer in the journal *is* the list.
-"""
+"""`todo_write`: the agent's plan. The newest answer in the journal *is* the list."""
 
 from collections import Counter
 from collections.abc import Sequence

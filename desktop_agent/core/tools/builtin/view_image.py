@@ -1,7 +1,4 @@
-"""`view_image`: shows the model an image file of the workspace.
-
-The limits are the strictest provider's: an image that it refuses would make every later request fail.
-"""
+"""`view_image`: shows the model an image file of the workspace, within the strictest provider's limits."""
 
 import asyncio
 import os

@@ -1,7 +1,4 @@
-"""`web_fetch`: the readable text of one public web page, marked as text from an untrusted source.
-
-No proxy is used, because the real address behind a proxy cannot be checked.
-"""
+"""`web_fetch`: the readable text of one public web page, marked as text from an untrusted source."""
 
 import asyncio
 import json

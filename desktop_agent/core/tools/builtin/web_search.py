@@ -1,7 +1,4 @@
-"""`web_search`: titles, links and snippets from the first search engine that returns any.
-
-Proxies are used, because the engines' hosts are fixed and redirects must stay on their sites.
-"""
+"""`web_search`: titles, links and snippets from the first search engine that returns any."""
 
 import asyncio
 import json

@@ -1,7 +1,4 @@
-"""Confines the commands of a session: finds the available sandbox, and runs commands in it.
-
-A command that must be confined runs confined or not at all. MCP server programs run in the same sandbox.
-"""
+"""Confines the commands of a session. A command that must be confined runs confined or not at all."""
 
 import asyncio
 import os
@@ -55,11 +52,8 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     allowed: Callable[[], Sequence[Path]]
     """The folders outside the workspace that commands may write to; called for each command."""
     visible: Callable[[], Sequence[Path]]
-    """What commands may read of a home folder; called for each command."""
     passed: Callable[[], Sequence[str]]
-    """Which of the variables that lead out of the sandbox a command gets."""
     logs: Path
-    """The output of background commands, which commands may read."""
     secrets: Callable[[], SecretNames]
     """What a command that runs without approval must not read; called for each command."""
 
@@ -102,8 +96,6 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Confinement(Struct):
-    """How one command is confined. Without a sandbox, it is not confined."""
-
     sandbox: Sandbox | None = None
     spec: ConfinementSpec | None = None
     own: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -184,7 +176,6 @@ class Confinement(Struct):
 KEPT_BACK_KEY = "kept_back"
 
 _LOOKED_AT = 16_000
-"""How many characters at the end are inspected, because the reason for a failure is printed last."""
 MOST_NAMED_VARIABLES = 3
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
 _USED_AS_A_VARIABLE = (

@@ -121,7 +121,6 @@ class Effects:
         await self._finder.record_edits(turn, now)
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
-        """Every `.git` in the workspace, as of the start of the last command."""
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:

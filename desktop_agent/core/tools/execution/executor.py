@@ -1,7 +1,4 @@
-"""Carries out one call, by the kind of its tool, with the session's `Toolbox`.
-
-A call is decided, approved, confined, recorded, captured and answered here. Tools do none of these themselves.
-"""
+"""Carries out one call, by the kind of its tool: decides, approves, confines, records, captures, answers."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -100,12 +97,10 @@ class ActiveCall(Struct):
     arguments: ToolArguments | None = None
     problem: ToolError | None = None
     is_recorded: bool = False
-    """Whether an earlier process recorded the start of the call."""
     waited_s: float = 0.0
     confinement: str = ""
     """Set whatever the outcome; empty when the command was not confined."""
     is_unanswered: bool = False
-    """Whether the server of the call asked a question and there was no user to answer."""
     partial: ToolResult | None = None
 
     @property

@@ -1,7 +1,4 @@
-"""Records what background commands and servers change while no call waits for them.
-
-Each change belongs to the call that started or last called the program (`writers`).
-"""
+"""Records what background commands and servers change while no call waits for them (`writers`)."""
 
 import asyncio
 import time
@@ -109,7 +106,6 @@ class JobWatch:
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether a background command or a server needs the state of the folder after the last call."""
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
@@ -248,7 +244,6 @@ def _begun(maker: Maker, snapshot: Snapshot) -> ev.ChangesPrepared:
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:
-    """Try to pause while no program has a file in `root` open for writing."""
     for is_last in (*(False for _ in range(_MOST_PAUSES)), True):
         for activity in activities:
             activity.pause()

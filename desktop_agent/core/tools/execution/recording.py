@@ -25,7 +25,6 @@ T = TypeVar("T")
 LastNumber = Callable[[int], int]
 """Returns the largest change number of a turn in the current journal; 0 without changes."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
-"""Returns the state in which the session's records left each file that they name."""
 
 
 class Recording(Struct, frozen=True, eq=False):
@@ -58,7 +57,6 @@ class Recording(Struct, frozen=True, eq=False):
 
 
 _MOST_LATE_BYTES = 64 * 2**20
-"""How many bytes of changes that no call brackets are judged together."""
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
     "names: look at it first."
@@ -74,8 +72,6 @@ class FoundChanges(Struct, frozen=True):
 
 
 class ChangeFinder(Struct):
-    """Finds what the user or watched programs changed since the last records of one session."""
-
     ledger: Ledger
     capture: StatCapture
     recording: Recording
@@ -188,10 +184,8 @@ class _Records(Struct):
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
     own: Maker
-    """The maker of the call that brackets the changes, or nobody."""
     makers: list[Maker] = field(default_factory=list[Maker])
     _late: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Changes that no call brackets, to be judged together."""
     _late_bytes: int = 0
 
     def add(self, transition: FileTransition) -> None:

@@ -1,7 +1,4 @@
-"""The safeguard: copies what a command may destroy before it runs, and reports what it destroyed.
-
-The copies stay on disk until the outcome is recorded, so that a crash loses nothing.
-"""
+"""The safeguard: copies what a command may destroy before it runs, and reports what it destroyed."""
 
 import asyncio
 import glob
@@ -33,7 +30,6 @@ _REPOSITORY_STATE = (
     "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
     "rebase-merge", "rebase-apply", "sequencer",
 )  # fmt: skip
-"""Git's own files that hold what is staged, and the state of a merge or rebase."""
 _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", "renamed", "conflicted"})
 
 
@@ -125,7 +121,7 @@ class Safeguard:
             ) from error
 
     async def finish(self, call_id: CallId) -> Findings:
-        """Works after a crash, too, and can be repeated until `forget`."""
+        """Return what the command destroyed. Works after a crash, too, and can be repeated until `forget`."""
         before = self._held or await asyncio.to_thread(self._read_back, call_id)
         if before is None or before.call_id != call_id:
             return Findings()

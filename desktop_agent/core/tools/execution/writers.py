@@ -1,7 +1,6 @@
 """Decides which program made a change that happened while no call waited: a background command or a server.
 
-`activity` tells when each program ran and how much it wrote. A change is the user's only if no program could have made
-it. In doubt, the author is `unknown`.
+A change is the user's only if no program could have made it. In doubt, the author is `unknown`.
 """
 
 import operator
@@ -39,7 +38,6 @@ class _Idling(Struct):
             self.ns += one.end_ns - one.start_ns
 
     def is_no_evidence(self, watched_ns: int, *, few: int, share: int) -> bool:
-        """Whether it was active so often without changes that activity is no evidence of a change."""
         return self.times > few and self.ns * share > watched_ns
 
 
@@ -60,7 +58,6 @@ class _Program(Struct, kw_only=True):
                 idling.times, idling.ns = idling.times // 2, idling.ns // 2
 
     def may_be_named(self, *, has_written: bool) -> bool:
-        """Whether activity at the time of a change is enough to name the program as its maker."""
         if has_written:
             return not self.wrote_elsewhere.is_no_evidence(self.watched_ns, few=10, share=100)
         return not self.ran_idly.is_no_evidence(self.watched_ns, few=20, share=10)
@@ -89,7 +86,6 @@ class RunningServer(Struct, frozen=True, eq=False):
     name: str
     activity: Activity
     may_write: Callable[[str], bool]
-    """Whether the server's sandbox lets it write to this path in the workspace."""
     is_shared: bool = False
 
 
@@ -119,12 +115,10 @@ class _Found(Struct, eq=False):
     transition: FileTransition
     at_ns: int | None
     least: int
-    """The fewest bytes that the maker of this change must have written."""
     most: int
     """How many bytes the maker wrote for a rewrite or an append; 0 if the change needs no writing."""
     claims: list["_Claim"] = field(default_factory=list["_Claim"])
     is_possible: bool = False
-    """Whether any of these programs may have made the change, or a part of it."""
 
     @property
     def best(self) -> "_Claim | None":
@@ -135,7 +129,6 @@ class _Claim(Struct, frozen=True, eq=False):
     writer: Writer
     rank: tuple[bool, bool, int]
     then: tuple[Stretch, ...]
-    """The stretches of time in which the program ran and that contain the date of the change."""
     until: tuple[Stretch, ...]
     """The stretches between the last look and that date: a change may be made in several steps."""
 
@@ -157,7 +150,6 @@ class Writers:
         self.turn = 0
         self._looked_ns = 0
         self._looks_ns = 0
-        """When the current look, whose changes are being judged, began."""
         self._stretches: dict[int, list[Stretch]] = {}
         self._used: set[int] = set()
 
@@ -261,7 +253,7 @@ class Writers:
         return [self._verdict(one) for one in found]
 
     def _add_claim(self, found: _Found, writer: Writer) -> None:
-        """Only if the program may have made the change and can be named as the maker."""
+        """Record the claim only if the program may have made the change and can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
             return
@@ -402,7 +394,6 @@ class Dates:
         return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
     def _date_of_moved_folder(self, place: Path) -> int | None:
-        """The date of the moved folder above a file, because files in it keep their own dates."""
         for folder in place.parents:
             if folder == self._root:
                 return None

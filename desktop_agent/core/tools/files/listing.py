@@ -1,7 +1,6 @@
 """The files of a folder as the project sees them: without ignored files, `.git` and the like.
 
-For a whole repository, git lists the files; ripgrep lists everything else. `left_out` adds ignored files that git
-tracks. Globs have the meaning of `.gitignore`.
+Git lists a whole repository, ripgrep everything else. Globs have the meaning of `.gitignore`.
 """
 
 import asyncio
@@ -172,8 +171,6 @@ def _decoded(found: list[bytes], others: list[str]) -> list[str]:
 async def _measured_by_git(
     repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
-    """False if git does not know everything in the folder."""
-
     async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
         answer = await _ls_files(git, *options)
         if answer is None or b"/\0" in answer:
@@ -192,7 +189,6 @@ async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
 
 
 def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
-    """Git can list the folder if it is the top of a repository without submodules. Blocks."""
     if folder != context.boundary.root or any((folder / name).exists() for name in _ONLY_FOR_RIPGREP):
         return None
     repository = find_repository(folder)

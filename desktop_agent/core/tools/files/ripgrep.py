@@ -1,8 +1,4 @@
-"""Runs ripgrep: its options, its output record by record, and its matches as lines and cards.
-
-Memory is bounded, and the order of matches is always the same. The first 200 matches become cards in the metadata:
-`{"path": relative to the workspace, "line": number or None, "text": the line}`.
-"""
+"""Runs ripgrep: its options, its output record by record, and its matches as lines and cards."""
 
 import base64
 import json
@@ -186,7 +182,6 @@ class GrepMatches(Struct):
                 pass
 
     def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> LineSelection:
-        """Return the first `max_matches` by path and line, with their context, up to `max_bytes`."""
         shown: list[str] = []
         places: list[tuple[str, int, str]] = []
         size = 0

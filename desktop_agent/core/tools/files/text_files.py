@@ -1,7 +1,6 @@
 """A file's text as the model sees it, whole and in parts, and how edits are turned back into exact bytes.
 
-The model sees LF line endings, no byte-order mark, and U+FFFD for invalid bytes. An edit changes only the bytes of its
-own region. New text is in the file's encoding; if that is unknown, it must be ASCII.
+The model sees LF line endings, no byte-order mark, and U+FFFD for invalid bytes.
 """
 
 import codecs
@@ -27,7 +26,6 @@ class NotTextError(ValueError):
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether it has a NUL, and no byte-order mark that explains NULs."""
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -122,7 +120,6 @@ class TextFile:
         return mark + content
 
     def _require_one_reading(self, text: str) -> None:
-        """Raises `NotTextError` for a new character that the possible encodings of the file write differently."""
         new = "".join(set(text).difference(self._raw))
         for other in self._legacy[1:]:
             for sign in new:
@@ -344,7 +341,6 @@ class Splice(Struct, frozen=True, kw_only=True):
     end: int
     added: tuple[str, ...]
     is_verbatim: bool = False
-    r"""Whether the added lines have their own `\r`, or are meant to have none."""
     ends_with_newline: bool | None = None
     """Whether the file ends with a newline if the last of `added` becomes its last line. None changes nothing."""
 

@@ -1,8 +1,6 @@
 """Parses a patch, in any of the forms that models and git write.
 
-These are `*** Begin Patch` blocks, unified diffs (git-diff, "Generating patch text with -p"), and hunks or bare `- old`
-and `+ new` lines for a named file. The counts in `@@ -1,3 +1,4 @@` are used only if the lines confirm them, because
-models count badly.
+These are `*** Begin Patch` blocks, unified diffs (git-diff, "Generating patch text with -p"), and bare hunks.
 """
 
 import re
@@ -48,9 +46,7 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     """The line of the patch (from 1) at which its header begins."""
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
-    """Other ways to read `hunks`, tried in turn when they do not fit."""
     source_path: str | None = None
-    """The file that is renamed or copied to this one."""
     is_copy: bool = False
     is_executable: bool | None = None
     """Whether to set or clear the executable bits. None leaves them as they are."""
@@ -255,7 +251,6 @@ def _next_header(lines: Sequence[str], at: int) -> int:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether another file's header begins here, and not a removed `-- x` that an added `++ y` replaces."""
     if lines[at].startswith(GIT_HEADER):
         return True
     below = next((line for line in lines[at + 2 :] if line.strip()), "")
@@ -263,7 +258,6 @@ def _ends_hunk(lines: Sequence[str], at: int) -> bool:
 
 
 def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:
-    """The index after the lines that the header counts; None if there are not that many."""
     while (old > 0 or new > 0) and at < len(lines):
         sign = lines[at][:1]
         if sign in ("", " ", "\r"):
@@ -398,12 +392,10 @@ _PREFIXES = frozenset(
     for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))
     for pair in ((first, second), (second, first))
 )
-"""The prefixes of the two names in git's output, including those of `diff.mnemonicPrefix`."""
 _BACKUP = re.compile(r"(?:\.(?:orig|old|bak)|~)$")
 
 
 def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The paths that a header can mean, best first. If it names two files, also those of the other."""
     sides = [side for side in (new, old) if side != _NOWHERE]
     pair = (old, new) if len(sides) == 2 else git_paths or (f"a/{old}" if new == _NOWHERE else old, new)
     if len(sides) == 2 and old == new:

@@ -1,8 +1,4 @@
-"""Finds where hunks belong in the current file, or why they do not fit.
-
-Comparison is exact first, then ignores line endings, trailing and leading white space. A hunk can have moved by
-`MOST_LINES_MOVED` lines if only one place fits.
-"""
+"""Finds where hunks belong in the current file, or why they do not fit. Comparison is exact first, then looser."""
 
 import re
 from collections import Counter
@@ -39,7 +35,6 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
     end: int
     level: int
     moved: int = 0
-    """How many lines below the stated line the hunk was found."""
 
     @property
     def note(self) -> str:

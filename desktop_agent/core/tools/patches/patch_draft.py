@@ -34,7 +34,6 @@ class PatchDraft(Struct):
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _moves: dict[str, str] = field(default_factory=dict[str, str])
-    """By the path before the patch."""
 
     def add(self, patch: FilePatch) -> None:
         path = self._path(patch)
@@ -276,8 +275,6 @@ def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> l
 
 
 class _Indent:
-    """How the indent of a hunk differs from that of the file, learnt from the lines that both contain."""
-
     def __init__(self, said: Sequence[str], real: Sequence[str]) -> None:
         self._known: dict[str, str] = {}
         for mine, theirs in zip(said, real, strict=True):

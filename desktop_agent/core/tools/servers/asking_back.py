@@ -1,7 +1,4 @@
-"""What an MCP server may ask the session's model or the user while its call runs.
-
-Questions and answers stay outside the conversation. Both are recorded before the server gets the answer.
-"""
+"""What an MCP server may ask the session's model or the user while its call runs. Answers are recorded first."""
 
 import asyncio
 from typing import Protocol

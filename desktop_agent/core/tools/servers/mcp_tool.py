@@ -1,7 +1,6 @@
 """One tool of an MCP server, as a tool of a session: its name, its schema, and whether it is still as allowed.
 
-APIs require that the schema's root is an object without alternatives, that an array declares its items, and that names
-are plain. Schemas are untrusted: references are not fetched, and regular expressions are left to the server.
+Schemas are untrusted: references are not fetched, and regular expressions are left to the server.
 """
 
 import asyncio
@@ -41,8 +40,6 @@ from desktop_agent.core.tools.tool import Tool, ToolArguments, ToolContext, map_
 
 
 class SessionTrust:
-    """Compares what servers offer with what the user allowed, and records what the user allows."""
-
     def __init__(self, trust: ToolTrust, log: EventLog) -> None:
         self._trust = trust
         self._log = log
@@ -121,7 +118,6 @@ class OfferedSchema(Struct, frozen=True):
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """Return a schema that APIs accept."""
     root = _as_object({**schema})
     plain: JsonObject = {}
     renamed: dict[str, str] = {}
@@ -222,7 +218,6 @@ class McpTool(Tool[McpArguments]):
         self._judged: OfferedTool | None = None
         self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
-        """The estimated tokens of the tool's definition in a request."""
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 

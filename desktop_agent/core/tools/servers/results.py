@@ -38,7 +38,6 @@ def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
 
 
 def is_plain(reply: CallReply) -> bool:
-    """Whether a reply is only text, so that `result_of` stores and compares nothing."""
     return reply.structured is None and all(isinstance(part, TextPart) for part in reply.parts)
 
 

@@ -1,7 +1,4 @@
-"""Chooses the server tools of a request, and `search_tools`, which finds the others.
-
-A request has all server tools while they are small, else those that the conversation found or called.
-"""
+"""Chooses the server tools of a request, and `search_tools`, which finds the others."""
 
 import asyncio
 import json

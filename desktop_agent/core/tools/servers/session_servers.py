@@ -23,7 +23,6 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 _MOST_NAMED = 5
 
 WantedServers = Callable[[], Definitions]
-"""Returns the servers that the session may use under the present settings, and problems with the others."""
 
 
 class _Registered(Struct, frozen=True):
@@ -51,7 +50,6 @@ class SessionServers(Struct, eq=False):
     _registered: dict[str, _Registered] = field(default_factory=dict[str, _Registered])
     _said: dict[str, str] = field(default_factory=dict[str, str])
     _said_changed: set[tuple[str, str, Digest]] = field(default_factory=set[tuple[str, str, Digest]])
-    """The changed definitions about which the user was told."""
 
     async def refresh(self, turn: int) -> None:
         """Call this before calls are run and before the model is told which tools there are."""

@@ -1,8 +1,7 @@
 """One bounded GET: each redirect is checked like the first address, and no body exceeds its limit.
 
-A name can lead to this machine, the local network, or a service that gives out credentials. So the name is resolved
-once, and the connection uses a checked address. Behind a proxy this is impossible: only a caller that chose the host
-may use one (`route`). Charsets follow WHATWG Encoding.
+A name can lead to this machine or the local network, so the connection uses a checked address. Behind a proxy this is
+impossible: only a caller that chose the host may use one (`route`). Charsets follow WHATWG Encoding.
 """
 
 import asyncio

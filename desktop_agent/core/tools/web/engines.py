@@ -1,7 +1,4 @@
-"""Search engines: how a query is sent, and which parts of an answer are results.
-
-The pages have no guaranteed format, so a parser takes what it recognises. Only http and https links are returned.
-"""
+"""Search engines: how a query is sent, and which parts of an answer are results."""
 
 import base64
 import binascii
@@ -30,7 +27,6 @@ class Engine(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     query: Callable[[str, int], Mapping[str, str]]
-    """Returns the parameters of the address, for the words to search for and the number of results."""
     read: Callable[[str, str], Iterator[SearchResult]]
     """Parses an answer that came from the given address. Raises `ValueError` if it makes no sense."""
 

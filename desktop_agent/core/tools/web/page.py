@@ -1,7 +1,4 @@
-"""Converts an HTML page to readable text: headings, paragraphs, links, lists, code and tables, like markdown.
-
-Parsing takes linear time for any page; Python's own parser takes quadratic time for an unclosed comment or tag.
-"""
+"""Converts an HTML page to readable text, like markdown, in linear time even for an unclosed comment or tag."""
 
 import re
 from html import unescape
@@ -26,8 +23,6 @@ _TAG_END = re.compile(r"[\s/]*+>")
 
 
 class HtmlReader:
-    """Calls one method for every tag and text, in order."""
-
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
         """Names are in lower case. A self-closing tag ends right after it."""
 
@@ -105,8 +100,6 @@ def read_page(html: str, url: str) -> PageText:
 
 
 class _Reader(HtmlReader):
-    """Breaks and spaces are delayed until the next word."""
-
     def __init__(self, url: str, skipped: frozenset[str]) -> None:
         self.title = ""
         self._url = url
@@ -116,13 +109,11 @@ class _Reader(HtmlReader):
         self._breaks = 0
         self._has_space = False
         self._lists: list[int | None] = []
-        """The number of the last item of every open list; None for a list without numbers."""
         self._quotes = 0
         self._pre = 0
         self._cells = 0
         self._in_title = False
         self._link: tuple[str, int] | None = None
-        """The target of the open link, and at which index in `_parts` its text begins."""
 
     def text(self) -> str:
         return "".join(self._parts).strip("\n")
