@@ -46,7 +46,7 @@ from desktop_agent.core.policy.shell_words import (
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
-"""The parser tries several readings of brackets, expansions, pipes and redirections, so many cost seconds."""
+"""The most brackets, expansions, pipes and redirections. The parser tries several readings, so many cost seconds."""
 MOST_BLANKS = 3_000
 """The most characters that end or quote a word."""
 MOST_SEGMENTS = 400

@@ -144,7 +144,7 @@ _SCHEMA = (
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 _LOCKED_S = 30.0
-"""A locked file is left alone, or the session list would wait at every read."""
+"""How long a locked file is left alone. Otherwise, the session list would wait at every read."""
 
 _BATCH = 100
 

@@ -272,7 +272,7 @@ def scroll_in(screen: Screen, lines: list[str]) -> None:
 
 
 MOST_BYTES: Final = 1024 * 1024
-"""A program that prints faster is blocked, as in every terminal."""
+"""How many bytes may wait. A program that prints faster is blocked, as in every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
 

@@ -38,10 +38,10 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"
-"""For the path of a file with the whole output, which the runtime stores as a blob."""
+"""The metadata key for the path of a file with the whole output, which the runtime stores as a blob."""
 
 SKIPPED_KEY = "skipped"
-"""True if the call was not run at all."""
+"""The metadata key that is true if the call was not run at all."""
 
 STOPPED_KEY = "stopped"
 

@@ -1,7 +1,7 @@
 """Finds every process that a command started, including those that left its process group or lost their parent.
 
 Members are found by cgroup, process group, ancestors, or a mark in the environment and, on Linux, in the limit of the
-resident set. Everything blocks.
+resident set. Everything here blocks. Nothing here calls `waitpid`: the starter needs the status.
 """
 
 import os

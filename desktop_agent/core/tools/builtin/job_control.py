@@ -18,7 +18,7 @@ LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
 _LONGEST_COMMAND = 200
 _RAW_BYTES = 8 * MODEL_FORMAT.max_bytes
-"""In some logs, most bytes are colours and progress bars."""
+"""How many bytes of a log are read: in some logs, most are colours and progress bars."""
 
 
 class JobControlArguments(ToolArguments):

@@ -23,7 +23,7 @@ SEE_EVERY_S = 0.25
 """In seconds. Attribution of changes by file times is no more precise."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
-"""Looks only for a server's writing may take one part in this many of the time."""
+"""Looks for which only a server's writing is the reason may take one part in this many of the time."""
 
 _MOST_PAUSES = 10
 """How often programs with an open file are resumed and paused again. Some always keep a file open."""
