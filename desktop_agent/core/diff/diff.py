@@ -63,6 +63,9 @@ TOO_DIFFERENT_NOTE = (
 
 _NOT_UTF8_NOTE = "not all of it is UTF-8: bytes that are not UTF-8 are shown by their number"
 
+_REPLACED_NOTES = (_NOT_UTF8_NOTE, "encoding ")
+"""How notes begin that are wrong once the text is read in its encoding."""
+
 _KIND_NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "socket"}
 
 
@@ -183,17 +186,21 @@ def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDi
         new_lines=_sharing(old.lines, new, diff.edits) if old.encoding == new.encoding else new.lines,
         old_encoding=old.encoding,
         new_encoding=new.encoding,
-        notes=(*(note for note in diff.notes if note != _NOT_UTF8_NOTE), *_encoding_notes(old, new)),
+        notes=(*(note for note in diff.notes if not note.startswith(_REPLACED_NOTES)), *_encoding_notes(old, new)),
     )
 
 
 def as_stored(diff: FileDiff) -> FileDiff:
     """Reverse `as_read`."""
-    if {diff.old_encoding, diff.new_encoding} <= _READ_BY_MARKS:
-        return diff
-    sides = (diff.old_lines, diff.old_encoding), (diff.new_lines, diff.new_encoding)
-    old, new = (tuple(decoded(encode_lines((line,), name), "utf-8") for line in lines) for lines, name in sides)
-    return replace(diff, old_lines=old, new_lines=new, old_encoding="utf-8", new_encoding="utf-8")
+    if diff.old_encoding not in _READ_BY_MARKS:
+        diff = replace(diff, old_lines=_as_bytes(diff.old_lines, diff.old_encoding), old_encoding="utf-8")
+    if diff.new_encoding not in _READ_BY_MARKS:
+        diff = replace(diff, new_lines=_as_bytes(diff.new_lines, diff.new_encoding), new_encoding="utf-8")
+    return diff
+
+
+def _as_bytes(lines: Sequence[str], encoding: str) -> Sequence[str]:
+    return tuple(decoded(encode_lines((line,), encoding), "utf-8") for line in lines)
 
 
 def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:

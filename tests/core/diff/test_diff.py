@@ -151,10 +151,21 @@ GREEK, JAPANESE = "Ο γρήγορος σκύλος\nτρέχει μακριά\n
         (GERMAN.encode("cp1252"), None, ("cp1252", "cp1252")),
         (GERMAN.encode("cp1252"), GERMAN.encode(), ("cp1252", "utf-8")),
         (GREEK.encode(), GREEK.encode("cp1253"), ("utf-8", "cp1253")),
+        (GERMAN.encode("cp1252"), ("\ufeff" + GERMAN).encode("utf-16-le"), ("cp1252", "utf-16-le")),
         (JAPANESE.encode("iso2022_jp"), JAPANESE.encode("iso2022_jp") * 2, ("iso2022_jp", "iso2022_jp")),
         (GERMAN.encode(), GERMAN.encode() + "schön\n".encode("cp1252"), ("utf-8", "utf-8")),
     ],
-    ids=["edited", "was ASCII", "created", "deleted", "converted to UTF-8", "from UTF-8", "ISO 2022", "a stray byte"],
+    ids=[
+        "edited",
+        "was ASCII",
+        "created",
+        "deleted",
+        "converted to UTF-8",
+        "from UTF-8",
+        "to UTF-16",
+        "ISO 2022",
+        "a stray byte",
+    ],
 )
 def test_lines_in_another_encoding_read_as_text_and_come_back_exactly(
     before: bytes | None, after: bytes | None, encodings: tuple[str, str]
@@ -169,6 +180,7 @@ def test_lines_in_another_encoding_read_as_text_and_come_back_exactly(
     assert as_stored(diff) == replace(raw, notes=diff.notes)
     is_read = encodings != ("utf-8", "utf-8")
     assert any(encodings[1].upper() in note for note in diff.notes) == (is_read or "UTF-8" in str(diff.notes))
+    assert sum("encoding" in note for note in diff.notes) == is_read
     assert any("by their number" in note for note in diff.notes) != is_read
 
 
