@@ -1,4 +1,4 @@
-"""Writes names of files as text. C quotes, as git writes them, tell apart even names that are not UTF-8."""
+"""Writes names of files as text. C quotes, as git writes them, tell apart even names that are not UTF-8 (PEP 383)."""
 
 import os
 import re

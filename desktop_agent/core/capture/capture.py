@@ -62,6 +62,7 @@ class CaptureReport(Struct, frozen=True):
 
 
 _MANY = 200
+"""If at least this many files are new, git is asked first which of them it has."""
 _CLOCK_SLACK_NS = 50_000_000
 """How much the times of files can differ from the clock of the process."""
 

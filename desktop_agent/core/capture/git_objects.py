@@ -32,6 +32,7 @@ _TICK_NS = 50_000_000
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
+"""The length of a loose object's file name without the two letters of its folder."""
 _MOST_ALTERNATES = 20
 _LARGEST_ALTERNATES = 64 * 1024
 

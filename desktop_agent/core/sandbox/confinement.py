@@ -13,7 +13,10 @@ from desktop_agent.core.system.processes.runner import Command
 
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
-    """The permissions of one command. It can read the system's files except for homes and secrets."""
+    """The permissions of one command, besides reading the system's files except for homes and secrets.
+
+    In writable folders, `.git` and `.desktop-agent` stay read-only. The command has no network except for `way_out`.
+    """
 
     workspace: Path
     is_workspace_writable: bool

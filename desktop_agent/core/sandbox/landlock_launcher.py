@@ -28,6 +28,7 @@ _SET_NO_NEW_PRIVS = 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
 _SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
+"""Flags of seccomp(2). Once the listener took a call, no signal interrupts the caller."""
 _MAKE_FILE = 0x100
 """The right to create files, which is granted in everything writable and nowhere else."""
 _FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000

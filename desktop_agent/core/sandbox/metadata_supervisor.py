@@ -32,6 +32,7 @@ _OPENAT2, _NO_MAGIC_LINKS = 437, 0x2
 _HERE, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_VALUE = 4096, 256, 65536
 _UNTAGGED = (1 << 56) - 1
+"""Arm ignores the highest byte of an address, and some programs store a tag there."""
 _ACL_NAMES = (b"system.posix_acl_access", b"system.posix_acl_default")
 _ACL_OTHER, _ACL_WRITE = 0x20, 2
 

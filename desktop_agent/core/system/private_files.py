@@ -74,7 +74,7 @@ def _close(name: str, folder: int | None = None) -> bool:
 
 
 _RACY_NS = 50_000_000
-"""A date younger than this is not relied on: a tick of the file system's clock takes 1 to 16 ms."""
+"""A younger date is not relied on (https://git-scm.com/docs/racy-git): a tick of the clock takes 1 to 16 ms."""
 _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 """The same where dates have a resolution of one second, as in HFS+, or two, as in FAT."""
 

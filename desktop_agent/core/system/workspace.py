@@ -35,6 +35,7 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
 _STATX_BYTES: Final = 256
+"""The size of `struct statx` in `linux/stat.h`, which says when a file was created."""
 
 
 class FolderListing(NamedTuple):

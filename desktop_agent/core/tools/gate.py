@@ -64,6 +64,7 @@ class _Settled(Struct, frozen=True):
     decision: Decision
     judged: Judged
     again: Case | None = None
+    """What is asked instead, because the answer was to another question."""
     problem: str = ""
 
 

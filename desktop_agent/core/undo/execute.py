@@ -37,7 +37,7 @@ class Undoing:
         self._log = log
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo, and record the outcome. Return False if there was nothing to do. It ends even if cancelled.
+        """Undo or redo, and record the outcome. Return False if there was nothing to do. Once begun, it finishes.
 
         Raises `WorkspaceError` before any change if the folder is missing or was replaced.
         """

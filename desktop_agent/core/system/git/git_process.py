@@ -390,7 +390,7 @@ _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 
 
 def parse_status(output: bytes) -> RepoStatus:
-    """The output is from `git status --porcelain=v2 -z --branch`. Unknown lines are ignored."""
+    """The output is from `git status --porcelain=v2 -z --branch` (git-status(1)). Unknown lines are ignored."""
     branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record

@@ -235,6 +235,7 @@ _MOST_TABLES = 3
 _UNSETTLED = -2
 """Stands for the run time of a process seen for the first time, which may have started others unseen."""
 _CPU_CLOCK = 2
+"""With a process's inverted pid, this is the id of its clock, as in Linux's `clock_getcpuclockid`."""
 
 
 class Stretch(Struct):
