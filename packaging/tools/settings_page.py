@@ -59,6 +59,7 @@ def _row(setting: Setting) -> str:
     is_keys = about.holds == "keys"
     notes = [
         "" if is_keys else about.text,
+        "" if setting.choices else " ".join(f"`{value}`: {meaning}." for value, meaning in about.words.items()),
         _variables(about.variables),
         _EFFECTS[about.effect],
         _TIGHTENINGS[about.tightening] if about.tightening else "",

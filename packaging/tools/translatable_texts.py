@@ -278,6 +278,8 @@ _MODULES = (
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
     *("core/providers/catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(
+        "core/mcp/definition.py",
+        "core/mcp/new_servers.py",
         "core/mentions/prompts.py",
         "core/mentions/files.py",
         "core/models/known_model.py",
@@ -324,6 +326,14 @@ _MORE = (
     *("State: idle, {0} turn", "State: idle, {0} turns"),
     *("Tokens: not known yet", "Tokens: {0} of {1}", "on, from {0} tokens on", "waiting for you"),
     "The session could not be read.",
+    *(
+        "it writes {0} and reaches {1}",
+        "it writes {0}, also reads {1} and reaches {2}",
+        "nothing of yours",
+        "no network",
+    ),
+    *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),
+    "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
 )
 """Texts without the look of a sentence, or of a module whose others are for the command line."""
 

@@ -2862,12 +2862,48 @@
         <translation>Nur {0} ist möglich.</translation>
     </message>
     <message>
+        <source>Calls the services of AWS with your rights.</source>
+        <translation>Ruft die Dienste von AWS mit Ihren Rechten auf.</translation>
+    </message>
+    <message>
+        <source>Confined: {0}.</source>
+        <translation>Eingeschränkt: {0}.</translation>
+    </message>
+    <message>
+        <source>Drives a browser: opens pages, clicks, types and takes pictures.</source>
+        <translation>Steuert einen Browser: öffnet Seiten, klickt, tippt und nimmt Bilder auf.</translation>
+    </message>
+    <message>
+        <source>Explains what AWS costs, and where to save.</source>
+        <translation>Erklärt, was AWS kostet, und wo sich sparen lässt.</translation>
+    </message>
+    <message>
+        <source>Fetches web pages as text that models read well.</source>
+        <translation>Holt Webseiten als Text, den Modelle gut lesen.</translation>
+    </message>
+    <message>
+        <source>It should have a key &quot;mcpServers&quot;.</source>
+        <translation>Sie sollte einen Schlüssel „mcpServers“ enthalten.</translation>
+    </message>
+    <message>
+        <source>Looks into pages in Chrome: console, network, performance.</source>
+        <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
+    </message>
+    <message>
         <source>No API key for {0} could be read.</source>
         <translation>Es konnte kein API-Schlüssel für {0} gelesen werden.</translation>
     </message>
     <message>
         <source>No effort can be asked of {0}/{1}.</source>
         <translation>Von {0}/{1} kann kein Aufwand verlangt werden.</translation>
+    </message>
+    <message>
+        <source>Node.js, for npx.</source>
+        <translation>Node.js, für npx.</translation>
+    </message>
+    <message>
+        <source>Not confined: it can do all that you can do.</source>
+        <translation>Nicht eingeschränkt: Er kann alles, was Sie können.</translation>
     </message>
     <message>
         <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
@@ -2894,6 +2930,14 @@
         <translation>{0} lesen?</translation>
     </message>
     <message>
+        <source>Reads git repositories, and changes them unless it is confined.</source>
+        <translation>Liest Git-Repositorys und ändert sie, wenn er nicht eingeschränkt ist.</translation>
+    </message>
+    <message>
+        <source>Reads, writes and searches files in the folders that it is given.</source>
+        <translation>Liest, schreibt und durchsucht Dateien in den Ordnern, die er erhält.</translation>
+    </message>
+    <message>
         <source>Remove a pin</source>
         <translation>Angeheftetes entfernen</translation>
     </message>
@@ -2916,6 +2960,10 @@
     <message>
         <source>Rephrase the request, or leave out what it declined.</source>
         <translation>Formulieren Sie die Anfrage um, oder lassen Sie weg, was es verweigert hat.</translation>
+    </message>
+    <message>
+        <source>Repositories, issues and pull requests on GitHub.</source>
+        <translation>Repositorys, Issues und Pull Requests auf GitHub.</translation>
     </message>
     <message>
         <source>Requests go to: {0}</source>
@@ -3106,6 +3154,10 @@
         <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
     </message>
     <message>
+        <source>Tells the time, and converts it between time zones.</source>
+        <translation>Sagt die Zeit und rechnet sie zwischen Zeitzonen um.</translation>
+    </message>
+    <message>
         <source>The account has no credit or has reached its spending limit.</source>
         <translation>Das Konto hat kein Guthaben oder hat sein Ausgabenlimit erreicht.</translation>
     </message>
@@ -3260,6 +3312,10 @@
     <message>
         <source>The file does not lie in the open folder.</source>
         <translation>Die Datei liegt nicht im geöffneten Ordner.</translation>
+    </message>
+    <message>
+        <source>The file is not JSON.</source>
+        <translation>Die Datei ist kein JSON.</translation>
     </message>
     <message>
         <source>The file is too large to be compared.</source>
@@ -3570,6 +3626,10 @@
         <translation>Angehalten ({0}) nach {1} Sekunden: Länger darf es nicht dauern.</translation>
     </message>
     <message>
+        <source>There are: {0}.</source>
+        <translation>Es gibt: {0}.</translation>
+    </message>
+    <message>
         <source>There is already a {0}.</source>
         <translation>Es gibt schon: {0}.</translation>
     </message>
@@ -3590,6 +3650,10 @@
         <translation>Es gibt keinen Bildschirm, auf dem ein Fenster geöffnet werden kann (DISPLAY und WAYLAND_DISPLAY sind nicht gesetzt).</translation>
     </message>
     <message>
+        <source>There is no list of MCP servers in the file.</source>
+        <translation>In der Datei ist keine Liste von MCP-Servern.</translation>
+    </message>
+    <message>
         <source>There is no model named “{0}”.</source>
         <translation>Es gibt kein Modell namens „{0}“.</translation>
     </message>
@@ -3604,6 +3668,10 @@
     <message>
         <source>There is no provider {0}.</source>
         <translation>Einen Anbieter {0} gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no server named {0} in the catalogue.</source>
+        <translation>Im Katalog ist kein Server namens {0}.</translation>
     </message>
     <message>
         <source>There is no setting {0}.</source>
@@ -4058,12 +4126,28 @@
         <translation>Bearbeitungen</translation>
     </message>
     <message>
+        <source>every public host</source>
+        <translation>jeden öffentlichen Host</translation>
+    </message>
+    <message>
         <source>exactly this command</source>
         <translation>genau diesen Befehl</translation>
     </message>
     <message>
         <source>failed: {0} ({1})</source>
         <translation>fehlgeschlagen: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>git, and uv, for uvx.</source>
+        <translation>git, und uv, für uvx.</translation>
+    </message>
+    <message>
+        <source>it writes {0} and reaches {1}</source>
+        <translation>er schreibt {0} und erreicht {1}</translation>
+    </message>
+    <message>
+        <source>it writes {0}, also reads {1} and reaches {2}</source>
+        <translation>er schreibt {0}, liest auch {1} und erreicht {2}</translation>
     </message>
     <message>
         <source>left alone: {0}</source>
@@ -4080,6 +4164,14 @@
     <message>
         <source>merged with later edits: {0} ({1})</source>
         <translation>mit späteren Änderungen vereint: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>no network</source>
+        <translation>kein Netz</translation>
+    </message>
+    <message>
+        <source>nothing of yours</source>
+        <translation>nichts von Ihren Dateien</translation>
     </message>
     <message>
         <source>on, from {0} tokens on</source>
@@ -4104,6 +4196,18 @@
     <message>
         <source>sandbox</source>
         <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>the open folder</source>
+        <translation>den geöffneten Ordner</translation>
+    </message>
+    <message>
+        <source>uv, for uvx, and credentials of AWS: a profile in ~/.aws.</source>
+        <translation>uv, für uvx, und Zugangsdaten von AWS: ein Profil in ~/.aws.</translation>
+    </message>
+    <message>
+        <source>uv, for uvx.</source>
+        <translation>uv, für uvx.</translation>
     </message>
     <message>
         <source>waiting for you</source>
@@ -4364,6 +4468,10 @@
     <message>
         <source>{0}: the rules file has mistakes.</source>
         <translation>{0}: Die Regeldatei hat Fehler.</translation>
+    </message>
+    <message>
+        <source>{0}=(from your keyring)</source>
+        <translation>{0}=(aus Ihrem Schlüsselbund)</translation>
     </message>
     <message>
         <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
@@ -9113,6 +9221,10 @@
         <translation>Gesperrte Werkzeuge</translation>
     </message>
     <message>
+        <source>The names of the servers that are used.</source>
+        <translation>Die Namen der Server, die verwendet werden.</translation>
+    </message>
+    <message>
         <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>Über welches Konto beim Anbieter dessen Modelle gefragt werden. `desktop-agent auth status` listet sie auf.</translation>
     </message>
@@ -9469,8 +9581,16 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>All that are defined</source>
+        <translation>Alle festgelegten</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>Als Text geschriebene Aufrufe</translation>
+    </message>
+    <message>
+        <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
+        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen eine Suche nach Werkzeugen und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -9653,10 +9773,6 @@
         <translation>Der Anbieter des Modells</translation>
     </message>
     <message>
-        <source>The names of those that are used. `mcp://local` stands for all that are defined.</source>
-        <translation>Die Namen derer, die verwendet werden. `mcp://local` steht für alle festgelegten.</translation>
-    </message>
-    <message>
         <source>The only tools available to a run.</source>
         <translation>Die einzigen Werkzeuge, die ein Lauf hat.</translation>
     </message>
@@ -9763,10 +9879,6 @@
     <message>
         <source>When it is overloaded</source>
         <translation>Bei Überlastung</translation>
-    </message>
-    <message>
-        <source>If their definitions would take more of the model&apos;s context window than this, the model gets `search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
-        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen `search_tools` und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
     </message>
     <message>
         <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
@@ -10084,6 +10196,10 @@
     <message>
         <source>Sign in with OpenRouter…</source>
         <translation>Mit OpenRouter anmelden …</translation>
+    </message>
+    <message>
+        <source>Sign-in</source>
+        <translation>Anmeldung</translation>
     </message>
     <message>
         <source>Use a profile of Anthropic&apos;s tools</source>

@@ -2851,12 +2851,48 @@
         <translation>只能是 {0}。</translation>
     </message>
     <message>
+        <source>Calls the services of AWS with your rights.</source>
+        <translation>以您的权限调用 AWS 的服务。</translation>
+    </message>
+    <message>
+        <source>Confined: {0}.</source>
+        <translation>受限：{0}。</translation>
+    </message>
+    <message>
+        <source>Drives a browser: opens pages, clicks, types and takes pictures.</source>
+        <translation>操作浏览器：打开页面、点击、输入并截图。</translation>
+    </message>
+    <message>
+        <source>Explains what AWS costs, and where to save.</source>
+        <translation>说明 AWS 的费用以及可以节省之处。</translation>
+    </message>
+    <message>
+        <source>Fetches web pages as text that models read well.</source>
+        <translation>以便于模型阅读的文本形式获取网页。</translation>
+    </message>
+    <message>
+        <source>It should have a key &quot;mcpServers&quot;.</source>
+        <translation>文件中应有 “mcpServers” 键。</translation>
+    </message>
+    <message>
+        <source>Looks into pages in Chrome: console, network, performance.</source>
+        <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
+    </message>
+    <message>
         <source>No API key for {0} could be read.</source>
         <translation>无法读取 {0} 的 API 密钥。</translation>
     </message>
     <message>
         <source>No effort can be asked of {0}/{1}.</source>
         <translation>无法为 {0}/{1} 指定推理强度。</translation>
+    </message>
+    <message>
+        <source>Node.js, for npx.</source>
+        <translation>Node.js（用于 npx）。</translation>
+    </message>
+    <message>
+        <source>Not confined: it can do all that you can do.</source>
+        <translation>未受限：它能做您能做的一切。</translation>
     </message>
     <message>
         <source>One of the tests fails. Find out why, fix it, and run the tests again.</source>
@@ -2883,6 +2919,14 @@
         <translation>读取 {0}？</translation>
     </message>
     <message>
+        <source>Reads git repositories, and changes them unless it is confined.</source>
+        <translation>读取 git 仓库；除非受限，也会修改它们。</translation>
+    </message>
+    <message>
+        <source>Reads, writes and searches files in the folders that it is given.</source>
+        <translation>在给定的文件夹中读取、写入和搜索文件。</translation>
+    </message>
+    <message>
         <source>Remove a pin</source>
         <translation>移除固定内容</translation>
     </message>
@@ -2905,6 +2949,10 @@
     <message>
         <source>Rephrase the request, or leave out what it declined.</source>
         <translation>请换一种说法，或去掉它拒绝的内容。</translation>
+    </message>
+    <message>
+        <source>Repositories, issues and pull requests on GitHub.</source>
+        <translation>GitHub 上的仓库、议题和拉取请求。</translation>
     </message>
     <message>
         <source>Requests go to: {0}</source>
@@ -3095,6 +3143,10 @@
         <translation>撤销代理的更改：上一轮的，或您指定的</translation>
     </message>
     <message>
+        <source>Tells the time, and converts it between time zones.</source>
+        <translation>报告时间，并在时区之间换算。</translation>
+    </message>
+    <message>
         <source>The account has no credit or has reached its spending limit.</source>
         <translation>账户余额不足或已达支出上限。</translation>
     </message>
@@ -3249,6 +3301,10 @@
     <message>
         <source>The file does not lie in the open folder.</source>
         <translation>文件不在打开的文件夹中。</translation>
+    </message>
+    <message>
+        <source>The file is not JSON.</source>
+        <translation>该文件不是 JSON。</translation>
     </message>
     <message>
         <source>The file is too large to be compared.</source>
@@ -3559,6 +3615,10 @@
         <translation>{0} 在 {1} 秒后停止，这是允许的最长时间。</translation>
     </message>
     <message>
+        <source>There are: {0}.</source>
+        <translation>现有：{0}。</translation>
+    </message>
+    <message>
         <source>There is already a {0}.</source>
         <translation>已存在 {0}。</translation>
     </message>
@@ -3579,6 +3639,10 @@
         <translation>没有可打开窗口的显示器（未设置 DISPLAY 和 WAYLAND_DISPLAY）。</translation>
     </message>
     <message>
+        <source>There is no list of MCP servers in the file.</source>
+        <translation>文件中没有 MCP 服务器列表。</translation>
+    </message>
+    <message>
         <source>There is no model named “{0}”.</source>
         <translation>没有名为“{0}”的模型。</translation>
     </message>
@@ -3593,6 +3657,10 @@
     <message>
         <source>There is no provider {0}.</source>
         <translation>没有提供商 {0}。</translation>
+    </message>
+    <message>
+        <source>There is no server named {0} in the catalogue.</source>
+        <translation>目录中没有名为 {0} 的服务器。</translation>
     </message>
     <message>
         <source>There is no setting {0}.</source>
@@ -4047,12 +4115,28 @@
         <translation>编辑</translation>
     </message>
     <message>
+        <source>every public host</source>
+        <translation>所有公共主机</translation>
+    </message>
+    <message>
         <source>exactly this command</source>
         <translation>仅此命令</translation>
     </message>
     <message>
         <source>failed: {0} ({1})</source>
         <translation>失败：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>git, and uv, for uvx.</source>
+        <translation>git 和 uv（用于 uvx）。</translation>
+    </message>
+    <message>
+        <source>it writes {0} and reaches {1}</source>
+        <translation>可写入：{0}；可访问：{1}</translation>
+    </message>
+    <message>
+        <source>it writes {0}, also reads {1} and reaches {2}</source>
+        <translation>可写入：{0}；还可读取：{1}；可访问：{2}</translation>
     </message>
     <message>
         <source>left alone: {0}</source>
@@ -4069,6 +4153,14 @@
     <message>
         <source>merged with later edits: {0} ({1})</source>
         <translation>已与之后的更改合并：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>no network</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>nothing of yours</source>
+        <translation>无</translation>
     </message>
     <message>
         <source>on, from {0} tokens on</source>
@@ -4093,6 +4185,18 @@
     <message>
         <source>sandbox</source>
         <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>the open folder</source>
+        <translation>打开的文件夹</translation>
+    </message>
+    <message>
+        <source>uv, for uvx, and credentials of AWS: a profile in ~/.aws.</source>
+        <translation>uv（用于 uvx），以及 AWS 凭据：~/.aws 中的配置。</translation>
+    </message>
+    <message>
+        <source>uv, for uvx.</source>
+        <translation>uv（用于 uvx）。</translation>
     </message>
     <message>
         <source>waiting for you</source>
@@ -4353,6 +4457,10 @@
     <message>
         <source>{0}: the rules file has mistakes.</source>
         <translation>{0}：规则文件有错误。</translation>
+    </message>
+    <message>
+        <source>{0}=(from your keyring)</source>
+        <translation>{0}=（来自您的密钥环）</translation>
     </message>
     <message>
         <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
@@ -9074,6 +9182,10 @@
         <translation>禁止的工具</translation>
     </message>
     <message>
+        <source>The names of the servers that are used.</source>
+        <translation>使用的服务器的名称。</translation>
+    </message>
+    <message>
         <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>用提供商的哪个账户请求其模型。`desktop-agent auth status` 会列出账户。</translation>
     </message>
@@ -9430,8 +9542,16 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>All that are defined</source>
+        <translation>所有已定义的服务器</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>以文本形式写出的调用</translation>
+    </message>
+    <message>
+        <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
+        <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供工具搜索及其找到的工具。0 表示始终使用搜索，100 表示从不。</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -9614,10 +9734,6 @@
         <translation>模型的提供商</translation>
     </message>
     <message>
-        <source>The names of those that are used. `mcp://local` stands for all that are defined.</source>
-        <translation>使用的服务器名称。`mcp://local` 表示所有已定义的服务器。</translation>
-    </message>
-    <message>
         <source>The only tools available to a run.</source>
         <translation>运行仅有的工具。</translation>
     </message>
@@ -9724,10 +9840,6 @@
     <message>
         <source>When it is overloaded</source>
         <translation>过载时</translation>
-    </message>
-    <message>
-        <source>If their definitions would take more of the model&apos;s context window than this, the model gets `search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
-        <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供 `search_tools` 及其找到的工具。0 表示始终留待搜索，100 表示从不。</translation>
     </message>
     <message>
         <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
@@ -10045,6 +10157,10 @@
     <message>
         <source>Sign in with OpenRouter…</source>
         <translation>用 OpenRouter 登录…</translation>
+    </message>
+    <message>
+        <source>Sign-in</source>
+        <translation>登录</translation>
     </message>
     <message>
         <source>Use a profile of Anthropic&apos;s tools</source>

@@ -408,13 +408,15 @@ class McpSettings(Section, frozen=True, kw_only=True):
     servers: tuple[str, ...] = setting(
         ("mcp://local",),
         title="Servers in use",
-        text="The names of those that are used. `mcp://local` stands for all that are defined.",
+        text="The names of the servers that are used.",
+        words={"mcp://local": "All that are defined"},
+        is_advanced=True,
     )
     tools_share: int = setting(
         10,
         title="Room for the tools of servers",
         text="If their definitions would take more of the model's context window than this, the model gets "
-        "`search_tools` instead, and the tools that it finds. 0 always uses the search, 100 never does.",
+        "a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.",
         unit="%",
         least=0,
         most=100,

@@ -203,7 +203,7 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
         if isinstance(hint, UnionType):
             hint = next(option for option in get_args(hint) if option is not NoneType)
         # Which choices there are may be data, such as the vendors of models: then the words for them are the choices.
-        choices = get_args(hint) if get_origin(hint) is Literal else tuple(about.words)
+        choices = get_args(hint) if get_origin(hint) is Literal else tuple(about.words) if hint is str else ()
         yield Setting(
             key=f"{prefix}{item.name}",
             kind="choice" if choices else _KINDS[hint],

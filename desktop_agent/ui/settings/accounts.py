@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.page_parts import AddingForm, Removal, form, name_of
+from desktop_agent.ui.settings.page_parts import AddingForm, Removal, field_row
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
@@ -57,11 +57,10 @@ class KeyEditor(QWidget):
         )
         self._where = Note("")
         self._result = Note("")
-        heading = make_label(self.tr("API key"), role="strong")
         entry = hbox((self.field, 1), self._save, spacing=Space.S)
         removal = self._removal
         deeds = hbox(self._check, removal.button, removal.confirm, removal.keep, STRETCH, spacing=Space.S)
-        vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
+        field_row(self.tr("API key"), entry, self._where, deeds, self._result, on=self)
         self.field.changed.connect(self._update)
         self.field.confirmed.connect(self._on_save)
         self._removal.ask(is_asking=False)
@@ -166,7 +165,7 @@ class SignInPanel(QWidget):
         self._wait = BrowserWait()
         self._result = Note("", object_name="signInNote")
         row = hbox(self._sign_in, self._check, self._cancel, STRETCH, spacing=Space.S)
-        vbox(row, self._wait, self._result, on=self, spacing=Space.S)
+        field_row(self.tr("Sign-in"), row, self._wait, self._result, on=self)
         self._end_wait()
         self._result.hide()
         self.hide()
@@ -276,16 +275,16 @@ class AccountForm(AddingForm):
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
         self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
-        fields = form()
-        fields.addRow(name_of(self.tr("Name")), self._fields.name)
-        fields.addRow(name_of(self.tr("Address")), self._fields.address)
         hint = self.tr("The key is sent to this address only. Leave it empty for the provider's own.")
-        fields.addRow(name_of(""), Note(hint))
-        fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
+        fields = (
+            field_row(self.tr("Name"), self._fields.name),
+            field_row(self.tr("Address"), self._fields.address, Note(hint)),
+            field_row(self.tr("Key sent as"), self._fields.header),
+        )
         add = make_button(self.tr("Add account"), "addAccountButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), "cancelAccountButton", clicked=self.cancelled.emit)
-        buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
-        vbox(self._title, fields, self.problem, buttons, on=self, spacing=Space.M)
+        buttons = field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S))
+        vbox(self._title, *fields, buttons, on=self, spacing=Space.M)
         self._fields.confirmed.connect(self._on_add)
         self._fields.changed.connect(self.problem.hide)
 
@@ -315,7 +314,7 @@ class AccountChooser(QWidget):
         self._name = ""
         self._view = AccountsView()
         self._settings: SettingsView | None = None
-        self._box = Picker(object_name="accountPicker", accessible_name=self.tr("Account"), min_chars=24)
+        self._box = Picker(object_name="accountPicker", accessible_name=self.tr("Account"), fills=True)
         name = self.tr("Add an account")
         self._add = make_button(self.tr("Add…"), "newAccountButton", accessible_name=name, clicked=self._on_new)
         self._removal = removal = Removal(
@@ -331,7 +330,7 @@ class AccountChooser(QWidget):
         form.hide()
         buttons = (self._add, removal.button, removal.confirm, removal.keep, STRETCH)
         row = hbox((self._box, 1), *buttons, spacing=Space.S)
-        vbox(row, self._purpose, on=self, spacing=Space.S)
+        vbox(row, self._purpose, on=self, spacing=Space.XS)
         removal.ask(is_asking=False)
         self._box.currentIndexChanged.connect(self._on_chosen)
         self.form.added.connect(self._on_added)

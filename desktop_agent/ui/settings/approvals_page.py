@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, shown
+from desktop_agent.ui.settings.page_parts import Page, field_row, shown
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
@@ -30,16 +30,12 @@ class ApprovalsPage(Page):
         add_parts(self.column, about, self._project, group)
         yield
         name, modes = self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES]
-        self._sandbox = Picker(object_name="sandboxSettingPicker", accessible_name=name, choices=modes, min_chars=24)
-        self._sandbox.ensurePolished()  # Qt caches its minimum width, even if asked before it has its font
+        self._sandbox = Picker(object_name="sandboxSettingPicker", accessible_name=name, choices=modes, fills=True)
         self._consequence = Note("", object_name="sandboxConsequence")
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
-        row = form()
-        row.addRow(name_of(name), self._sandbox)
-        row.addRow(name_of(""), self._consequence)
-        add_parts(self.column, hairline(), row, hairline())
+        add_parts(self.column, hairline(), field_row(name, self._sandbox, self._consequence), hairline())
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
         yield

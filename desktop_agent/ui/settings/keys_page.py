@@ -164,7 +164,8 @@ class KeysPage(Page):
         self._pressed = ShortcutField()
         set_names(self._pressed, "keysPressed", _search_tr("Search by pressing keys"))
         self._pressed.setPlaceholderText(_search_tr("Or press keys here"))
-        self._pressed.setFixedWidth(150)
+        room = self.fontMetrics().horizontalAdvance(self._pressed.placeholderText())
+        self._pressed.setFixedWidth(room + 2 * Space.XL)
         yield
         self._list = KeyList()
         yield

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.web_address import completed, is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
@@ -19,7 +19,7 @@ from desktop_agent.core.models.vendors import (
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of
+from desktop_agent.ui.settings.page_parts import Page, field_row
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
@@ -39,7 +39,7 @@ class AddressEditor(QWidget):
             self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
         )
         self._readable.hide()
-        vbox(self._line, self._note, self._readable, on=self, spacing=Space.S)
+        vbox(self._line, self._note, self._readable, on=self, spacing=Space.XS)
         self._line.editingFinished.connect(self._on_edited)
         self._line.textChanged.connect(self._update_warning)
 
@@ -200,13 +200,11 @@ class ModelPage(Page):
 
     def _build(self) -> Iterator[None]:
         choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
-        self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, min_chars=24)
+        self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, fills=True)
         if self.view is not None:
             self._provider.pick(self._connecting or self.view.settings.model.provider)
         self._provider.currentIndexChanged.connect(self._on_provider)
-        who = form()
-        self.column.addLayout(who)
-        who.addRow(name_of(self.tr("Provider")), self._provider)
+        self.column.addLayout(field_row(self.tr("Provider"), self._provider))
         yield
         self._asked = QWidget(self.widget())
         self._asked.setVisible(self.view is not None and self.view.settings.model.provider != DEMO)
@@ -235,25 +233,21 @@ class ModelPage(Page):
         self._name.edit.editingFinished.connect(self._on_name)
 
     def _build_which(self) -> Iterator[None]:
-        which = form()
-        self._which.setLayout(which)
+        which = vbox(on=self._which, spacing=Space.M)
         form_of_account = AccountForm()
         yield
         self._chooser = AccountChooser(self.settings_actions, form_of_account)
         yield
         self._server = ServerNote(self.settings_actions)
-        account = QWidget(self._which)
-        which.addRow(_name_of_first_line(self.tr("Account"), self._provider.height()), account)
-        vbox(self._chooser, self._server, on=account, spacing=Space.S)
-        which.addRow(self._chooser.form)
+        add_parts(which, field_row(self.tr("Account"), self._chooser, self._server), self._chooser.form)
         yield
         name = self.tr("Model")
-        self._name = Picker(object_name="modelNameEdit", accessible_name=name, min_chars=24, is_editable=True)
+        self._name = Picker(object_name="modelNameEdit", accessible_name=name, fills=True, is_editable=True)
         self._name.edit.setPlaceholderText(self.tr("As the server calls it"))
-        which.addRow(name_of(name), self._name)
+        which.addLayout(field_row(name, self._name))
         yield
         self._address = AddressEditor(self.settings_actions, self._which)
-        which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), self._address)
+        which.addLayout(field_row(self.tr("Address"), self._address))
         yield
 
     def _on_provider(self) -> None:
@@ -282,9 +276,3 @@ class ModelPage(Page):
         if name and name != self._known_name:
             self._known_name = name
             self.settings_actions.change("model.name", name)
-
-
-def _name_of_first_line(text: str, height: int) -> QLabel:
-    name = name_of(text)
-    name.setFixedHeight(height)
-    return name

@@ -5,17 +5,17 @@ from functools import partial
 from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.core.settings.values import Setting
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
-from desktop_agent.ui.settings.setting_controls import TextsControl, control_for, words
+from desktop_agent.ui.settings.setting_controls import SwitchControl, control_for, words
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, hbox, scroll_down, vbox
 
 _rows_tr = partial(QCoreApplication.translate, "SettingRows")
 
@@ -27,7 +27,7 @@ class SettingRow(QWidget):
         self.setting = setting
         self.setObjectName(f"setting_{setting.key}")
         about = setting.about
-        title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
+        title = name_of(f"{section} · {words(about.title)}" if section else words(about.title))
         title.setToolTip(setting.key)
         self.control = control_for(setting, theme)
         self.control.changed.connect(partial(actions.change, setting.key))
@@ -36,13 +36,10 @@ class SettingRow(QWidget):
         name = self.tr("Reset {0}").format(words(about.title))
         reset = partial(actions.reset, setting.key)
         self._reset = compact_button(self.tr("Reset"), accessible_name=name, clicked=reset, variant="flat")
-        top = hbox((vbox(title, Note(words(about.text)), spacing=2), 1), spacing=Space.L)
-        below = [self.control] if isinstance(self.control, TextsControl) else []  # lists are as wide as the page
-        if not below:
-            top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
+        note = Note(words(about.text))
+        field = [switch_row(self.control, note)] if isinstance(self.control, SwitchControl) else [self.control, note]
         state = hbox(self._state, self._reset, STRETCH, spacing=Space.XS)
-        margins = (0, Space.XS, 0, Space.XS)
-        vbox(top, *below, self._problem, self._origin, state, on=self, spacing=Space.XS, margins=margins)
+        field_row(title, *field, self._problem, self._origin, state, on=self)
         for widget in (self._problem, self._origin, self._state, self._reset):
             widget.hide()
 
@@ -73,7 +70,7 @@ def shown(setting: Setting, value: object) -> str:
     if setting.kind == "switch":
         return words("on") if value else words("off")
     if isinstance(value, tuple):
-        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+        return ", ".join(words(about.words.get(text, text)) for text in map(str, cast("tuple[object, ...]", value)))
     if isinstance(value, int | float):
         return f"{value / about.per_unit:,g} {words(about.unit)}".strip()
     return str(value)
@@ -166,20 +163,29 @@ class Page(QScrollArea):
         """Show settings that have no row of their own. Called only once the page is built."""
 
 
-def form() -> QFormLayout:
-    layout = QFormLayout()
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setHorizontalSpacing(Space.L)
-    layout.setVerticalSpacing(Space.M)
-    layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    return layout
+_NAME_CHARS = 19
 
 
 def name_of(text: str) -> QLabel:
-    name = QLabel(text)
-    name.setMinimumWidth(92)
+    """Return the name at the left of a field. All have one width, so the fields of all pages are in one column."""
+    name = make_label(text, wraps=True)
+    name.setFixedWidth(_NAME_CHARS * QFontMetrics(QApplication.font()).averageCharWidth())
+    name.setMinimumHeight(Height.BUTTON)
     return name
+
+
+def field_row(name: str | QLabel, *parts: Part, on: QWidget | None = None) -> QHBoxLayout:
+    """Return a name, and in the column of fields these parts, one below the other."""
+    label = name_of(name) if isinstance(name, str) else name
+    return hbox((label, Qt.AlignmentFlag.AlignTop), (vbox(*parts, spacing=Space.XS), 1), on=on, spacing=Space.L)
+
+
+def switch_row(switch: QWidget, note: Note) -> QHBoxLayout:
+    """Return a switch and the note beside it."""
+    switch.setFixedHeight(Height.BUTTON)
+    note.setContentsMargins(0, 6, 0, 0)  # its first line is as high as the middle of the switch
+    note.setAlignment(Qt.AlignmentFlag.AlignTop)
+    return hbox((switch, Qt.AlignmentFlag.AlignTop), (note, 1), spacing=Space.S)
 
 
 class AddingForm(QWidget):

@@ -18,7 +18,7 @@ from desktop_agent.ui.settings.page_parts import Removal
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, ToolView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
@@ -313,7 +313,7 @@ class ServerCard(QFrame):
         for label, text in (
             (self._facts, facts_line(server)),
             (self._problem, problem_line(server)),
-            (self._confinement, server.definition.confinement),
+            (self._confinement, core_words(server.definition.confinement)),
         ):
             show_text(label, text)
         self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)

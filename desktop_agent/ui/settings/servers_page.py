@@ -19,11 +19,12 @@ from desktop_agent.core.mcp.new_servers import (
 from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of
+from desktop_agent.ui.settings.page_parts import AddingForm, Page, field_row, switch_row
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
@@ -60,13 +61,14 @@ class AddressFields(ServerFields):
             "serverClientSecretEdit", self.tr("Client secret at the server"), self.tr("If there is one")
         )
         self._secret.setEchoMode(QLineEdit.EchoMode.Password)
-        client = form()
-        client.addRow(name_of(self.tr("Client ID")), self._client_id)
-        self._secret_name = name_of(self.tr("Client secret"))
-        client.addRow(self._secret_name, self._secret)
+        self._secret_row = QWidget()
+        field_row(self.tr("Client secret"), self._secret, on=self._secret_row)
         about = Note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
-        headers = hbox(name_of(self.tr("Headers")), (self._header_rows, 1), spacing=Space.L)
-        vbox(headers, client, hbox(name_of(""), (about, 1), spacing=Space.L), on=self, spacing=Space.M)
+        headers, client = (
+            field_row(self.tr("Headers"), self._header_rows),
+            field_row(self.tr("Client ID"), self._client_id),
+        )
+        vbox(headers, client, self._secret_row, field_row("", about), on=self, spacing=Space.M)
         self.clear()
 
     @property
@@ -131,8 +133,7 @@ class AddressFields(ServerFields):
             self._add_header()
 
     def _on_client_id(self) -> None:
-        for widget in (self._secret_name, self._secret):
-            widget.setVisible(bool(self.client_id))
+        self._secret_row.setVisible(bool(self.client_id))
 
 
 class SandboxFields(ServerFields):
@@ -157,16 +158,14 @@ class SandboxFields(ServerFields):
             self.tr("Hosts that the server may reach"),
             self.tr("None. For example: example.org, *.example.org"),
         )
-        fields = form()
-        for name, line in (
-            (self.tr("May write"), self._folders),
-            (self.tr("May read"), self._read_folders),
-            (self.tr("May reach"), self._hosts),
-        ):
-            fields.addRow(name_of(name), line)
+        rows = (
+            field_row(self.tr("May write"), self._folders),
+            field_row(self.tr("May read"), self._read_folders),
+            field_row(self.tr("May reach"), self._hosts),
+        )
         self._rows = QWidget()
-        self._rows.setLayout(fields)
-        switch = hbox(name_of(self.tr("Sandbox")), self._switch, (self._words, 1), spacing=Space.L)
+        vbox(*rows, on=self._rows, spacing=Space.M)
+        switch = field_row(self.tr("Sandbox"), switch_row(self._switch, self._words))
         vbox(switch, self._rows, on=self, spacing=Space.M)
         self.show_sandbox(None)
 
@@ -213,7 +212,9 @@ class ServerForm(AddingForm):
             self.tr("uvx mcp-server-git, or https://…"),
         )
         known = [(self.tr("Your own"), None), *((server.name, server.name) for server in KNOWN_SERVERS)]
-        self._known = Picker(object_name="knownServerPicker", accessible_name=self.tr("Known servers"), choices=known)
+        self._known = Picker(
+            object_name="knownServerPicker", accessible_name=self.tr("Known servers"), choices=known, fills=True
+        )
         self._known.currentIndexChanged.connect(self._on_known)
         self._about, self._needs = ElidedLabel(role="secondary"), ElidedLabel(role="secondary")
         for label in (self._about, self._needs):
@@ -254,17 +255,14 @@ class ServerForm(AddingForm):
         (self._name if server is None else self._where).setFocus()
 
     def _lay_out(self) -> None:
-        fields = form()
-        fields.addRow(name_of(self.tr("Name")), self._name)
-        fields.addRow(name_of(self.tr("Command")), self._where)
         add = self._confirm = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), "cancelAddServerButton", clicked=self.cancelled.emit)
         title = self._title = make_label(self.tr("New server"), role="strong")
         known = self._known_row = QWidget()
-        hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L, on=known)
-        buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
-        above, below = (title, known, self._about, self._needs), (self._sandbox, self._address, self.problem, buttons)
-        vbox(*above, fields, *below, on=self, spacing=Space.M)
+        field_row(self.tr("Server"), self._known, self._about, self._needs, on=known)
+        what = (field_row(self.tr("Name"), self._name), field_row(self.tr("Command"), self._where))
+        buttons = field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S))
+        vbox(title, known, *what, self._sandbox, self._address, buttons, on=self, spacing=Space.M)
 
     def _on_known(self) -> None:
         name = self._known.currentData()
@@ -274,9 +272,10 @@ class ServerForm(AddingForm):
         if name is None:
             return
         server = known_server(str(name))
-        self._about.setText(server.about)
-        self._needs.setText(self.tr("It needs: {0}").format(server.needs))
-        self._needs.setToolTip(plain_tooltip(server.needs))
+        needs = core_words(server.needs)
+        self._about.setText(core_words(server.about))
+        self._needs.setText(self.tr("It needs: {0}").format(needs))
+        self._needs.setToolTip(plain_tooltip(needs))
         self._name.setText(server.name)
         self._where.setText(server.where)
         self._sandbox.show_sandbox(server.sandbox)

@@ -5,18 +5,26 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QListWidget, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionFrame,
+    QWidget,
+)
 
 from desktop_agent.core.settings.values import Setting
 from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.file_chooser import choose_files
-from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.visible_text import quoted
 
-_WIDTH, _HEIGHT, _RING = 34, 18, 3
+_WIDTH, _HEIGHT = 34, 18
 
 
 class Switch(QAbstractButton):
@@ -29,31 +37,30 @@ class Switch(QAbstractButton):
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
-        return QSize(_WIDTH + 2 * _RING, _HEIGHT + 2 * _RING)
+        return QSize(_WIDTH, _HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             colour = self._theme.colour
-            track = QRectF(_RING, _RING, _WIDTH, _HEIGHT).adjusted(0.5, 0.5, -0.5, -0.5)
+            top = (self.height() - _HEIGHT) // 2
+            edge = 1 if self.hasFocus() else 0.5
+            track = QRectF(0, top, _WIDTH, _HEIGHT).adjusted(edge, edge, -edge, -edge)
             is_on = self.isChecked()
-            if self.hasFocus():
-                painter.setPen(QPen(colour("accent"), 2))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                ring = track.adjusted(-2, -2, 2, 2)
-                painter.drawRoundedRect(ring, ring.height() / 2, ring.height() / 2)
             painter.setOpacity(1.0 if self.isEnabled() else 0.5)
-            painter.setPen(QPen(colour("accent" if is_on else "control_border"), 1))
+            border = ("text" if is_on else "accent") if self.hasFocus() else "accent" if is_on else "control_border"
+            painter.setPen(QPen(colour(border), 2 * edge))
             painter.setBrush(colour("accent" if is_on else "sunken"))
             painter.drawRoundedRect(track, track.height() / 2, track.height() / 2)
             knob = _HEIGHT - 6
-            left = track.right() - knob - 2.5 if is_on else track.left() + 2.5
+            left = _WIDTH - knob - 3 if is_on else 3
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colour("on_accent" if is_on else "muted"))
-            painter.drawEllipse(QRectF(left, _RING + 3, knob, knob))
+            painter.drawEllipse(QRectF(left, top + 3, knob, knob))
 
 
 _SHOWN_ROWS = 5
+_ENTRY = Qt.ItemDataRole.UserRole
 
 
 class SettingControl(QWidget):
@@ -63,17 +70,22 @@ class SettingControl(QWidget):
         """Emits no signal."""
         raise NotImplementedError
 
-    def _hold(self, widget: QWidget, setting: Setting) -> QHBoxLayout:
-        """Return the layout, for widgets beside this one."""
+    def _hold(self, widget: QWidget, setting: Setting) -> None:
         widget.setAccessibleName(words(setting.about.title))
         widget.setAccessibleDescription(words(setting.about.text))
         self.setFocusProxy(widget)
-        return hbox(widget, on=self, spacing=Space.S)
+        hbox(widget, on=self)
 
 
 class TextsControl(SettingControl):
-    def __init__(self, title: str, text: str, *, has_folders: bool) -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
+        has_folders, title, text = (
+            setting.about.holds == "folders",
+            words(setting.about.title),
+            words(setting.about.text),
+        )
+        self._words = setting.about.words
         self._title = title
         self._list = QListWidget()
         self._list.setAccessibleName(title)
@@ -90,8 +102,8 @@ class TextsControl(SettingControl):
         self._add = make_button(self.tr("Add"), accessible_name=add, clicked=self._on_add)
         self._remove = make_button(self.tr("Remove"), accessible_name=remove, clicked=self._on_remove)
         self._choose = make_button(self.tr("Choose…"), accessible_name=choose, clicked=self._on_choose)
-        entry = hbox((self._entry, 1), self._add, self._choose, self._remove, spacing=Space.S)
-        vbox(self._list, entry, on=self, spacing=Space.S)
+        buttons = hbox(self._add, self._choose, self._remove, STRETCH, spacing=Space.S)
+        vbox(self._list, self._entry, buttons, on=self, spacing=Space.XS)
         self._choose.setVisible(has_folders)
         self.setFocusProxy(self._entry)
         self._entry.returnPressed.connect(self._on_add)
@@ -101,14 +113,15 @@ class TextsControl(SettingControl):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        return tuple(self._list.item(row).text() for row in range(self._list.count()))
+        return tuple(str(self._list.item(row).data(_ENTRY)) for row in range(self._list.count()))
 
     def show_value(self, value: object) -> None:
         entries = [str(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else []
         if self.entries != tuple(entries):
             row = self._list.currentRow()
             self._list.clear()
-            self._list.addItems(entries)
+            for entry in entries:
+                self._add_item(entry)
             self._list.setCurrentRow(min(row, len(entries) - 1))
         self._update()
 
@@ -126,8 +139,12 @@ class TextsControl(SettingControl):
     def _add_text(self, text: str) -> None:
         text = text.strip()
         if text and text not in self.entries:
-            self._list.addItem(text)
+            self._add_item(text)
             self._tell()
+
+    def _add_item(self, entry: str) -> None:
+        item = QListWidgetItem(words(self._words.get(entry, entry)), self._list)
+        item.setData(_ENTRY, entry)
 
     def _on_remove(self) -> None:
         if self._list.currentRow() >= 0:
@@ -146,7 +163,8 @@ class TextsControl(SettingControl):
         self._add.setEnabled(bool(self._entry.text().strip()))
         self._remove.setEnabled(self._list.currentRow() >= 0)
         rows = min(max(self._list.count(), 1), _SHOWN_ROWS)
-        self._list.setVisible(self._list.count() > 0)
+        for widget in (self._list, self._remove):
+            widget.setVisible(self._list.count() > 0)
         self._list.setFixedHeight(rows * Height.LIST_ROW + 2 * Space.XS + 2)
 
 
@@ -168,11 +186,9 @@ class ChoiceControl(SettingControl):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
-        self._box = Picker(choices=choices)
-        self._box.fit()
+        self._box = Picker(choices=choices, fills=True)
         self._box.currentIndexChanged.connect(self._on_chosen)
         self._hold(self._box, setting)
-        self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding is added to the picker's own height
 
     def show_value(self, value: object) -> None:
         self._box.pick(value)
@@ -195,15 +211,39 @@ class SwitchControl(SettingControl):
         self.changed.emit(self._switch.isChecked())
 
 
+class UnitLine(QLineEdit):
+    """A line that shows a unit after its text."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def paintEvent(self, arg__1: QPaintEvent) -> None:
+        super().paintEvent(arg__1)
+        if not self.text():
+            return
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        area = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
+        left = area.left() + self.fontMetrics().horizontalAdvance(f"{self.text()} ") + _TEXT_MARGIN
+        with QPainter(self) as painter:
+            painter.setPen(self.palette().placeholderText().color())
+            painter.drawText(area.adjusted(left - area.left(), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._unit)
+
+
+_TEXT_MARGIN = 2
+"""The pixels that `QLineEdit` leaves at both sides of its text."""
+
+
 class TextControl(SettingControl):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self._setting = setting
         self._shown = ""
-        self._line = make_line("", "", words(setting.about.unset))
-        self._line.setFixedWidth(220)
+        self._line = UnitLine(words(setting.about.unit))
+        self._line.setPlaceholderText(words(setting.about.unset))
         self._line.editingFinished.connect(self._on_finished)
-        self._row = self._hold(self._line, setting)
+        self._hold(self._line, setting)
 
     def show_value(self, value: object) -> None:
         self._shown = self._text_of(value)
@@ -231,12 +271,7 @@ class NumberControl(TextControl):
         about = setting.about
         if about.unit:
             self._line.setAccessibleName(f"{words(about.title)}, {words(about.unit)}")
-        self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._line.setFixedWidth(112)
         self._line.installEventFilter(self)
-        unit = make_label(words(about.unit), role="secondary")
-        unit.setMinimumWidth(58)
-        self._row.addWidget(unit)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
@@ -277,5 +312,4 @@ def control_for(setting: Setting, theme: Theme) -> SettingControl:
         case "text":
             return TextControl(setting)
         case "texts":
-            about = setting.about
-            return TextsControl(words(about.title), words(about.text), has_folders=about.holds == "folders")
+            return TextsControl(setting)

@@ -119,7 +119,7 @@ class AccountFields(QObject):
         self.address = make_line(address_edit, self.tr("Address of the account"))
         headers: list[tuple[str, object]] = [("Authorization: Bearer", "bearer"), ("x-api-key", "x-api-key")]
         headers += [(self.tr("No key is needed"), NO_KEY)] if may_need_no_key else []
-        self.header = Picker(min_chars=24, accessible_name=self.tr("How the key is sent"), choices=headers)
+        self.header = Picker(fills=True, accessible_name=self.tr("How the key is sent"), choices=headers)
         for line in (self.name, self.address):
             line.textChanged.connect(self.changed)
             line.returnPressed.connect(self.confirmed)

@@ -163,7 +163,9 @@ class Picker(QComboBox):
         choices: Iterable[tuple[str, object]] = (),
         min_chars: int = 8,
         is_editable: bool = False,
+        fills: bool = False,
     ) -> None:
+        """With `fills`, the picker is as wide as its layout allows."""
         super().__init__(parent, editable=is_editable, insertPolicy=QComboBox.InsertPolicy.NoInsert)
         self.setObjectName(object_name)
         self.setAccessibleName(accessible_name)
@@ -171,7 +173,8 @@ class Picker(QComboBox):
             self.addItem(words, value)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(min_chars)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        width = QSizePolicy.Policy.Expanding if fills else QSizePolicy.Policy.Maximum
+        self.setSizePolicy(width, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(Height.BUTTON)
         self.setMaxVisibleItems(_MOST_ROWS)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # not by the wheel

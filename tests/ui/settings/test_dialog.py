@@ -1,13 +1,12 @@
 """The settings dialog shows what is in force and emits what the user wants."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.model import Rule
@@ -15,15 +14,13 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import FileProblem, SettingSource
 from desktop_agent.core.settings.sections import ExecutionSettings, ModelSettings, Settings, UiSettings
 from desktop_agent.core.settings.values import declared_settings, with_setting
-from desktop_agent.ui.settings import settings_dialog
-from desktop_agent.ui.settings.approvals_page import ApprovalsPage
-from desktop_agent.ui.settings.page_parts import Page, SettingRow
+from desktop_agent.ui.settings.page_parts import Page, SettingRow, name_of
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import Section
-from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from tests.parts import part
+from tests.ui.ink import ink_rect
 from tests.ui.settings.desk import NOW, Desk
 
 
@@ -252,24 +249,56 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
     assert "Commands can do anything your account can." in desk.visible_texts()
 
 
-def test_the_sandbox_picker_has_one_width_whenever_its_page_is_laid_out(
-    desk: Desk, theme: Theme, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class LaidOutAtEachStep(ApprovalsPage):
-        def _build(self) -> Iterator[None]:
-            for _ in super()._build():
-                self.column.minimumSize()
-                yield
-
-    monkeypatch.setattr(settings_dialog, "ApprovalsPage", LaidOutAtEachStep)
-    desk.turn_to("approvals")
-    picker = part(desk.dialog, Picker, "sandboxSettingPicker")
-    assert picker.width() == picker.sizeHint().width()
-
-
 def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
     sections = part(desk.dialog, QListWidget, "settingsSections")
     sections.setFocus()
     QTest.keyClick(sections, Qt.Key.Key_Down)
     desk.settle()
     assert desk.setting("spending.session_usd").isVisible()
+
+
+def edges(content: QWidget, *kinds: type[QWidget]) -> list[QRect]:
+    """The places of what is visible of these kinds, without the parts of others."""
+    found = [widget for kind in kinds for widget in content.findChildren(kind)]
+    return [
+        QRect(widget.mapTo(content, QPoint()), widget.size())
+        for widget in found
+        if widget.isVisible() and not isinstance(widget.parent(), QComboBox | QLineEdit)
+    ]
+
+
+@pytest.mark.parametrize("section", ["model", "spending", "appearance", "approvals", "tools", "mcp", "changes"])
+def test_the_fields_of_a_page_have_one_left_and_one_right_edge(desk: Desk, section: Section) -> None:
+    desk.show(with_setting(Settings(), "execution.blocked_commands", ("git push",)))
+    desk.turn_to(section)
+    content = desk.dialog.page.widget()
+    assert content is not None
+    fields = edges(content, QLineEdit, QComboBox, QListWidget)
+    assert {field.left() for field in fields} == {Space.XL + name_of("").width() + Space.L}
+    beside = [*fields, *edges(content, QPushButton)]
+    ends = {
+        max(each.right() for each in beside if each.top() <= field.center().y() <= each.bottom()) for field in fields
+    }
+    assert ends == {content.width() - Space.XL - 1}
+
+
+def test_a_number_has_its_unit_behind_it_in_the_field(desk: Desk) -> None:
+    desk.turn_to("appearance")
+    line = desk.line("Size of code, pixels")
+    area, ends = line.rect().adjusted(4, 4, -4, -4), list[int]()
+    for text in ("1", "1111"):
+        line.setText(text)
+        ends.append(ink_rect(line, area).right())
+    metrics = line.fontMetrics()
+    assert ends[0] > area.left() + metrics.horizontalAdvance("1 pixels") - 2
+    assert ends[1] - ends[0] == pytest.approx(metrics.horizontalAdvance("111"), abs=2)
+
+
+def test_all_defined_servers_are_said_in_words_and_told_by_their_name_in_the_settings(desk: Desk) -> None:
+    desk.turn_to("mcp")
+    entries = desk.setting("mcp.servers").control.findChildren(QListWidget)[0]
+    assert [entries.item(row).text() for row in range(entries.count())] == ["All that are defined"]
+    desk.type_into("New entry for Servers in use", "git")
+    assert desk.changed == [("mcp.servers", ("mcp://local", "git"))]
+    desk.show(with_setting(Settings(), "mcp.servers", ["git"]))
+    assert "Changed. Default: All that are defined" in desk.visible_texts()
