@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Literal
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
@@ -41,6 +42,8 @@ class Account(Struct, frozen=True, kw_only=True):
     @property
     def full_label(self) -> str:
         vendor = vendor_of(self.provider)
+        if self.name and self.address:  # the format of its requests does not say who answers there
+            return f"{self.name} ({urlsplit(self.address).netloc})"
         return f"{vendor.label} ({self.name})" if self.name else vendor.label
 
     @property

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
@@ -336,8 +335,10 @@ class LocalStep(CardsStep):
 
 
 def _what(server: LocalServer) -> str:
-    more = f" and {len(server.models) - 2} more" if len(server.models) > 2 else ""
-    return f"{server.place} · {', '.join(server.models[:2])}{more}"
+    models = ", ".join(server.models[:2])
+    if (more := len(server.models) - 2) > 0:
+        models = QCoreApplication.translate("LocalStep", "{0} and {1} more").format(models, more)
+    return f"{server.place} · {models}"
 
 
 class OtherStep(CardsStep):
@@ -421,10 +422,7 @@ class DoneStep(Step):
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
-        account = connected.account
-        # The format of an account with a custom address does not tell who answers there.
-        who = f"{account.name} ({urlsplit(account.address).netloc})" if account.name and account.address else ""
-        self._title.setText(self.tr("Connected with {0}").format(who or account.full_label))
+        self._title.setText(self.tr("Connected with {0}").format(connected.account.full_label))
         one = "It has one model. New conversations begin with the one that you choose here."
         many = "It has %n models. New conversations begin with the one that you choose here."
         self._explanation.setText(plural("DoneStep", len(connected.models), one, many))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, StorageError, UsageError
 from desktop_agent.core.models.account import (
@@ -324,6 +325,9 @@ def test_no_name_that_is_taken_can_break_out_of_a_line_or_an_entry(name: str) ->
 def test_the_usual_account_is_called_so_and_has_no_name() -> None:
     account = usual_account("anthropic")
     assert (account.name, account.label, account.full_label) == ("", "usual", "Anthropic")
+    assert replace(account, name="work").full_label == "Anthropic (work)"
+    elsewhere = replace(account, name="work", address="https://models.example:8443/v1")
+    assert elsewhere.full_label == "work (models.example:8443)"
     assert named("Usual") == ""
 
 
