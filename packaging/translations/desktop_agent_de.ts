@@ -428,10 +428,6 @@
         <translation>Falls es eines gibt</translation>
     </message>
     <message>
-        <source>In the keyring</source>
-        <translation>Im Schlüsselbund</translation>
-    </message>
-    <message>
         <source>Name of header {0}</source>
         <translation>Name von Header {0}</translation>
     </message>
@@ -6275,6 +6271,10 @@
         <source>Use this server</source>
         <translation>Diesen Server verwenden</translation>
     </message>
+    <message>
+        <source>{0} and {1} more</source>
+        <translation>{0} und {1} weitere</translation>
+    </message>
 </context>
 <context>
     <name>LogView</name>
@@ -6993,6 +6993,13 @@
     <message>
         <source>Earlier messages</source>
         <translation>Frühere Nachrichten</translation>
+    </message>
+</context>
+<context>
+    <name>PairFields</name>
+    <message>
+        <source>In the keyring</source>
+        <translation>Im Schlüsselbund</translation>
     </message>
 </context>
 <context>
@@ -8608,6 +8615,18 @@
         <translation>Ausgelassen: {0}.</translation>
     </message>
     <message>
+        <source>Moved to the keyring: {0}.</source>
+        <translation>In den Schlüsselbund verschoben: {0}.</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed its test, and was removed from your settings.</source>
+        <translation>Der MCP-Server {0} hat seinen Test nicht bestanden und wurde aus Ihren Einstellungen entfernt.</translation>
+    </message>
+    <message>
+        <source>To keep a server that fails, choose “Keep it” before you close the settings.</source>
+        <translation>Um einen solchen Server zu behalten, wählen Sie „Behalten“, bevor Sie die Einstellungen schließen.</translation>
+    </message>
+    <message>
         <source>none</source>
         <translation>keine</translation>
     </message>
@@ -8617,6 +8636,10 @@
     <message>
         <source>Add and test</source>
         <translation>Hinzufügen und testen</translation>
+    </message>
+    <message>
+        <source>Another variable</source>
+        <translation>Weitere Variable</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -8633,6 +8656,10 @@
     <message>
         <source>Edit {0}</source>
         <translation>{0} bearbeiten</translation>
+    </message>
+    <message>
+        <source>For example: API_TOKEN</source>
+        <translation>Zum Beispiel: API_TOKEN</translation>
     </message>
     <message>
         <source>For example: git</source>
@@ -8655,6 +8682,10 @@
         <translation>Name des Servers</translation>
     </message>
     <message>
+        <source>Name of variable {0}</source>
+        <translation>Name der Variable {0}</translation>
+    </message>
+    <message>
         <source>New server</source>
         <translation>Neuer Server</translation>
     </message>
@@ -8675,8 +8706,24 @@
         <translation>Es gibt schon einen Server dieses Namens.</translation>
     </message>
     <message>
+        <source>Value of variable {0}</source>
+        <translation>Wert der Variable {0}</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>Variablen</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>Geheime Variablen kommen in den Schlüsselbund Ihres Systems.</translation>
+    </message>
+    <message>
         <source>Your own</source>
         <translation>Ein eigener</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>eine Variable braucht einen Namen</translation>
     </message>
     <message>
         <source>uvx mcp-server-git, or https://…</source>
@@ -8745,6 +8792,10 @@
     <message>
         <source>Failed. It is tried again when it is needed.</source>
         <translation>Fehlgeschlagen. Ein neuer Versuch folgt, wenn er gebraucht wird.</translation>
+    </message>
+    <message>
+        <source>In plain text in your settings: {0}. To move it to the keyring, choose “Edit…” and save.</source>
+        <translation>Im Klartext in Ihren Einstellungen: {0}. Um dies in den Schlüsselbund zu verschieben, wählen Sie „Bearbeiten …“ und speichern Sie.</translation>
     </message>
     <message>
         <source>Not running. It starts when it is needed.</source>

@@ -428,10 +428,6 @@
         <translation>如果有</translation>
     </message>
     <message>
-        <source>In the keyring</source>
-        <translation>在密钥环中</translation>
-    </message>
-    <message>
         <source>Name of header {0}</source>
         <translation>标头 {0} 的名称</translation>
     </message>
@@ -6251,6 +6247,10 @@
         <source>Use this server</source>
         <translation>使用此服务器</translation>
     </message>
+    <message>
+        <source>{0} and {1} more</source>
+        <translation>{0} 和另外 {1} 个</translation>
+    </message>
 </context>
 <context>
     <name>LogView</name>
@@ -6968,6 +6968,13 @@
     <message>
         <source>Earlier messages</source>
         <translation>更早的消息</translation>
+    </message>
+</context>
+<context>
+    <name>PairFields</name>
+    <message>
+        <source>In the keyring</source>
+        <translation>在密钥环中</translation>
     </message>
 </context>
 <context>
@@ -8572,6 +8579,18 @@
         <translation>已略过：{0}。</translation>
     </message>
     <message>
+        <source>Moved to the keyring: {0}.</source>
+        <translation>已移到密钥环：{0}。</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed its test, and was removed from your settings.</source>
+        <translation>MCP 服务器 {0} 未通过测试，已从您的设置中移除。</translation>
+    </message>
+    <message>
+        <source>To keep a server that fails, choose “Keep it” before you close the settings.</source>
+        <translation>若要保留测试失败的服务器，请在关闭设置之前选择“保留”。</translation>
+    </message>
+    <message>
         <source>none</source>
         <translation>无</translation>
     </message>
@@ -8581,6 +8600,10 @@
     <message>
         <source>Add and test</source>
         <translation>添加并测试</translation>
+    </message>
+    <message>
+        <source>Another variable</source>
+        <translation>另一个变量</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -8597,6 +8620,10 @@
     <message>
         <source>Edit {0}</source>
         <translation>编辑 {0}</translation>
+    </message>
+    <message>
+        <source>For example: API_TOKEN</source>
+        <translation>例如：API_TOKEN</translation>
     </message>
     <message>
         <source>For example: git</source>
@@ -8619,6 +8646,10 @@
         <translation>服务器名称</translation>
     </message>
     <message>
+        <source>Name of variable {0}</source>
+        <translation>变量 {0} 的名称</translation>
+    </message>
+    <message>
         <source>New server</source>
         <translation>新服务器</translation>
     </message>
@@ -8639,8 +8670,24 @@
         <translation>已有同名服务器。</translation>
     </message>
     <message>
+        <source>Value of variable {0}</source>
+        <translation>变量 {0} 的值</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>变量</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>机密变量会保存到系统密钥环。</translation>
+    </message>
+    <message>
         <source>Your own</source>
         <translation>自定义</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>变量需要名称</translation>
     </message>
     <message>
         <source>uvx mcp-server-git, or https://…</source>
@@ -8708,6 +8755,10 @@
     <message>
         <source>Failed. It is tried again when it is needed.</source>
         <translation>失败。需要时会再次尝试。</translation>
+    </message>
+    <message>
+        <source>In plain text in your settings: {0}. To move it to the keyring, choose “Edit…” and save.</source>
+        <translation>以明文存于您的设置中：{0}。若要移到密钥环，请选择“编辑…”并保存。</translation>
     </message>
     <message>
         <source>Not running. It starts when it is needed.</source>

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from desktop_agent.core.mcp.definition_file import (
     replace_definition,
     switch_server,
     switch_tool,
+    without_secrets,
 )
 from desktop_agent.core.mcp.new_servers import servers_in_file
 from desktop_agent.core.mcp.server_status import OfferedTool, ServerStatus
@@ -93,11 +95,12 @@ class ServerControl(Controller):
         self._progress: dict[str, SignInProgress] = {}
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsure: set[str] = set()
-        """Servers that failed the test with which they were added."""
+        """Servers that failed the test with which they were added, until the user keeps them."""
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
             add=in_background(launch, self._add),
             edit=in_background(launch, self._edit),
+            keep=self._unsure.discard,
             import_file=in_background(launch, self._import),
             sign_in=in_background(launch, self._sign_in),
             cancel_sign_in=self._cancel_sign_in,
@@ -120,6 +123,14 @@ class ServerControl(Controller):
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self._show, self._say = None, lambda _text: None
+        for name in tuple(self._unsure):
+            self._launch(self._drop(name))
+
+    async def aclose(self) -> None:
+        """Remove what was not kept when the window closes with the question open."""
+        with suppress(AgentError):
+            for name in tuple(self._unsure):
+                await self._remove(name)
 
     def refresh(self) -> None:
         if self._show is None:
@@ -212,11 +223,22 @@ class ServerControl(Controller):
             tested = self._connections.get(definition.name)  # none if it was removed meanwhile
             if tested and tested.status.state in ("failed", "resting") and not tested.status.needs_sign_in:
                 self._unsure.add(definition.name)
+                if self._show is None:
+                    await self._drop(definition.name)
                 self.refresh()
+
+    async def _drop(self, name: str) -> None:
+        """Remove a server that failed its test while nobody answers whether to keep it."""
+        await self._remove(name)
+        title = self.tr("The MCP server {0} failed its test, and was removed from your settings.").format(name)
+        raise AgentError(
+            title, hint=self.tr("To keep a server that fails, choose “Keep it” before you close the settings.")
+        )
 
     async def _edit(self, definition: ServerDefinition, client_secret: str) -> None:
         now = self._definitions.named(definition.name)
         changed = replace(now, reached_by=definition.reached_by) if now is not None else definition
+        moved = without_secrets(now)[1].keys() & without_secrets(changed)[1].keys() if now is not None else ()
 
         def write() -> None:
             replace_definition(self._path, changed, self._keyring)
@@ -227,6 +249,8 @@ class ServerControl(Controller):
         if await self._write(write):
             if before is not None:
                 await before.stop()
+            if moved:
+                self._say(self.tr("Moved to the keyring: {0}.").format(", ".join(sorted(moved))))
             await self._restart(definition.name)
 
     async def _import(self, path: Path) -> None:

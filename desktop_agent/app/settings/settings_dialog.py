@@ -269,6 +269,9 @@ class Setup(Controller):
             self._dialog.deleteLater()
             self._dialog = self._accounts.dialog = None
 
+    async def aclose(self) -> None:
+        await self._servers.aclose()
+
     # --- what the window asks for ---------------------------------------------------------------------------------
 
     def open_project(self) -> None:

@@ -121,6 +121,7 @@ def typed_definition(
     sandbox: ServerSandbox | None = None,
     headers: Iterable[tuple[str, str]] = (),
     client_id: str = "",
+    env: Iterable[tuple[str, str]] = (),
 ) -> ServerDefinition:
     """Return the server at an address or run by a program. Raises `ValueError`, also for the other kind's options."""
     where = where.strip()
@@ -131,22 +132,29 @@ def typed_definition(
     words = shlex.split(where, posix=os.name == "posix")
     if not words:
         raise ValueError("it needs a command line or an address")
-    return definition_in({"name": name.strip(), "command": words[0], "args": words[1:], **sandbox_table(sandbox)})
+    typed = {"name": name.strip(), "command": words[0], "args": words[1:], "env": dict(env)}
+    return definition_in({**typed, **sandbox_table(sandbox)})
 
 
 def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> ServerDefinition:
     """Return the definition as typed, with all other values from `before`. Secrets without a value are kept."""
     reached_by = typed.reached_by
     match before.reached_by, reached_by:
-        case Program() as old, Program(command=command, args=args, sandbox=sandbox):
-            reached_by = replace(old, command=command, args=args, sandbox=sandbox)
+        case Program() as old, Program(command=command, args=args, env=env, sandbox=sandbox):
+            kept, public = _kept(old.secret_env, env)
+            reached_by = replace(old, command=command, args=args, env=public, secret_env=kept, sandbox=sandbox)
         case Address() as old, Address(url=url, headers=headers, client_id=client_id):
-            kept = tuple(name for name in old.secret_headers if headers.get(name) == "")
-            public = {name: value for name, value in headers.items() if name not in kept}
+            kept, public = _kept(old.secret_headers, headers)
             reached_by = replace(old, url=url, headers=public, secret_headers=kept, client_id=client_id)
         case _:
             pass
     return replace(before, reached_by=reached_by)
+
+
+def _kept(secrets: Iterable[str], typed: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the secrets that were typed without a value, and what else was typed."""
+    kept = tuple(name for name in secrets if typed.get(name) == "")
+    return kept, {name: value for name, value in typed.items() if name not in kept}
 
 
 def is_address(where: str) -> bool:

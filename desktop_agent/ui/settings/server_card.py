@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QWidg
 
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.definition_file import without_secrets
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import Removal
@@ -82,6 +83,14 @@ def problem_line(server: ServerView) -> str:
         return ""
     texts = [named(text) for text in (status.problem, status.hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
+
+
+def plain_secrets_line(server: ServerView) -> str:
+    _, secrets = without_secrets(server.definition)
+    if not secrets or server.definition.defined_by != "user":
+        return ""
+    text = _tr("In plain text in your settings: {0}. To move it to the keyring, choose “Edit…” and save.")
+    return text.format(", ".join(map(cut, secrets)))
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
@@ -278,6 +287,7 @@ class ServerCard(QFrame):
         self._where = ElidedLabel(takes_room=True)
         self._where.setFont(theme.code_font())
         self._state, self._facts, self._problem = Note(""), Note(""), Note("", "error")
+        self._plain_secrets = Note("", "warning", object_name="serverPlainSecrets")
         self._confinement = Note("", object_name="serverConfinement")
         self._state.setObjectName("serverState")
         self._tools = ServerToolList(theme, partial(actions.switch_tool, server.name))
@@ -289,7 +299,7 @@ class ServerCard(QFrame):
         usual = (self._sign_in, self._restart, self._edit, self._show_tools, self._show_calls, self._show_log)
         asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
         row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
-        words = (self._state, self._facts, self._problem, self._confinement)
+        words = (self._state, self._facts, self._problem, self._plain_secrets, self._confinement)
         margins = (0, Space.S, 0, Space.S)
         unfolded = (self._tools, self._calls)
         self._column = vbox(head, *words, Space.XS, row, *unfolded, on=self, spacing=Space.XS, margins=margins)
@@ -313,6 +323,7 @@ class ServerCard(QFrame):
         for label, text in (
             (self._facts, facts_line(server)),
             (self._problem, problem_line(server)),
+            (self._plain_secrets, plain_secrets_line(server)),
             (self._confinement, core_words(server.definition.confinement)),
         ):
             show_text(label, text)
@@ -358,6 +369,7 @@ class ServerCard(QFrame):
             accessible_name=self.tr("Remove the server {0}").format(name),
             is_compact=True,
         )
+        self._removal.keep.clicked.connect(self._on_keep)
 
     @property
     def _is_log_unfolded(self) -> bool:
@@ -424,6 +436,10 @@ class ServerCard(QFrame):
 
     def _on_switch(self) -> None:
         self._actions.switch(self._server.name, self._switch.isChecked())
+
+    def _on_keep(self) -> None:
+        if self._server.is_unsure:
+            self._actions.keep(self._server.name)
 
     def _on_edit(self) -> None:
         self._edit_server(self._server.definition)

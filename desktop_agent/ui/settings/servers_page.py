@@ -1,12 +1,14 @@
 """The settings section about MCP servers: a card for each server, and a form to add servers."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.base.secrets import is_secret_header
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import (
     KNOWN_SERVERS,
@@ -31,8 +33,6 @@ from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
-_MOST_HEADERS = 8
-
 
 class ServerFields(QWidget):
     edited = Signal()
@@ -45,12 +45,91 @@ class ServerFields(QWidget):
         return line
 
 
+class PairWords(NamedTuple):
+    """What is said of names and values that are asked for: object names begin with `key`, the others are texts."""
+
+    key: str
+    name_of: str
+    value_of: str
+    first_name: str
+    first_value: str
+    another: str
+    nameless: str
+
+
+class PairFields(ServerFields):
+    """Names and their values, in rows: another one is added while the last is filled. Values of secrets are hidden."""
+
+    def __init__(self, words: PairWords, *, hides_all: bool) -> None:
+        super().__init__()
+        self._words = words
+        self._hides_all = hides_all
+        self._rows: list[tuple[QLineEdit, QLineEdit]] = []
+        self._column = vbox(on=self, spacing=Space.S)
+        self._add_row()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What was entered. Raises `ValueError` if a value has no name."""
+        typed = [(name.text().strip(), value.text().strip()) for name, value in self._rows]
+        if any(value and not name for name, value in typed):
+            raise ValueError(self._words.nameless)
+        return tuple((name, value) for name, value in typed if name)
+
+    def show_pairs(self, values: Mapping[str, str], kept: Iterable[str]) -> None:
+        """Show these values, and the names of those in the keyring, which stay there if nothing else is typed."""
+        while len(self._rows) > 1:
+            for line in self._rows.pop():
+                discard(line)
+            self._column.takeAt(len(self._rows))
+        first_name, first_value = self._rows[0]
+        first_name.clear()
+        first_value.clear()
+        first_value.setPlaceholderText(self._words.first_value)
+        for name in (*values, *kept):
+            name_line, value_line = self._rows[-1]
+            value_line.setText(values.get(name, ""))
+            value_line.setPlaceholderText("" if name in values else self.tr("In the keyring"))
+            name_line.setText(name)
+
+    def _add_row(self) -> None:
+        words, number = self._words, len(self._rows) + 1
+        is_first = number == 1
+        name = self.add_line(
+            f"{words.key}NameEdit", words.name_of.format(number), words.first_name if is_first else words.another
+        )
+        value = self.add_line(
+            f"{words.key}ValueEdit", words.value_of.format(number), words.first_value if is_first else ""
+        )
+        for line in (name, value):
+            line.textChanged.connect(self._update)
+        self._rows.append((name, value))
+        self._column.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
+        self._update()
+
+    def _update(self) -> None:
+        for name, value in self._rows:
+            is_hidden = self._hides_all or is_secret_header(name.text().strip(), value.text())
+            value.setEchoMode(QLineEdit.EchoMode.Password if is_hidden else QLineEdit.EchoMode.Normal)
+        if self._rows[-1][0].text():
+            self._add_row()
+
+
 class AddressFields(ServerFields):
     def __init__(self) -> None:
         super().__init__()
-        self._headers: list[tuple[QLineEdit, QLineEdit]] = []
-        self._header_rows = QVBoxLayout()
-        self._header_rows.setSpacing(Space.S)
+        words = PairWords(
+            "serverHeader",
+            self.tr("Name of header {0}"),
+            self.tr("Value of header {0}"),
+            self.tr("Authorization"),
+            self.tr("Bearer …"),
+            self.tr("Another header"),
+            self.tr("a header needs a name"),
+        )
+        self._headers = PairFields(words, hides_all=True)
+        self._headers.submitted.connect(self.submitted)
+        self._headers.edited.connect(self.edited)
         self._client_id = self.add_line(
             "serverClientIdEdit",
             self.tr("Client ID at the server"),
@@ -65,19 +144,15 @@ class AddressFields(ServerFields):
         field_row(self.tr("Client secret"), self._secret, on=self._secret_row)
         about = Note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
         headers, client = (
-            field_row(self.tr("Headers"), self._header_rows),
+            field_row(self.tr("Headers"), self._headers),
             field_row(self.tr("Client ID"), self._client_id),
         )
         vbox(headers, client, self._secret_row, field_row("", about), on=self, spacing=Space.M)
-        self.clear()
+        self._on_client_id()
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Raises `ValueError` for a header without a name."""
-        typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
-        if any(value and not name for name, value in typed):
-            raise ValueError(self.tr("a header needs a name"))
-        return tuple((name, value) for name, value in typed if name)
+        return self._headers.pairs
 
     @property
     def client_id(self) -> str:
@@ -88,49 +163,10 @@ class AddressFields(ServerFields):
         return self._secret.text().strip() if self.client_id else ""
 
     def show_address(self, address: Address) -> None:
-        """Values in the keyring are not shown. They stay unless replaced."""
-        self.clear()
+        self._headers.show_pairs(address.headers, address.secret_headers)
         self._client_id.setText(address.client_id)
-        headers = [*address.headers.items(), *((name, "") for name in address.secret_headers)]
-        for place, (name, value) in enumerate(headers[:_MOST_HEADERS]):
-            name_line, value_line = self._headers[place]
-            value_line.setText(value)
-            value_line.setPlaceholderText("" if value else self.tr("In the keyring"))
-            name_line.setText(name)
-
-    def clear(self) -> None:
-        while len(self._headers) > 1:
-            for line in self._headers.pop():
-                line.deleteLater()
-            row = self._header_rows.takeAt(len(self._headers))
-            assert row is not None
-        if not self._headers:
-            self._add_header()
-        for line in (*self._headers[0], self._client_id, self._secret):
-            line.clear()
-        self._headers[0][1].setPlaceholderText(self.tr("Bearer …"))
+        self._secret.clear()
         self._on_client_id()
-
-    def _add_header(self) -> None:
-        number = len(self._headers) + 1
-        name = self.add_line(
-            "serverHeaderNameEdit",
-            self.tr("Name of header {0}").format(number),
-            self.tr("Authorization") if number == 1 else self.tr("Another header"),
-        )
-        value = self.add_line(
-            "serverHeaderValueEdit",
-            self.tr("Value of header {0}").format(number),
-            self.tr("Bearer …") if number == 1 else "",
-        )
-        value.setEchoMode(QLineEdit.EchoMode.Password)
-        name.textChanged.connect(self._on_header)
-        self._headers.append((name, value))
-        self._header_rows.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
-
-    def _on_header(self) -> None:
-        if self._headers[-1][0].text() and len(self._headers) < _MOST_HEADERS:
-            self._add_header()
 
     def _on_client_id(self) -> None:
         self._secret_row.setVisible(bool(self.client_id))
@@ -222,12 +258,22 @@ class ServerForm(AddingForm):
             label.hide()
         self._sandbox = SandboxFields(theme)
         self._address = AddressFields()
+        words = PairWords(
+            "serverVariable",
+            self.tr("Name of variable {0}"),
+            self.tr("Value of variable {0}"),
+            self.tr("For example: API_TOKEN"),
+            "",
+            self.tr("Another variable"),
+            self.tr("a variable needs a name"),
+        )
+        self._variables = PairFields(words, hides_all=False)
         self._lay_out()
         for line in (self._name, self._where):
             line.returnPressed.connect(self._on_add)
             line.textEdited.connect(self.problem.hide)
         self._where.textChanged.connect(self._on_where)
-        for fields in (self._sandbox, self._address):
+        for fields in (self._sandbox, self._address, self._variables):
             fields.submitted.connect(self._on_add)
             fields.edited.connect(self.problem.hide)
         self._on_where("")
@@ -245,10 +291,12 @@ class ServerForm(AddingForm):
             case Program():
                 self._where.setText(shlex.join((way.command, *way.args)) if way.command else "")
                 self._sandbox.show_sandbox(way.sandbox)
-                self._address.clear()
+                self._variables.show_pairs(way.env, way.secret_env)
+                self._address.show_address(Address(url=""))
             case Address():
                 self._where.setText(way.url)
                 self._sandbox.show_sandbox(None)
+                self._variables.show_pairs({}, ())
                 self._address.show_address(way)
         self.problem.hide()
         self.show()
@@ -262,7 +310,11 @@ class ServerForm(AddingForm):
         field_row(self.tr("Server"), self._known, self._about, self._needs, on=known)
         what = (field_row(self.tr("Name"), self._name), field_row(self.tr("Command"), self._where))
         buttons = field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S))
-        vbox(title, known, *what, self._sandbox, self._address, buttons, on=self, spacing=Space.M)
+        about = Note(self.tr("Variables that are secrets go to the keyring of your system."))
+        self._program = QWidget()
+        variables = field_row(self.tr("Variables"), self._variables, about)
+        vbox(variables, self._sandbox, on=self._program, spacing=Space.M)
+        vbox(title, known, *what, self._program, self._address, buttons, on=self, spacing=Space.M)
 
     def _on_known(self) -> None:
         name = self._known.currentData()
@@ -281,7 +333,7 @@ class ServerForm(AddingForm):
         self._sandbox.show_sandbox(server.sandbox)
 
     def _on_where(self, text: str) -> None:
-        self._sandbox.setVisible(not is_address(text))  # a server at an address cannot be sandboxed from here
+        self._program.setVisible(not is_address(text))  # a server at an address cannot be sandboxed from here
         self._address.setVisible(is_address(text))
 
     def _on_add(self) -> None:
@@ -291,7 +343,7 @@ class ServerForm(AddingForm):
             if is_address(where):
                 definition = typed_definition(name, where, None, address.headers, address.client_id)
             else:
-                definition = typed_definition(name, where, self._sandbox.sandbox)
+                definition = typed_definition(name, where, self._sandbox.sandbox, env=self._variables.pairs)
         except ValueError as error:
             show_text(self.problem, self.tr("The server cannot be added: {0}.").format(error))
             return

@@ -93,6 +93,8 @@ class ServerActions(Struct, frozen=True, kw_only=True):
     add: Callable[[ServerDefinition, str], None]
     """Defines a server, with the secret of its client if there is one, and starts it as a test."""
     edit: Callable[[ServerDefinition, str], None]
+    keep: Callable[[str], None]
+    """Keeps a server that failed its first test."""
     import_file: Callable[[Path], None]
     sign_in: Callable[[str], None]
     cancel_sign_in: Callable[[str], None]

@@ -98,6 +98,61 @@ def test_a_server_that_does_not_start_says_why_on_its_card_and_is_mended_there(g
     go([str(project)], journey)
 
 
+def test_a_server_that_failed_its_test_is_not_kept_unless_the_user_says_so(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await add(user, "kept", "no-such-program-anywhere")
+        await user.click("keepServerButton")
+        await add(user, "gone", "no-such-program-anywhere")
+        await user.see(QPushButton, "keepServerButton")
+        dialog.reject()
+        await user.until_true(lambda: defined() == [("kept", True, ())], "it is removed")
+        said = "The MCP server gone failed its test, and was removed from your settings."
+        await user.until_true(lambda: said in user.banner, "and the window says so")
+
+    go([str(project)], journey)
+
+
+def test_a_server_that_failed_its_test_is_not_kept_when_the_program_ends_before_the_answer(
+    go: Go, project: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        await open_page(user)
+        await add(user, "gone", "no-such-program-anywhere")
+        await user.see(QPushButton, "keepServerButton")
+        user.window.request_quit()
+        await user.see_window_close()
+
+    go([str(project)], journey)
+    assert defined() == []
+
+
+def test_secrets_in_the_settings_are_moved_when_the_server_is_saved(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    path = AppPaths.from_environment(os.environ).settings_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f'[[mcp.definitions]]\nname = "mine"\ncommand = {json.dumps(sys.executable)}\n'
+        f'args = ["-S", {json.dumps(str(PROGRAM))}]\nenv = {{ API_TOKEN = "sesame", LEVEL = "2" }}\n'
+    )
+
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await user.click("editServerButton")
+        await user.click("confirmAddServerButton")
+        await user.until_true(lambda: "Moved to the keyring: API_TOKEN." in texts(dialog), "it is said")
+        assert "sesame" not in path.read_text()
+        assert 'secret_env = ["API_TOKEN"]' in path.read_text()
+        assert "sesame" in backend.entries.values()
+        await user.see(QPushButton, "serverToolsButton")
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project)], journey)
+
+
 def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(
     go: Go, project: Path, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ class Desk:
             servers=ServerActions(
                 add=lambda definition, secret: asked.append(("add", definition, *filter(None, (secret,)))),
                 edit=lambda definition, secret: asked.append(("edit", definition, *filter(None, (secret,)))),
+                keep=lambda name: asked.append(("keep", name)),
                 sign_in=lambda name: asked.append(("sign in", name)),
                 cancel_sign_in=lambda name: asked.append(("cancel sign-in", name)),
                 import_file=lambda path: asked.append(("import", path)),

@@ -355,10 +355,16 @@ def test_a_server_is_edited_and_what_the_form_does_not_ask_for_stays(page: Page)
     assert page.desk.line("Name of the server").text() == "git"
     assert not page.desk.line("Name of the server").isEnabled()
     assert page.desk.line("Command line or address of the server").text() == "uvx 'a b'"
+    assert page.desk.line("Value of variable 1").echoMode() is QLineEdit.EchoMode.Normal
+    assert page.desk.line("Value of variable 2").placeholderText() == "In the keyring"
+    page.desk.line("Name of variable 3").setText("API_TOKEN")
+    page.desk.line("Value of variable 3").setText("sesame")
+    assert page.desk.line("Value of variable 3").echoMode() is QLineEdit.EchoMode.Password
     page.desk.line("Command line or address of the server").clear()
     page.desk.type_into("Command line or address of the server", "uvx c")
 
-    after = Program(command="uvx", args=("c",), env={"A": "1"}, secret_env=("KEY",))
+    env = {"A": "1", "API_TOKEN": "sesame"}
+    after = Program(command="uvx", args=("c",), env=env, secret_env=("KEY",))
     assert page.asked == [("edit", replace(before, reached_by=after))]
     page.desk.click("addServerButton")
     assert page.desk.line("Name of the server").isEnabled()
@@ -378,6 +384,26 @@ def test_a_secret_header_that_is_not_typed_again_stays_in_the_keyring(page: Page
     assert page.asked == [("edit", replace(GIT, reached_by=after))]
 
 
+def test_a_variable_that_is_taken_out_of_the_form_is_taken_out_of_the_definition(page: Page) -> None:
+    before = replace(GIT, reached_by=Program(command="uvx", env={"A": "1", "B": ""}, secret_env=("KEY",)))
+    page.show(ServerView(definition=before, status=ServerStatus(name="git")))
+    page.desk.click("editServerButton")
+    for number in (1, 3):
+        page.desk.line(f"Name of variable {number}").clear()
+        page.desk.line(f"Value of variable {number}").clear()
+    page.desk.click("confirmAddServerButton")
+    assert page.asked == [("edit", replace(GIT, reached_by=Program(command="uvx", env={"B": ""})))]
+
+
+def test_a_card_names_the_secrets_that_stand_in_plain_text_and_how_they_are_moved(page: Page) -> None:
+    program = Program(command="uvx", env={"LEVEL": "1", "API_TOKEN": "sesame"})
+    page.show(ServerView(definition=replace(GIT, reached_by=program), status=ServerStatus(name="git")))
+    (said,) = [text for text in page.desk.visible_texts() if text.startswith("In plain text in your settings:")]
+    assert "API_TOKEN" in said
+    assert "LEVEL" not in said
+    assert "sesame" not in said
+
+
 def test_a_server_that_failed_its_first_test_is_asked_about_once(page: Page) -> None:
     question = "The test failed. Remove git from your settings?"
     page.show(replace(view("failed", problem="x"), is_unsure=True))
@@ -388,4 +414,4 @@ def test_a_server_that_failed_its_first_test_is_asked_about_once(page: Page) -> 
     page.desk.click("removeServerButton")
     assert "Remove git from your settings?" in page.desk.visible_texts()
     page.desk.click("reallyRemoveServerButton")
-    assert page.asked == [("remove", "git")]
+    assert page.asked == [("keep", "git"), ("remove", "git")]
