@@ -433,7 +433,7 @@
     </message>
     <message>
         <source>Only if you registered this application there by hand</source>
-        <translation>Nur, wenn Sie diese Anwendung dort von Hand registriert haben</translation>
+        <translation>Nur bei einer dort von Hand registrierten Anwendung</translation>
     </message>
     <message>
         <source>Value of header {0}</source>
@@ -8195,7 +8195,7 @@
     </message>
     <message>
         <source>None. It reads the open folder and tool chains</source>
-        <translation>Keine. Er liest den geöffneten Ordner und Entwicklungswerkzeuge</translation>
+        <translation>Keine. Er liest den Ordner und Entwicklungswerkzeuge</translation>
     </message>
     <message>
         <source>Not sandboxed: it runs with all of your rights. Add only what you trust.</source>
@@ -8656,10 +8656,6 @@
     <message>
         <source>Edit {0}</source>
         <translation>{0} bearbeiten</translation>
-    </message>
-    <message>
-        <source>For example: API_TOKEN</source>
-        <translation>Zum Beispiel: API_TOKEN</translation>
     </message>
     <message>
         <source>For example: git</source>

@@ -8622,10 +8622,6 @@
         <translation>编辑 {0}</translation>
     </message>
     <message>
-        <source>For example: API_TOKEN</source>
-        <translation>例如：API_TOKEN</translation>
-    </message>
-    <message>
         <source>For example: git</source>
         <translation>例如：git</translation>
     </message>

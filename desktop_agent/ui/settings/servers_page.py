@@ -46,9 +46,10 @@ class ServerFields(QWidget):
 
 
 class PairWords(NamedTuple):
-    """What is said of names and values that are asked for: object names begin with `key`, the others are texts."""
+    """The object names of the lines for names and for values, and what is said of them."""
 
-    key: str
+    name_edit: str
+    value_edit: str
     name_of: str
     value_of: str
     first_name: str
@@ -96,11 +97,9 @@ class PairFields(ServerFields):
         words, number = self._words, len(self._rows) + 1
         is_first = number == 1
         name = self.add_line(
-            f"{words.key}NameEdit", words.name_of.format(number), words.first_name if is_first else words.another
+            words.name_edit, words.name_of.format(number), words.first_name if is_first else words.another
         )
-        value = self.add_line(
-            f"{words.key}ValueEdit", words.value_of.format(number), words.first_value if is_first else ""
-        )
+        value = self.add_line(words.value_edit, words.value_of.format(number), words.first_value if is_first else "")
         for line in (name, value):
             line.textChanged.connect(self._update)
         self._rows.append((name, value))
@@ -119,7 +118,8 @@ class AddressFields(ServerFields):
     def __init__(self) -> None:
         super().__init__()
         words = PairWords(
-            "serverHeader",
+            "serverHeaderNameEdit",
+            "serverHeaderValueEdit",
             self.tr("Name of header {0}"),
             self.tr("Value of header {0}"),
             self.tr("Authorization"),
@@ -143,11 +143,8 @@ class AddressFields(ServerFields):
         self._secret_row = QWidget()
         field_row(self.tr("Client secret"), self._secret, on=self._secret_row)
         about = Note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
-        headers, client = (
-            field_row(self.tr("Headers"), self._headers),
-            field_row(self.tr("Client ID"), self._client_id),
-        )
-        vbox(headers, client, self._secret_row, field_row("", about), on=self, spacing=Space.M)
+        headers = field_row(self.tr("Headers"), self._headers, about)
+        vbox(headers, field_row(self.tr("Client ID"), self._client_id), self._secret_row, on=self, spacing=Space.M)
         self._on_client_id()
 
     @property
@@ -259,10 +256,11 @@ class ServerForm(AddingForm):
         self._sandbox = SandboxFields(theme)
         self._address = AddressFields()
         words = PairWords(
-            "serverVariable",
+            "serverVariableNameEdit",
+            "serverVariableValueEdit",
             self.tr("Name of variable {0}"),
             self.tr("Value of variable {0}"),
-            self.tr("For example: API_TOKEN"),
+            "API_TOKEN",
             "",
             self.tr("Another variable"),
             self.tr("a variable needs a name"),

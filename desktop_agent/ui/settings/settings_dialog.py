@@ -216,7 +216,7 @@ class SettingsDialog(QDialog):
         return self.pages.page
 
     def fit_screen(self) -> None:
-        resize_within_screen(self, QSize(820, 600), QSize(640, 320))
+        resize_within_screen(self, QSize(820, 600), QSize(760, 320))
 
     def show_view(self, view: SettingsView) -> None:
         self.pages.show_view(view)

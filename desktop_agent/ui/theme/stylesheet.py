@@ -6,6 +6,7 @@ Widgets choose their style by dynamic properties: `setProperty("variant", "prima
 
 from string import Template
 
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.ui.theme.tokens import Height, Palette, Radius, TypeSize
 
 _SHEET = Template("""
@@ -111,6 +112,8 @@ QMenu { background: $surface; border: 1px solid $border_strong; border-radius: $
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: $accent_weak; color: $accent_text; }
 QMenu::item:disabled { color: $faint; }
+QMenu::indicator { width: 12px; height: 12px; left: 6px; }
+QMenu::indicator:checked { image: url("$tick"); } /* the style's own mark is drawn without smoothing */
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px 6px; }
 
@@ -169,6 +172,7 @@ def style_sheet(colours: Palette, growth: float = 1) -> str:
         "button": Height.BUTTON - 2,
         "small_button": Height.SMALL_BUTTON - 2,
         "list_row": Height.LIST_ROW,
+        "tick": resource_path("ticks", f"{'dark' if colours.is_dark else 'light'}.svg").as_posix(),
     }
     sheets = [_SHEET, _HIGH_CONTRAST_SHEET] if colours.is_high_contrast else [_SHEET]
     return "".join(sheet.substitute(values) for sheet in sheets)

@@ -8,6 +8,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings.sections import UiSettings
 from desktop_agent.ui.theme import Theme, ThemeChoice, last_interface_size, last_theme
@@ -92,3 +94,21 @@ def test_the_theme_follows_the_contrast_that_the_desktop_asks_for() -> None:
                 assert window.stdout.readline().strip() == "usual"
             finally:
                 window.kill()
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+def test_the_tick_of_a_menu_entry_is_drawn_smoothly_on_both_grounds(
+    qtbot: QtBot, theme: Theme, choice: ThemeChoice
+) -> None:
+    theme.choose(choice)
+    theme.install()
+    menu = QMenu()
+    qtbot.addWidget(menu)
+    action = menu.addAction("")
+    action.setCheckable(True)
+    action.setChecked(True)
+    image = menu.grab(menu.actionGeometry(action)).toImage()
+    ground = image.pixelColor(1, 1).lightness()
+    shades = {image.pixelColor(x, y).lightness() for x in range(image.width()) for y in range(image.height())}
+    assert len(shades) > 4, "edges between the tick and its ground"
+    assert max(abs(shade - ground) for shade in shades) > 120
