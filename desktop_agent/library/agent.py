@@ -10,6 +10,7 @@ from typing import TypeVar, cast, overload
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
@@ -66,7 +67,7 @@ def workbench_of(
 
 
 def absolute_path(path: Path | str) -> str:
-    return str(Path(path).expanduser().absolute())
+    return str(real_path_named(str(path)).expanduser().absolute())
 
 
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:

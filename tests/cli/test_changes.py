@@ -300,6 +300,7 @@ def test_names_that_are_no_text_go_through_every_command(changes: Command, sessi
         target = session.folder.parent / f"export.{form}"
         assert main(["sessions", "export", session.id, "--format", form, "--output", str(target)]) == 0
         assert target.read_bytes()
+        assert form in ("jsonl", "patch") or rb"d\360/caf\351" in target.read_bytes()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names cannot be made there")

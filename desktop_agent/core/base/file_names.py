@@ -90,7 +90,7 @@ def legible_names(document: object, key: str = "") -> Any:
             return without_halves(document)
         case dict() if key not in _AS_GIVEN:
             fields = cast("dict[str, object]", document)
-            return {legible_name(name): legible_names(value, name) for name, value in fields.items()}
+            return {legible_name(str(name)): legible_names(value, name) for name, value in fields.items()}
         case list() | tuple():
             return [legible_names(item, key) for item in cast("Iterable[object]", document)]
         case _:

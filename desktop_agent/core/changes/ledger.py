@@ -12,6 +12,7 @@ from typing import Self
 from msgspec import Struct, structs
 
 from desktop_agent.core.base.errors import AgentError, StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.folder_moves import FolderContents, move
@@ -221,14 +222,15 @@ class Ledger:
         states = [(change, self.images.state(change.before), self.images.state(change.after)) for change in changes]
         seen = {change.path: mark_of(self.files.root / change.path) for change in changes}
         for change, before, _ in states:
+            name = name_on_a_line(change.path)
             if not self.files.is_inside(change.path):
                 raise ToolError(
-                    f"The folder of {change.path} does not lie in the workspace any more. Nothing was written.",
+                    f"The folder of {name} does not lie in the workspace any more. Nothing was written.",
                     error_type="permission",
                 )
             if self.files.current(change.path) != before:
                 raise ToolError(
-                    f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "
+                    f"{name} changed on disk before the edit could be written. Nothing was written. Read it "
                     "again, then redo the edit against its current content."
                 )
         done: list[tuple[FileChange, FileState | None]] = []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.plain_text import TURNING, name_of, shortened
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
@@ -72,7 +73,7 @@ def line_of(entry: Entry) -> str:
             return one_line(spending_line(entry), 600)
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             verb = "Taken back" if purpose == "undo" else "Applied again"
-            files = (f"{one.path} ({'removed' if one.is_removed else one.state})" for one in outcomes)
+            files = (f"{name_on_a_line(one.path)} ({'removed' if one.is_removed else one.state})" for one in outcomes)
             return one_line(f"{verb}: {', '.join(files)}", 600)
         case ev.Rewound(turn=turn, scope=scope):
             return f"Back to before turn {turn} ({scope}). The model does not see what came after it."
@@ -133,12 +134,14 @@ def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
     for change in net_of_call(changes):
         sizes = [image.size for image in (change.before, change.after) if image is not None]
         if change.is_binary or sum(sizes) > MAX_FILE_BYTES:
-            notes.append(f"# {one_line(change.path)}: {'binary' if change.is_binary else 'too large to be shown'}")
+            notes.append(
+                f"# {name_on_a_line(change.path)}: {'binary' if change.is_binary else 'too large to be shown'}"
+            )
             continue
         try:
             files.append(PatchFile(change, held(change.before), held(change.after)))
         except StorageError:
-            notes.append(f"# {one_line(change.path)}: the content is no longer on disk")
+            notes.append(f"# {name_on_a_line(change.path)}: the content is no longer on disk")
     patch = make_patch(files, is_for_reading=True).decode("utf-8", "replace")
     return shown("\n".join([*notes, patch]).strip("\n"))
 

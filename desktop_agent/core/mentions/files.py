@@ -210,6 +210,7 @@ def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:
     """Resolve a path that the user named, which may be outside the workspace. Blocks. Raises `UsageError`."""
+    path = real_name(path, is_there=lambda name: os.path.lexists(boundary.root / name))
     try:
         place = boundary.follow(boundary.for_reading(path))
     except ToolError as error:

@@ -82,6 +82,14 @@ async def test_every_odd_name_that_is_offered_can_be_mentioned(ground: Ground) -
             assert told["file"] == name_on_a_line(name)
 
 
+async def test_a_file_of_an_odd_name_can_be_included_from_anywhere(ground: Ground, tmp_path: Path) -> None:
+    outside = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    outside.write_text("From outside.\n")
+    async with ground.session([[Say("ok")]]) as s:
+        prompt = await sent(s, "Read it.", legible_name(str(outside)))
+    assert [attachment.text for attachment in prompt.attachments] == ["From outside.\n"]
+
+
 async def test_of_a_long_file_the_model_reads_the_beginning_and_how_to_read_on(ground: Ground) -> None:
     ground.write("long.txt", "".join(f"line {number}\n" for number in range(40_000)))
 
