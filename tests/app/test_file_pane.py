@@ -117,6 +117,15 @@ def test_an_edit_is_saved_and_listed_as_the_users_and_none_is_lost_unasked(go: G
         await user.until_true(is_kept, "the hunk has the full mark")
         assert [file.mark for file in (await user.see(FileList, "changeList")).files] == ["kept"], "so has the file"
 
+        user.actions.enlarge_review.trigger()
+        text = await opened(user, "notes.txt")
+        assert text.width() > window.width() * 0.9, "it has the whole window, as the review has"
+        await user.press(Qt.Key.Key_W, CTRL)
+        assert (user.composer.isVisible(), is_shown(user, "reviewPanel")) == (False, True)
+        await opened(user, "notes.txt")
+        await user.press(Qt.Key.Key_Escape)
+        assert user.composer.edit.hasFocus()
+
         QTest.keyClicks(await opened(user, "notes.txt"), "not ")
         await user.press(Qt.Key.Key_R, CTRL_SHIFT)
         user.window.request_quit()

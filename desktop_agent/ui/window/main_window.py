@@ -14,6 +14,7 @@ from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.runtime.pacing import in_next_turn
 from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.focus import has_focus_within
 from desktop_agent.ui.widgets.layouts import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.edge_panel import EdgePanel
@@ -366,9 +367,12 @@ class MainWindow(QMainWindow):
             self._is_open_for_files = False  # but for the review, too
 
     def _on_files_closed(self) -> None:
+        had_focus = self._file_pane is not None and has_focus_within(self._file_pane)
         if self._is_open_for_files and self.review.is_open:
             self.review.toggle()
         self._is_open_for_files = False
+        if had_focus and self._conversation.isVisible():
+            self._composer.setFocus()
 
     def _toggle_jobs(self) -> None:
         if self._jobs.isVisible():

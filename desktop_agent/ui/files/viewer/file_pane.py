@@ -383,10 +383,7 @@ class FilePane(QWidget):
         pages = self.tabs.pages
         self._watch.watch(str(path) for page in pages for path in (page.file, page.file.parent))
         if not self.tabs.shown_pages:
-            has_focus = has_focus_within(self)
             self.emptied.emit()
-            if has_focus:
-                self.left.emit()
 
     # -- Qt --
 

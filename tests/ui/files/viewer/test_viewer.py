@@ -43,7 +43,7 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
         reader.press(Qt.Key.Key_W)
     assert reader.review.isVisible()
     assert not reader.viewer.tabs.bar.isVisible(), "the review stands alone again"
-    assert reader.composer.hasFocus()
+    assert reader.review.hasFocus()
 
 
 @driven
