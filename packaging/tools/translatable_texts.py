@@ -280,6 +280,7 @@ _MODULES = (
     *(
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",
+        "core/tools/execution/safeguard.py",
         "core/mentions/prompts.py",
         "core/mentions/files.py",
         "core/models/known_model.py",
@@ -332,6 +333,8 @@ _MORE = (
         "nothing of yours",
         "no network",
     ),
+    *("the files of this folder", "branches, tags and stash entries"),
+    "the files of this folder, branches, tags and stash entries",
     *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),
     "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
 )

@@ -2858,6 +2858,10 @@
         <translation>Nur {0} ist möglich.</translation>
     </message>
     <message>
+        <source>A safety copy is made first: {0}.</source>
+        <translation>Zuerst wird eine Sicherungskopie angelegt: {0}.</translation>
+    </message>
+    <message>
         <source>Calls the services of AWS with your rights.</source>
         <translation>Ruft die Dienste von AWS mit Ihren Rechten auf.</translation>
     </message>
@@ -3554,6 +3558,10 @@
         <translation>Die Regel konnte nicht zurückgenommen werden, sie gilt also noch.</translation>
     </message>
     <message>
+        <source>The safety copy could not be made ({0}), so the command was not run.</source>
+        <translation>Die Sicherungskopie konnte nicht angelegt werden ({0}), darum lief der Befehl nicht.</translation>
+    </message>
+    <message>
         <source>The same lines were changed since.</source>
         <translation>Dieselben Zeilen wurden seither geändert.</translation>
     </message>
@@ -4118,6 +4126,10 @@
         <translation>schon wie gewünscht: {0} ({1})</translation>
     </message>
     <message>
+        <source>branches, tags and stash entries</source>
+        <translation>Branches, Tags und Stash-Einträge</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>Bearbeitungen</translation>
     </message>
@@ -4192,6 +4204,14 @@
     <message>
         <source>sandbox</source>
         <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>the files of this folder</source>
+        <translation>die Dateien dieses Ordners</translation>
+    </message>
+    <message>
+        <source>the files of this folder, branches, tags and stash entries</source>
+        <translation>die Dateien dieses Ordners, Branches, Tags und Stash-Einträge</translation>
     </message>
     <message>
         <source>the open folder</source>
@@ -6649,6 +6669,10 @@
     <message>
         <source>Included in your plan</source>
         <translation>Ihr Tarif deckt die Kosten</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>kostenlos</translation>
     </message>
     <message>
         <source>in your plan</source>

@@ -2847,6 +2847,10 @@
         <translation>只能是 {0}。</translation>
     </message>
     <message>
+        <source>A safety copy is made first: {0}.</source>
+        <translation>会先创建安全副本：{0}。</translation>
+    </message>
+    <message>
         <source>Calls the services of AWS with your rights.</source>
         <translation>以您的权限调用 AWS 的服务。</translation>
     </message>
@@ -3543,6 +3547,10 @@
         <translation>无法撤回规则，因此它仍然有效。</translation>
     </message>
     <message>
+        <source>The safety copy could not be made ({0}), so the command was not run.</source>
+        <translation>无法创建安全副本（{0}），因此未运行命令。</translation>
+    </message>
+    <message>
         <source>The same lines were changed since.</source>
         <translation>相同的行此后已更改。</translation>
     </message>
@@ -4107,6 +4115,10 @@
         <translation>已符合要求：{0}（{1}）</translation>
     </message>
     <message>
+        <source>branches, tags and stash entries</source>
+        <translation>分支、标签和贮藏条目</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>编辑</translation>
     </message>
@@ -4181,6 +4193,14 @@
     <message>
         <source>sandbox</source>
         <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>the files of this folder</source>
+        <translation>此文件夹的文件</translation>
+    </message>
+    <message>
+        <source>the files of this folder, branches, tags and stash entries</source>
+        <translation>此文件夹的文件、分支、标签和贮藏条目</translation>
     </message>
     <message>
         <source>the open folder</source>
@@ -6625,6 +6645,10 @@
     <message>
         <source>Included in your plan</source>
         <translation>费用包含在您的套餐中</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>免费</translation>
     </message>
     <message>
         <source>in your plan</source>

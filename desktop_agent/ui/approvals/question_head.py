@@ -301,7 +301,9 @@ class QuestionHead(QWidget):
         ground = "danger" if request.is_escalation else "none"
         self._confinement.show_lines([confinement] if confinement.text else [], ground)
         copied, gaps = IconLine("confined", "", "secondary"), IconLine("warning", "", "warning")
-        safety = [(gaps if at else copied)._replace(text=visible(text)) for at, text in enumerate(request.safety)]
+        safety = [
+            (gaps if at else copied)._replace(text=visible(core_words(text))) for at, text in enumerate(request.safety)
+        ]
         self._safety.show_lines(safety)
         if self.command:
             self.command.mark(request.cause)

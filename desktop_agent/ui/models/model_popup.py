@@ -42,7 +42,9 @@ def window_words(tokens: int | None) -> str:
 def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
     if account is not None and account.is_plan:
         return _tr("in your plan")
-    return price_words(price) if price is not None else _tr("price unknown")
+    if price is None:
+        return _tr("price unknown")
+    return _tr("free") if price.input == price.output == 0 else price_words(price)
 
 
 def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:

@@ -3,12 +3,18 @@
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QTranslator
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt, QTranslator
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from desktop_agent.app.navigator import demo_prompt, examples
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.models.catalogue import FREE
 from desktop_agent.core.providers.demo import DEMO_PROMPT
+from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
+from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
+from desktop_agent.ui.models.model_popup import cost_words
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import answer_words, core_words
 
 TEXTS = [
@@ -19,6 +25,14 @@ TEXTS = [
     (
         "This needs the network. The sandbox does not let it, so it would run outside.",
         "Dies braucht das Netz. Die Sandbox lässt es nicht zu, es würde also außerhalb laufen.",
+    ),
+    (
+        "A safety copy is made first: the files of this folder.",
+        "Zuerst wird eine Sicherungskopie angelegt: die Dateien dieses Ordners.",
+    ),
+    (
+        "Confined: it writes nothing of yours and reaches no network.",
+        "Eingeschränkt: er schreibt nichts von Ihren Dateien und erreicht kein Netz.",
     ),
     ("Always allow edits", "Bearbeitungen immer erlauben"),
     ("What a server says of itself.", "What a server says of itself."),
@@ -39,6 +53,19 @@ def _german(qapp: QApplication) -> Iterator[None]:
 @pytest.mark.parametrize(("text", "said"), TEXTS)
 def test_a_text_is_recognised_with_its_values(text: str, said: str) -> None:
     assert core_words(text) == said
+
+
+@pytest.mark.usefixtures("_german")
+def test_commands_and_prices_are_offered_in_the_language_of_the_window(qtbot: QtBot, theme: Theme) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    popup = CommandPopup(theme, window)
+    theirs = Declaration(name="helper", summary="List the commands", origin="person", asks_model=True)
+    popup.follow("/help", (*BUILT_IN, theirs))
+    rows = [popup.model().index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole) for row in range(2)]
+    assert "Die Befehle auflisten" in rows[0]
+    assert "List the commands" in rows[1], "what the user wrote stays"
+    assert cost_words(FREE, None) == "kostenlos"
 
 
 @pytest.mark.parametrize("text", [text for text, _ in TEXTS])

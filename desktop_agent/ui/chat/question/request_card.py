@@ -232,6 +232,7 @@ def card_notes(request: ApprovalRequest, command: str, styles: TextStyles, paren
         return Paragraph(shown_lines(sign + text), styles, parent, role=role, font=styles.body)
 
     reason, risks, confinement = core_words(request.reason), risk_words(request, command), confinement_words(request)
+    safety = [core_words(text) for text in request.safety]
     if request.is_escalation:
         lead, others = note(confinement, "danger_text"), risks
     elif risks:
@@ -241,12 +242,10 @@ def card_notes(request: ApprovalRequest, command: str, styles: TextStyles, paren
     why = [note(reason)] if reason and (risks or request.is_escalation) else []
     why += [note(risk, sign="⚠ ") for risk in others]
     rest = [note(confinement, "muted")] if confinement and not request.is_escalation else []
-    rest += [
-        note(text, "warning_text" if at else "muted", "⚠ " if at else "") for at, text in enumerate(request.safety)
-    ]
+    rest += [note(text, "warning_text" if at else "muted", "⚠ " if at else "") for at, text in enumerate(safety)]
     for paragraph in filter(None, (lead, *rest)):
         paragraph.show()
-    return CardNotes(lead, why, rest, " ".join(filter(None, (reason, *risks, confinement, *request.safety))))
+    return CardNotes(lead, why, rest, " ".join(filter(None, (reason, *risks, confinement, *safety))))
 
 
 def shown_lines(text: str) -> str:
