@@ -28,17 +28,15 @@ _LISTENING_S = 0.5
 
 
 class GoneError(Exception):
-    """What was asked about is not there any more."""
+    pass
 
 
 class Bus:
-    """The bus of assistive programs."""
-
     def __init__(self, connection: DBusConnection) -> None:
         self._connection = connection
 
     def call(self, name: str, path: str, interface: str, member: str, signature: str = "", *body: object) -> Any:
-        """Call a method and return what it answers. Raises `GoneError`."""
+        """Call a method and return its answer. Raise `GoneError` if the object is gone."""
         message = new_method_call(
             DBusAddress(path, bus_name=name, interface=interface), member, signature or None, body
         )
@@ -48,13 +46,12 @@ class Bus:
         return reply.body[0] if reply.body else None
 
     def applications(self) -> "list[Thing]":
-        """Return the roots of all that is there."""
         root = Thing(self, "org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
         return root.children()
 
 
 class Thing(NamedTuple):
-    """One object of the window, by its place on the bus."""
+    """An object of the window, by its address on the bus."""
 
     bus: Bus
     owner: str
@@ -67,7 +64,6 @@ class Thing(NamedTuple):
         return self._ask("org.freedesktop.DBus.Properties", "Get", "ss", interface, name)[1]
 
     def children(self) -> "list[Thing]":
-        """Return what stands in it."""
         return [Thing(self.bus, owner, path) for owner, path in self._ask(_ACCESSIBLE, "GetChildren")]
 
     @property
@@ -80,7 +76,6 @@ class Thing(NamedTuple):
 
     @property
     def object_name(self) -> str:
-        """What our code calls it."""
         return self._property("AccessibleId").rpartition(".")[2]
 
     @property
@@ -97,27 +92,23 @@ class Thing(NamedTuple):
 
     @property
     def can_be_used(self) -> bool:
-        """Whether it reacts, if it is in sight."""
         return self.has_state(_ENABLED)
 
     @property
     def text(self) -> str:
-        """What is written in it."""
         return self._ask("org.a11y.atspi.Text", "GetText", "ii", 0, -1)
 
     def write(self, text: str) -> None:
-        """Write this in it in place of what is there."""
         self._ask("org.a11y.atspi.EditableText", "SetTextContents", "s", text)
 
     def press(self) -> None:
-        """Do what a click does."""
         count = self._property("NActions", _ACTION)
         names = [self._ask(_ACTION, "GetName", "i", number) for number in range(count)]
         name = next(name for name in _PRESS if name in names)
         self._ask(_ACTION, "DoAction", "i", names.index(name))
 
     def shown(self, closed: Collection[str] = ()) -> "Iterator[Thing]":
-        """Yield it and everything in it that is in sight, but not what is in things of these names."""
+        """Yield the object and all that is visible in it, except what is inside objects named in `closed`."""
         pending: list[Thing] = [self]
         while pending:
             thing = pending.pop()
@@ -129,25 +120,21 @@ class Thing(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """What a screen reader is asked to say."""
-
     text: str
     is_urgent: bool
     """Whether at once, in place of what it is saying."""
 
 
 class Reader:
-    """Finds things in one application, and waits for them."""
-
     def __init__(self, connection: DBusConnection, happened: "deque[Message]", announced: "Sequence[Message]") -> None:
-        """`happened` gets what the application tells of itself, `announced` what it has said aloud."""
+        """`happened` collects the application's events, `announced` its announcements."""
         self._bus = Bus(connection)
         self._connection = connection
         self._happened = happened
         self._announced = announced
 
     def find(self, *names: str) -> Thing | None:
-        """Return the first thing that can be used and has one of these names, for people or in our code."""
+        """Return the first usable object with one of these names, visible or internal."""
         for thing in self.everything():
             try:
                 if (thing.name in names or thing.object_name in names) and thing.can_be_used:
@@ -157,7 +144,6 @@ class Reader:
         return None
 
     def wait_for(self, *names: str) -> Thing:
-        """Return the first of these that can be used, as soon as there is one."""
         end = time.monotonic() + PATIENCE_S
         while (found := self.find(*names)) is None:
             assert time.monotonic() < end, f"none of {names} ever came"
@@ -165,19 +151,17 @@ class Reader:
         return found
 
     def wait(self) -> None:
-        """Return when the application has told something; soon, if it says nothing: not all that changes is told."""
+        """Return at the application's next event, or soon: not every change is announced."""
         with suppress(TimeoutError):
             self._connection.recv_until_filtered(self._happened, timeout=_LISTENING_S)
 
     def announced(self) -> list[Announcement]:
-        """Return what the application had said, from the first on."""
         bodies = (message.body for message in self._announced)
         return [
             Announcement(str(text), is_urgent=politeness == _ASSERTIVE) for _, politeness, _, (_, text), *_ in bodies
         ]
 
     def wait_for_announcement(self, words: str) -> Announcement:
-        """Return the first announcement with these words, as soon as there is one."""
         end = time.monotonic() + PATIENCE_S
         while not (found := [one for one in self.announced() if words in one.text]):
             assert time.monotonic() < end, f"{words!r} was never said, but {self.announced()}"
@@ -185,7 +169,7 @@ class Reader:
         return found[0]
 
     def choose(self, button: str, *entries: str) -> None:
-        """Open the menu of a button and press an entry of it, or one in a menu of it, and so on."""
+        """Open the menu of a button, press an entry of it, then an entry of its submenu, and so on."""
         pressed = self.wait_for(button)
         for entry in entries:
             menu = self._open_menu(pressed)
@@ -193,7 +177,7 @@ class Reader:
         pressed.press()
 
     def _open_menu(self, pressed: Thing) -> Thing:
-        """Press this, and return the menu that comes. No list of windows has menus: they tell of themselves."""
+        """Press this, and return its menu. Menus announce themselves; no list of windows has them."""
         rule = MatchRule(type="signal", interface="org.a11y.atspi.Event.Object", member="StateChanged")
         with self._connection.filter(rule, bufsize=100) as told:
             pressed.press()
@@ -205,14 +189,13 @@ class Reader:
                         return menu
 
     def everything(self, *, but_in: Collection[str] = ()) -> Iterator[Thing]:
-        """Yield all that is in sight, but not what is in things of these names."""
         for application in self._bus.applications():
             yield from application.shown(but_in)
 
 
 @contextmanager
 def reading(session_bus: str) -> Generator[Reader]:
-    """Be a screen reader on this session bus; the bus for assistive programs is started with the first question."""
+    """Be a screen reader on this session bus. The first question starts the bus for assistive programs."""
     with open_dbus_connection(bus=session_bus) as session:
         try:
             address = Bus(session).call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")

@@ -7,7 +7,7 @@ from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArgu
 
 
 class Meeting:
-    """A barrier for coroutines: `meet` returns when `parties` of them are there, and never before."""
+    """A barrier for coroutines: `meet` returns once `parties` of them have joined."""
 
     def __init__(self, parties: int) -> None:
         self._parties = parties
@@ -15,26 +15,22 @@ class Meeting:
         self._changed = asyncio.Condition()
 
     async def meet(self) -> None:
-        """Join, and return when all have joined."""
         async with self._changed:
             self._waiting += 1
             self._changed.notify_all()
         await self.until(self._parties)
 
     async def until(self, count: int) -> None:
-        """Return when at least `count` have come."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._waiting >= count)
 
 
 class NamedArguments(ToolArguments):
-    """Who calls."""
-
     name: str
 
 
 class MeetingTool(ReadTool[NamedArguments]):
-    """Reads only, and returns when its whole party runs at the same time."""
+    """A reading tool that returns when its whole party runs at the same time."""
 
     name = "meet"
     description = "Meet the others."
@@ -57,7 +53,7 @@ class MeetingTool(ReadTool[NamedArguments]):
 
 
 class WritingTool(EditTool[NamedArguments]):
-    """Changes nothing, but counts as a writer."""
+    """A tool that changes nothing, but counts as a writer."""
 
     name = "write"
     description = "Write nothing."
@@ -77,7 +73,7 @@ class WritingTool(EditTool[NamedArguments]):
 
 
 class BrokenTool(ReadTool[NamedArguments]):
-    """Has a defect."""
+    """A tool that raises an unexpected error."""
 
     name = "broken"
     description = "Fail."

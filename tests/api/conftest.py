@@ -15,19 +15,15 @@ COMMAND = Call("run_terminal_cmd", {"command": "touch made.txt", "explanation": 
 
 
 def read(path: Path) -> str:
-    """What a file holds now."""
     return path.read_text(encoding="utf-8")
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file as somebody else would."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
 class Unanswered:
-    """Answers no question; `asked` is set with the first."""
-
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
@@ -49,7 +45,7 @@ def poem(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def agent_with(poem: Path, tmp_path: Path) -> MakeAgent:
-    """Make an agent whose model gives these replies, each a list of steps."""
+    """Return a function that makes an agent whose model gives these replies, each a list of steps."""
 
     def make(*replies: list[Say | Call], **options: Any) -> Agent:
         provider = ScriptedProvider(in_order(replies))

@@ -15,7 +15,6 @@ SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "the wind", "new_str"
 
 @pytest.fixture
 async def edited(agent_with: MakeAgent) -> AsyncGenerator[Agent]:
-    """An agent that has edited the poem in two turns."""
     async with agent_with([EDIT], [Say("Done.")], [SECOND], [Say("Done.")], approval="on_request") as agent:
         await agent.run("Spell it the American way.")
         await agent.run("Air.")
@@ -63,7 +62,6 @@ async def test_a_redo_without_a_selection_takes_back_the_last_undo(edited: Agent
 
 
 def with_own_line(text: str) -> str:
-    """The poem with another line in its middle."""
     lines = text.splitlines(keepends=True)
     return "".join([*lines[:6], "My own line.\n", *lines[6:]])
 

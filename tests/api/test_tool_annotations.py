@@ -53,7 +53,6 @@ def take(value: object) -> str:
 
 
 def value_of(arguments: BaseModel) -> object:
-    """Return what the function would get of it."""
     return arguments.__dict__["value"]
 
 
@@ -72,8 +71,6 @@ def yes(_: ApprovalRequest) -> bool:
 
 
 def taking(annotation: object, default: object = ...) -> FunctionTool:
-    """Return the tool `take` with another annotation."""
-
     def taken(value: object) -> str:
         return take(value)
 
@@ -83,7 +80,7 @@ def taking(annotation: object, default: object = ...) -> FunctionTool:
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of the only argument, in the place of a reference."""
+    """Return the schema of the only argument, with its reference resolved."""
     found = schema["properties"]["value"]
     name = found.get("$ref", "").rpartition("/")[2]
     return schema["$defs"][name] | {key: found[key] for key in found if key != "$ref"} if name else found

@@ -15,7 +15,7 @@ Go = Callable[[list[str], Journey], None]
 
 @pytest.fixture
 def go(tmp_path: Path, expected_logs: list[str]) -> Go:
-    """Run the real application with these arguments, let a user use it, and quit it."""
+    """Run the real application with these arguments, let the journey use the window, and quit."""
     expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
 
     def run(argv: list[str], journey: Journey) -> None:
@@ -31,7 +31,7 @@ def go(tmp_path: Path, expected_logs: list[str]) -> Go:
 
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> str:
-    """The user's key. Titles are not asked for: one would take an answer that a test has prepared."""
+    """The user's key. Titles are off: a request for one would take a prepared answer."""
     del isolated_home
     key = "sk-ant-test-000000000000"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)

@@ -38,8 +38,6 @@ PATIENCE_S = 60
 
 
 class Room:
-    """The window and its panels, in which one session after another can be shown."""
-
     def __init__(self, ground: Ground, theme: Theme) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self.frame = MainWindow(theme, QSettings())
@@ -68,11 +66,9 @@ class Room:
         work.close()
 
     def is_idle(self) -> bool:
-        """Whether nothing is computed for it."""
         return not self._tasks
 
     async def clear(self) -> None:
-        """Close every dialog, and stop what is still computed."""
         for dialog in self.frame.findChildren(QDialog):
             dialog.reject()
         for task in list(self._tasks):
@@ -88,8 +84,6 @@ class Room:
 
 
 class Stage:
-    """What the user sees of one session, and can press."""
-
     def __init__(self, s: Open, ground: Ground, room: Room) -> None:
         self.s = s
         self.ground = ground
@@ -106,20 +100,18 @@ class Stage:
         return self.frame.actions_
 
     def submit(self, op: ops.Op) -> None:
-        """Ask, and then for something harmless: once that is recorded, the session is done with `op`."""
+        """Submit `op`, and then a harmless op: once that one is recorded, the session is done with `op`."""
         self.asked.append(op)
         self.s.submit(op)
         self.s.submit(ops.PinSession(is_pinned=False))
 
     def deliver(self) -> None:
-        """Let the window hear what happened."""
         events = self.s.rx.events
         while self._delivered < len(events):
             self._delivered += 1
             self.handle.deliver(events[self._delivered - 1])
 
     async def until(self, is_so: Callable[[], object]) -> None:
-        """Let everything go on until it is so."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 self.deliver()
@@ -129,14 +121,13 @@ class Stage:
                 await asyncio.sleep(_POLL_S)  # what works in threads needs the interpreter, too
 
     async def drawn(self) -> None:
-        """Let the window draw what it received."""
         self.deliver()
         for _ in range(3):  # a throttled drawing is two turns of the loop away
             QApplication.processEvents()
             await asyncio.sleep(0)
 
     async def heard(self, press: Callable[[], object]) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Press something, and wait for what comes of it to be recorded and drawn."""
+        """Press something, and wait until its result is recorded and drawn."""
         before = len(self.reverts())
         press()
         await self.until(lambda: len(self.reverts()) > before)
@@ -144,7 +135,7 @@ class Stage:
         return self.reverts()[-1]
 
     async def answered(self, press: Callable[[], object]) -> bool:
-        """Press something, and wait for what comes of it. Whether anything was asked of the session at all."""
+        """Press something, and wait for its result. Whether the session was asked at all."""
         await self.until(self.room.is_idle)
         asked = len(self.asked)
         press()
@@ -156,7 +147,7 @@ class Stage:
         return True
 
     def _count_done(self) -> int:
-        """Count the ops that the session is done with: one may end with several events, or with a notice alone."""
+        """Count finished ops: an op may end with several events, or with a notice alone."""
         return sum(isinstance(event, ev.SessionPinned) for event in self.s.rx.events)
 
     def reverts(self) -> list[ev.ChangesUndone | ev.ChangesRedone]:
@@ -166,49 +157,41 @@ class Stage:
         return part(self.review, QPushButton, name)
 
     async def press(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Click a button of the review that undoes or redoes."""
         button = self.button(name)
         await self.until(lambda: button.isVisible() and button.isEnabled())
         return await self.heard(button.click)
 
     async def trigger(self, action: QAction) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Press the key of an action that undoes or redoes."""
         assert action.isEnabled()
         return await self.heard(action.trigger)
 
     async def hunks(self) -> tuple[HunkKey, ...]:
-        """The hunks of the file that is shown."""
         pane = part(self.review, DiffPane)
         await self.until(lambda: pane.review.hunks.keys)
         return tuple(pane.review.hunks.keys)
 
     async def undo_hunk(self, number: int) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Press *Undo* in the bar of a hunk."""
         key = (await self.hunks())[number]
         pane = part(self.review, DiffPane)
         return await self.heard(lambda: pane.review.hunks.requested.emit("undo", (key,)))
 
     async def take(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Settle the clash that is shown with this button of its dialog."""
         await self.until(lambda: self._clash_button(name) is not None)
         button = self._clash_button(name)
         assert button is not None
         return await self.heard(button.click)
 
     def question(self, name: str) -> QPushButton | None:
-        """A button of the question that is asked before an undo."""
         names = ("undoKeptDialog", "undoOthersDialog")
         boxes = [one for one in self.frame.findChildren(QMessageBox) if one.isVisible() and one.objectName() in names]
         return boxes[0].findChild(QPushButton, name) if boxes else None
 
     def asked_with(self, name: str) -> QPushButton:
-        """That button; there has to be one."""
         button = self.question(name)
         assert button is not None, name
         return button
 
     def dialogs(self) -> list[QDialog]:
-        """What an undo or redo left alone, on the screen."""
         return [one for one in self.review.findChildren(QDialog, "undoConflictDialog") if one.isVisible()]
 
     def _clash_button(self, name: str) -> QPushButton | None:
@@ -219,14 +202,13 @@ class Stage:
         return None
 
     def undone(self) -> Mapping[str, object]:
-        """What of each change of the agent is undone."""
         records = self.s.session.transcript.changes.values()
         return {r.change.id: r.is_undone or r.undone_hunks for r in records if r.change.is_by_agent}
 
 
 @asynccontextmanager
 async def staged(ground: Ground, theme: Theme, script: list[Reply], room: Room | None = None) -> AsyncGenerator[Stage]:
-    """Open a session whose model follows `script`, and show it: in `room`, or in a window of its own."""
+    """Open a session whose model follows `script`, and show it in `room` or in a window of its own."""
     async with ground.session(script, approval="never") as s:
         place = room or Room(ground, theme)
         try:

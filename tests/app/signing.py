@@ -17,8 +17,6 @@ from tests.servers.threaded import ThreadedServer, in_thread, serve
 
 
 class BrowserOfTheDesktop(QObject):
-    """What the desktop opens pages with, for the length of a test."""
-
     def __init__(self, user: UserInBrowser) -> None:
         super().__init__()
         self._user = user
@@ -42,7 +40,7 @@ class BrowserOfTheDesktop(QObject):
 def service(
     monkeypatch: pytest.MonkeyPatch, dialect: Dialect, *answers: Answer
 ) -> Generator[tuple[AuthorizationServer, ThreadedServer]]:
-    """A service to sign in with, and the models that this opens."""
+    """Serve sign-ins, and the models that a sign-in gives access to."""
     with serve(*answers, dialect=dialect) as models, in_thread(AuthorizationServer()) as (server, _):
         server.resource = models.url
         services = SignInServices(server.chatgpt(), server.openrouter())

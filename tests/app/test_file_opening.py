@@ -34,8 +34,6 @@ SHOWN = (
 
 
 class Desktop(QObject):
-    """What the desktop was asked to open."""
-
     def __init__(self) -> None:
         super().__init__()
         self.opened: list[Path] = []

@@ -22,7 +22,6 @@ ARGUMENTS = ("--provider", "demo")
 
 
 async def opened(user: Driver, path: str) -> FileEditor:
-    """Open a file as a click in the tree does, and wait until it has the focus."""
     await user.activate()
     user.window.panels.files.file_actions.file_activated.emit(path)
     text = await user.until(

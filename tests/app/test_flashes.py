@@ -15,8 +15,6 @@ MEANT = {"mainWindowWindow", "onboardingDialogWindow", "settingsDialogWindow", "
 
 
 class ShownWindows(QObject):
-    """The names of all windows that were shown."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()

@@ -20,19 +20,17 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 def focused(user: Driver) -> str:
-    """The name of what has the keyboard."""
     widget = cast("QWidget | None", user.window.main_window.focusWidget())  # None when nothing has it
     return widget.accessibleName() if widget is not None else ""
 
 
 def allow_button(user: Driver) -> QPushButton | None:
-    """The button of the card that waits, once it is in sight."""
     buttons = user.window.main_window.findChildren(QPushButton)
     return next((each for each in buttons if each.text().startswith("Allow once") and each.isVisible()), None)
 
 
 async def answer(user: Driver, press: Callable[[QPushButton], None]) -> None:
-    """Press the button until it counts: a question must have been in sight for a moment."""
+    """Press the button until the answer counts: a question must have been visible for a moment."""
     call = user.transcript.pending_approvals[0].call_id
 
     def is_answered() -> bool:

@@ -9,8 +9,6 @@ from desktop_agent.app.controller import LatestQuestion
 
 
 class Answering:
-    """Answers when it is let to, in tasks that are owned here."""
-
     def __init__(self) -> None:
         self.tasks: list[asyncio.Task[object]] = []
         self.has_begun = asyncio.Event()

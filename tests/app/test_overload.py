@@ -23,7 +23,6 @@ BUSY = [fault.rate_limited(retry_after_ms="1")] * 5
 
 @pytest.fixture(autouse=True)
 def fallback(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    """The user has keys of two vendors, and named a model of the second."""
     del isolated_home
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-000000000000")

@@ -17,7 +17,6 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 async def rows_for(user: Driver, text: str, first: str) -> list[str]:
-    """Type this into the open palette, and return the rows once this one is marked."""
     field, rows = await user.see(QLineEdit, "paletteField"), await user.see(QListView, "paletteList")
     field.setText(text)
     await user.until_true(lambda: rows.currentIndex().data() == first, f"{first!r} is found")

@@ -104,7 +104,6 @@ async def test_a_redo_merges_with_what_was_written_since_and_asks_where_it_clash
 
 
 def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
-    """The hunk of the one change that replaced this line."""
     change = s.session.transcript.changes["1.1"].change
     diff = diff_change(change, ground.blob(change.before), ground.blob(change.after))
     found = [named.key for named in review_hunks(diff) if named.hunk.edits[0].new_start == number]
@@ -113,7 +112,6 @@ def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
 
 
 async def keep_five(stage: Stage, ground: Ground) -> None:
-    """Keep the hunk that replaced line 5."""
     stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=hunk_keys(stage.s, ground, 5), state="kept"))
     await stage.s.rx.expect(ev.ReviewMarked)
     stage.deliver()
@@ -171,7 +169,7 @@ async def test_an_undo_that_touches_no_kept_hunk_asks_nothing(ground: Ground, th
 async def test_a_hunk_that_was_kept_in_the_review_of_its_turn_is_kept_in_that_of_the_session(
     ground: Ground, theme: Theme
 ) -> None:
-    """There it is a part of a larger hunk, which has another name."""
+    """In the session's review the hunk is a part of a larger hunk with another name."""
     script: list[Reply] = [
         *TWO_TURNS[:2],
         [overwrite(text_with(line_5="five\n", line_6="six\n"))],

@@ -61,7 +61,7 @@ def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
 def test_the_preview_of_a_rule_judges_by_the_shell_that_will_run(
     go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_bash: bool
 ) -> None:
-    """To a plain `sh`, `make &> f` is another line than to bash."""
+    """`sh` and bash read `make &> f` differently."""
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / ("bash" if has_bash else "sh")).symlink_to("/bin/bash" if has_bash else "/bin/sh")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    """A conversation may cost a dollar, and its model answers at a router that says what it cost."""
+    """A conversation with a limit of one dollar, and a router that reports costs."""
     del isolated_home
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-test-000000000000")
     file = AppPaths.from_environment(os.environ).settings_file()
@@ -32,7 +32,6 @@ def limited(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
 
 
 def widget() -> SpendingWidget | None:
-    """The question that waits in sight, once an answer to it counts."""
     shown = (one for one in QApplication.allWidgets() if isinstance(one, SpendingWidget) and one.is_listening)
     return next(shown, None)
 

@@ -34,7 +34,6 @@ LEAST_CHANGED = 24
 
 
 async def to_the_end_of_a_turn(user: Driver) -> None:
-    """Let the demo do its first turn, and go back to its beginning."""
     panels = user.window.panels
     await user.until_true(lambda: "One of the tests" in panels.composer.text(), "a prompt is offered")
     await user.click("sendButton")
@@ -62,7 +61,7 @@ def name_of(widget: QWidget) -> str:
 
 
 async def walk(user: Driver, start: QWidget) -> tuple[list[QWidget], list[str]]:
-    """Press Tab until it comes back to where it began. Return where it came, and where nothing shows it."""
+    """Press Tab until the focus is back at the start. Return the stops, and those that look the same with focus."""
     window = user.window.main_window
     start.setFocus(Qt.FocusReason.TabFocusReason)
     stops: list[QWidget] = []
@@ -90,7 +89,6 @@ def missing(stops: Sequence[QWidget], window: QWidget) -> list[str]:
 
 
 def looks_the_same(stop: QWidget, window: MainWindow) -> bool:
-    """Whether nothing shows that it has the keyboard."""
     area = QRect(stop.mapTo(window, QPoint(0, 0)), stop.size()).adjusted(-AROUND, -AROUND, AROUND, AROUND)
     area &= window.rect()
     assert not area.isEmpty(), f"{name_of(stop)} is out of sight"

@@ -68,7 +68,6 @@ def draft(user: Driver) -> str:
 
 
 def given_key(exchange: Exchange) -> str:
-    """The key a request came with, whichever of its two headers has it."""
     return exchange.headers.get("x-api-key") or exchange.headers["authorization"].removeprefix("Bearer ")
 
 
@@ -136,7 +135,6 @@ def test_what_the_provider_refuses_is_tried_again_with_the_key_of_now(
 
 
 async def change_setting(user: Driver, key: str, value: str) -> None:
-    """Let the settings say this, as the dialog does."""
     setup = user.window.findChild(Setup) or user.window.main_window.findChild(Setup)
     assert setup is not None
     setup.open()
@@ -263,7 +261,7 @@ def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: 
 
 
 def fill_up(path: Path) -> Callable[[], None]:
-    """Point this process's one descriptor that writes a file at a full device; what is returned points it back."""
+    """Point this process's only descriptor for a file at a full device; the returned function points it back."""
     descriptors = [int(entry.name) for entry in Path("/proc/self/fd").iterdir() if os.path.realpath(entry) == str(path)]
     [descriptor] = [descriptor for descriptor in descriptors if is_written(descriptor)]
     kept = os.dup(descriptor)
@@ -279,7 +277,7 @@ def fill_up(path: Path) -> Callable[[], None]:
 
 
 def is_written(descriptor: int) -> bool:
-    """Whether something is written by it: the list of sessions reads the same file, in its own time."""
+    """Whether the descriptor is open for writing: the list of sessions also reads the file."""
     import fcntl  # not on every system, and needed where there is a full device only
 
     try:

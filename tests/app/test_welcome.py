@@ -46,7 +46,6 @@ def keyring(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> MemoryKeyri
 
 @pytest.fixture
 def start(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Start the application in a folder, as for the first time."""
     monkeypatch.chdir(project)
     return lambda journey: go([], journey)
 
@@ -65,7 +64,6 @@ def said(user: Driver) -> str:
 
 
 async def go_way(user: Driver, steps: int) -> None:
-    """Choose the way that stands so far below the demo, by keyboard."""
     await user.see(QDialog, "onboardingDialog")
     for _ in range(steps):
         await user.press(Qt.Key.Key_Down)
@@ -73,7 +71,7 @@ async def go_way(user: Driver, steps: int) -> None:
 
 
 async def begin_and_ask(user: Driver) -> None:
-    """Take the model that is offered, from a list that the model menu will have, too, and get a first answer."""
+    """Take the offered model, check that the model menu offers the same list, and get a first answer."""
     box = await user.see(QComboBox, "firstModelEdit")
     offered = [box.itemText(at) for at in range(box.count())]
     await user.click("beginButton")

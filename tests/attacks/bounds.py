@@ -22,9 +22,8 @@ _EMPTIED = "sleep $0; for _ in 1 2 3 4 5 6 7 8 9; do kill -KILL $(cat $1/cgroup.
 
 @contextmanager
 def net() -> Generator[str]:
-    """Make a net and yield a shell command that enters it; afterwards nothing that is in it lives.
-
-    Skips the test where there can be none.
+    """Yield a shell command that enters a control group; at the end all processes in it are killed.
+    | Skip the test where no group can be made.
     """
     group = _make_group()
     if group is None and os.geteuid() == 0:
@@ -52,7 +51,7 @@ def _watchdog(group: Path | None) -> Generator[None]:
 
 
 def within(enter: str, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `argv` in the net that `enter` enters."""
+    """Return `argv` as a command that first runs `enter` (see `net`)."""
     return ("/bin/bash", "-c", f'{enter} || exit 99; exec "$@"', "bash", *argv)
 
 

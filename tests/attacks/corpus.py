@@ -13,9 +13,8 @@ SHARE = 10
 
 
 def cases(corpus: Iterable[T], name: Callable[[T], str]) -> list[ParameterSet]:
-    """Return `corpus` as parameters of a test, each called what `name` says.
-
-    The first case and every tenth after it run always, the others with `--profile nightly`.
+    """Return `corpus` as parameters of a test with ids by `name`.
+    | The first case and every tenth after it run always, the others with `--profile nightly`.
     """
     return [
         pytest.param(case, id=name(case), marks=() if index % SHARE == 0 else (pytest.mark.nightly,))

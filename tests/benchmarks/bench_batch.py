@@ -52,7 +52,7 @@ def test_a_batch_is_as_quick_as_runs_by_hand(
 
 
 def _taken(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds that `work` took: on the clock, and of processors in all that it started."""
+    """Return the wall-clock and the processor seconds of `work`, with its child processes."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     work()
     wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

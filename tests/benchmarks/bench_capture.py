@@ -62,7 +62,7 @@ def refuse(change: object) -> None:
 
 
 def settle(capture: StatCapture) -> None:
-    """Look until no folder is too young to be trusted."""
+    """Look until every folder is old enough for its time stamp to be trusted."""
     until = time.monotonic() + 3.5
     while time.monotonic() < until:
         capture.release(capture.begin())
@@ -101,7 +101,7 @@ def test_around_a_command(tree: Path, tmp_path: Path, repeats: int, capsys: pyte
 
 
 def memory(tree: Path, cache: Path) -> float:
-    """How much the table of a session holds, in MiB."""
+    """Return the memory of a session's table, in MiB."""
     tracemalloc.start()
     capture = StatCapture(tree, Baseline(cache / "git.sqlite3"))
     capture.release(capture.begin())
@@ -124,7 +124,7 @@ async def test_the_loop_meanwhile(tree: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 async def longest_stall(task: "asyncio.Task[object]") -> float:
-    """Return by how many ms a ticker came late at most while `task` ran."""
+    """Return the worst delay of a 1 ms ticker while `task` ran, in ms."""
     late = 0.0
     while not task.done():
         begun = time.perf_counter()

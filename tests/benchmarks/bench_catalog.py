@@ -63,7 +63,6 @@ def test_rebuilding_is_quicker_than_decoding_the_journals(home: Path, capsys: py
 
 
 def catalog_of(home: Path) -> Catalog:
-    """The catalog as a new process has it."""
     return Catalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
 
 
@@ -75,7 +74,7 @@ def compare(
     home: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> float:
-    """Print the medians of both, in turns, and return the median of their ratios."""
+    """Print the medians of both, run in turns, and return the median ratio."""
     pairs = [(seconds(yardstick), seconds(measured)) for _ in range(repeats + 1)][1:]
     floor, cost = (median(side) * 1000 for side in zip(*pairs, strict=True))
     ratio = median(ours / theirs for theirs, ours in pairs)

@@ -48,7 +48,6 @@ def sentence(chance: random.Random, words: int) -> str:
 
 
 def markdown(chance: random.Random, size: int) -> str:
-    """An answer as models write them: a fifth of it code, lists and tables in between."""
     parts: list[str] = []
     length = 0
     while length < size:
@@ -89,7 +88,6 @@ SHAPES: dict[str, Callable[[random.Random, int], str]] = {
 
 
 def session() -> Transcript:
-    """2,000 messages, 5 MB: prompts and answers in turns."""
     chance = random.Random(7)
     at = datetime(2026, 1, 1, tzinfo=UTC)
     entries: list[Entry] = []
@@ -102,7 +100,7 @@ def session() -> Transcript:
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds of every frame, one list a run."""
+    """Frame times in milliseconds, one list per run."""
 
     runs: list[list[float]] = field(default_factory=list[list[float]])
 
@@ -116,12 +114,11 @@ class Times:
 
     @property
     def worst(self) -> float:
-        """The best of the runs' worst frames: what other programs did to one run is not ours."""
+        """The smallest of the runs' worst frames: leaves out what other programs did to one run."""
         return min(max(run) for run in self.runs)
 
     @property
     def worst_of_all(self) -> float:
-        """The worst frame of every run, whatever the cause."""
         return max(max(run) for run in self.runs)
 
     def late(self) -> float:
@@ -144,14 +141,13 @@ def timed(steps: Iterator[Callable[[], object]]) -> list[float]:
 
 
 class Turns:
-    """Turns of the event loop, in milliseconds: of the clock, and of the processor for this thread."""
+    """Turns of the event loop in milliseconds, on the clock and in processor time of this thread."""
 
     def __init__(self) -> None:
         self.by_clock: list[float] = []
         self.own: list[float] = []
 
     def take(self, turn: Callable[[], object]) -> None:
-        """Do and measure one."""
         clock, own = time.perf_counter(), time.thread_time()
         turn()
         self.own.append((time.thread_time() - own) * 1_000)
@@ -159,8 +155,6 @@ class Turns:
 
 
 class Bench:
-    """Makes both sides, shows them at the same size, and clears them away."""
-
     def __init__(self, app: QApplication, theme: Theme, qtbot: QtBot) -> None:
         self._app = app
         self._theme = theme
@@ -239,7 +233,6 @@ class Bench:
 
 
 def command_output(size: int) -> str:
-    """What a coloured build prints, a progress line here and there."""
     chance = random.Random(5)
     lines: list[str] = []
     length = 0
@@ -275,7 +268,7 @@ def streamed_chars(is_nightly: bool) -> int:
 
 @pytest.fixture(autouse=True)
 def frozen_heap() -> Generator[None]:
-    """As in the application: garbage is collected in pauses, and what was loaded at the start is not looked at."""
+    """As in the application: collect garbage only in pauses, and ignore what was loaded at the start."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -320,7 +313,7 @@ def test_the_output_of_a_command_costs_no_more_than_plain_text(
 
 
 def open_in_one_document(texts: Sequence[str]) -> None:
-    """The yardstick: the whole conversation as the markdown of one document, laid out to its end."""
+    """The yardstick: lay out the whole conversation as one markdown document."""
     document = QTextDocument()
     document.setTextWidth(WIDTH)
     document.setMarkdown("\n\n---\n\n".join(texts))
@@ -407,7 +400,7 @@ HUGE = {
 def test_a_huge_answer_that_comes_whole_does_not_stop_the_window(
     shape: str, bench: Bench, qapp: QApplication, repeats: int, say: Callable[[str], None]
 ) -> None:
-    """The time of each turn of the event loop until all of it is read; the best of the runs counts."""
+    """The times of all turns of the event loop until the answer is read; the best run counts."""
     text = HUGE[shape]
     runs, own = Times(), Times()
     for _ in range(repeats):

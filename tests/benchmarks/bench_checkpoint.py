@@ -52,20 +52,17 @@ def git(folder: Path, *arguments: str) -> bytes:
 
 
 def sources(least: int, most: int) -> list[bytes]:
-    """Real source code of these sizes: the standard library's."""
+    """Source files of the standard library within these sizes."""
     library = Path(sysconfig.get_path("stdlib"))
     paths = sorted(path for path in library.rglob("*.py") if least <= path.stat().st_size <= most)
     return [path.read_bytes() for path in paths if "site-packages" not in path.parts]
 
 
 class Edits:
-    """Small edits like those of an agent, the same at every run."""
-
     def __init__(self) -> None:
         self._chance = random.Random(7)
 
     def edit(self, content: bytes) -> bytes:
-        """One to three places of a few lines each, rewritten."""
         lines = content.splitlines(keepends=True)
         for _ in range(self._chance.randint(1, 3)):
             start = self._chance.randrange(len(lines))
@@ -78,7 +75,7 @@ class Edits:
 
 
 class Checkpoints:
-    """One kind of checkpoint after the other, each of content that was never stored."""
+    """Makes one kind of checkpoint after the other, each of new content."""
 
     def __init__(self, folder: Path) -> None:
         blobs = Blobs(folder / "blobs")
@@ -93,7 +90,7 @@ class Checkpoints:
         self._waiting = ThreadPoolExecutor(3)
 
     def bare_file(self) -> Callable[[], object]:
-        """What one durable write costs here at all: a new file of the size of a packed image, and its `fsync`."""
+        """The cost of one durable write: a new file of the size of a packed image, and its `fsync`."""
         self._count += 1
         path = self._folder / f"bare{self._count}"
 
@@ -106,7 +103,7 @@ class Checkpoints:
         return act
 
     def bare_checkpoint(self) -> Callable[[], object]:
-        """What the disk asks for the first edit of a file: two such files and their folder, synced side by side."""
+        """The disk's share of a file's first edit: two such files and their folder, synced side by side."""
         self._count += 1
         paths = [self._folder / f"bare{self._count}{side}" for side in "ab"]
 
@@ -123,17 +120,17 @@ class Checkpoints:
         return act
 
     def first_edit(self) -> Record:
-        """Of a file that was never edited: both images are new."""
+        """The first edit of a file: both images are new."""
         self._count += 1
         before = b"# %d\n" % self._count + self._sources[self._count % len(self._sources)]
         return self._recording(before)
 
     def next_edit(self) -> Record:
-        """Of the same file: its before-image is the after-image of the edit before."""
+        """The next edit of the same file: its before-image is stored already."""
         return self._recording(self._last)
 
     def written_edit(self) -> Record:
-        """As the first edit, and the intent in the journal: all that is waited for before a file is written."""
+        """A first edit and its intent in the journal: all that happens before a file is written."""
         record = self.first_edit()
 
         def act() -> FileChange:
@@ -145,7 +142,7 @@ class Checkpoints:
         return act
 
     def whole_edit(self) -> Callable[[], object]:
-        """As the intent, and the file itself: all that a user waits for until an edit is in the file."""
+        """An edit with its intent and the file itself: all that a user waits for."""
         record = self.written_edit()
         write_state(self._folder / self._path, FileState(content=self._before))
 
@@ -246,7 +243,6 @@ class History:
 
 
 def work(history: History) -> None:
-    """A hundred turns: small edits, new files, some deleted, and once a command that rewrites 200 files."""
     edits = Edits()
     fresh = iter(sources(2_000, 5_000))
     for turn in range(TURNS):

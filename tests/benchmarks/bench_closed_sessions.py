@@ -58,7 +58,6 @@ drive(["--demo"], folder / "album", journey)
 
 
 def copies_of(journal: Path, count: int) -> list[str]:
-    """Return the ids of `count` sessions with the same records."""
     first, _, rest = journal.read_text("utf-8").partition("\n")
     found: list[str] = []
     for number in range(count):

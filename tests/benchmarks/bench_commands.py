@@ -50,7 +50,7 @@ def size(is_nightly: bool) -> int:
 
 
 class Ticker:
-    """The longest that the event loop was kept from a task that wants its turn every millisecond."""
+    """The longest delay of a task that wants its turn every millisecond."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
@@ -68,7 +68,7 @@ class Ticker:
 
 
 class Memory:
-    """The most memory this process held since it was made, beyond what it held then."""
+    """The peak memory of this process beyond its memory at the start."""
 
     def __init__(self) -> None:
         self._process = psutil.Process()
@@ -88,14 +88,14 @@ class Memory:
 
 
 def piped(command: str) -> float:
-    """Return how long the yardstick takes: the same command, through a pipe, dropped."""
+    """Return the seconds of the yardstick: the same command with its output read through a pipe and dropped."""
     begun = time.perf_counter()
     subprocess.run(["/bin/sh", "-c", f"{command} | cat > /dev/null"], check=True)  # noqa: TID251 - a whole process
     return time.perf_counter() - begun
 
 
 async def taken(work: Workspace, command: str, *, tty: bool = False) -> float:
-    """Return how long the tool takes, with live output and the file."""
+    """Return the seconds of the tool, with live output and the file."""
     begun = time.perf_counter()
     result = await work.call(TOOL, command=command, tty=tty, timeout=300)
     took = time.perf_counter() - begun
@@ -228,7 +228,7 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_window_meanwhile(
     qapp: QApplication, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same in the window's own loop, with a timer that wants its turn every millisecond."""
+    """The same in the window's own loop, with a timer of one millisecond."""
     frame = QElapsedTimer()
     late: list[float] = []
     rows: dict[str, list[float]] = {"nothing": [], **{name: [] for name in ROWS}}

@@ -29,7 +29,6 @@ TOOLS = tuple(tool.definition() for tool in BUILTIN_TOOLS)
 
 
 def conversation() -> History:
-    """A conversation as agents have them: a prompt, some calls one after another, an answer."""
     history = History()
     for turn in range(1, TURNS + 1):
         history.fold.apply(ev.PromptSubmitted(turn=turn, prompt_id="p", text="Find out why, and fix it."))

@@ -41,7 +41,6 @@ PAUSE_MS = 400
 
 
 def numbered(count: int, edits: int) -> Texts:
-    """Distinct lines, some of them edited here and there."""
     chance = random.Random(7)
     old = [f"    value_{number} = compute({chance.randrange(10**6)}, {number % 97})\n" for number in range(count)]
     new = list(old)
@@ -51,7 +50,7 @@ def numbered(count: int, edits: int) -> Texts:
 
 
 def repetitive(count: int) -> Texts:
-    """Lines of four values: what line matching can be most wrong about."""
+    """Lines of only four different values, the worst case for line matching."""
     chance = random.Random(7)
     old = [f"line {chance.randrange(4)}\n" for _ in range(count)]
     new = list(old)
@@ -63,7 +62,6 @@ def repetitive(count: int) -> Texts:
 
 
 def with_block(count: int, size: int) -> Texts:
-    """A block of new lines in the middle of distinct ones."""
     old, _ = numbered(count, 0)
     lines = old.splitlines(keepends=True)
     block = [f"    new_{number} = insert({number})\n" for number in range(size)]
@@ -71,7 +69,6 @@ def with_block(count: int, size: int) -> Texts:
 
 
 def moved(count: int, size: int) -> Texts:
-    """A block of lines taken out near the start and put in near the end."""
     old, _ = numbered(count, 0)
     lines = old.splitlines(keepends=True)
     start, end = count // 10, count // 10 + size
@@ -79,14 +76,13 @@ def moved(count: int, size: int) -> Texts:
 
 
 def rewritten(count: int, values: int) -> Texts:
-    """Two texts that have nothing to do with each other but the few values that their lines have."""
+    """Two texts that share only the few values of their lines."""
     chance = random.Random(7)
     old, new = ("".join(f"token {chance.randrange(values)}\n" for _ in range(count)) for _ in range(2))
     return old, new
 
 
 def converted(count: int, edits: int) -> Texts:
-    """Other line endings, and some edits."""
     old, new = numbered(count, edits)
     return old, new.replace("\n", "\r\n")
 
@@ -125,7 +121,7 @@ class Git:
 
 
 def interleaved(repeats: int, *actions: Callable[[], object]) -> list[float]:
-    """Median milliseconds of each action, run in turns so that a busy moment hits all of them."""
+    """Return the median milliseconds of each action, run in turns so that a busy moment hits all."""
     samples: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
         for times, action in zip(samples, actions, strict=True):
@@ -136,8 +132,6 @@ def interleaved(repeats: int, *actions: Callable[[], object]) -> list[float]:
 
 
 class Case:
-    """One shape: its bytes, the record of the change, and git on the same files."""
-
     def __init__(self, folder: Path, shape: str) -> None:
         old, new = SHAPES[shape]()
         self.name = shape
@@ -152,7 +146,6 @@ class Case:
         return diff_change(self._change, self.before, self.after)
 
     def ask(self, loop: asyncio.AbstractEventLoop, comparer: Comparer) -> FileDiff:
-        """As the window does: big files are compared in a process."""
         return loop.run_until_complete(comparer.diff(self._change, self.before, self.after))
 
 
@@ -178,7 +171,6 @@ def comparing() -> Generator[tuple[asyncio.AbstractEventLoop, Comparer]]:
 
 @pytest.fixture(autouse=True)
 def frozen_heap() -> Generator[None]:
-    """As in the application: what was loaded at the start is no longer looked at by the garbage collector."""
     gc.collect()
     gc.freeze()
     yield
@@ -187,7 +179,7 @@ def frozen_heap() -> Generator[None]:
 
 @pytest.fixture
 def as_in_the_window(qapp: QApplication) -> Generator[None]:
-    """What the window's loop sees to: who collects garbage, and how soon other threads give way to the window."""
+    """Collect garbage and switch threads as the window does."""
     collector = WindowThreadCollector(qapp)
     switch_interval_s = sys.getswitchinterval()
     collector.start()
@@ -221,8 +213,6 @@ def test_matching_lines_takes_no_longer_than_git(case: Case, repeats: int, say: 
 
 
 def commits(repository: Path, count: int) -> Iterator[Texts]:
-    """Files before and after the last commits that changed them."""
-
     def git(*arguments: str) -> str:
         command = [GIT, "-C", str(repository), *arguments]
         return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", errors="replace").stdout  # noqa: TID251 - waited for
@@ -274,25 +264,23 @@ def test_from_bytes_to_the_first_paint(
 
 
 def ordinary_file() -> Texts:
-    """200,000 lines of code, every eighth changed, so that none is folded away."""
+    """200,000 lines of code, every eighth changed, so that no lines are folded."""
     source = Path(random.__file__).read_text().splitlines(keepends=True)
     lines = (source * (200_000 // len(source) + 1))[:200_000]
     return "".join(lines), "".join(f"# {line}" if number % 8 == 0 else line for number, line in enumerate(lines))
 
 
 def records_file() -> Texts:
-    """2,000 records of 8,000 characters on one line each, all changed."""
     lines = [f'{{"id": {number}, "text": "{"lorem ipsum " * 660}"}}\n' for number in range(2_000)]
     return "".join(lines), "".join(lines).replace('"id"', '"ID"')
 
 
 def tiny_lines() -> Texts:
-    """A million lines of one letter, all of them changed."""
     return "x\n" * 1_000_000, "y\n" * 1_000_000
 
 
 def paint_something(view: DiffView) -> None:
-    """Load fonts and glyphs, as the window does before there is anything to review (`ReviewPanel.prepare`)."""
+    """Load fonts and glyphs, as `ReviewPanel.prepare` does in the window."""
     before, after = b"one\n", b"two\n"
     view.show_diff(diff_change(change_of("1.1", "some.py", before, after), before, after))
     view.grab()

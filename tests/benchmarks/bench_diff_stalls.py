@@ -66,7 +66,7 @@ SHAPES: dict[str, Callable[[], Texts]] = {
 
 
 class Heart(QObject):
-    """Beats every millisecond, and knows by how much it was late."""
+    """Beats every millisecond, and measures how late each beat is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,6 @@ class Heart(QObject):
         self._timer.stop()
 
     def worst_ms(self) -> float:
-        """The longest delay since it was asked last."""
         self._on_beat()
         worst, self._worst = self._worst, 0.0
         return worst
@@ -97,8 +96,6 @@ class Heart(QObject):
 
 
 class Opening:
-    """Opens one file some times, and keeps the figures."""
-
     def __init__(self, view: DiffView, diffs: BlobDiffs, heart: Heart) -> None:
         self._view = view
         self._diffs = diffs
@@ -134,7 +131,6 @@ class Opening:
         )
 
     async def _rest(self) -> None:
-        """Let whatever the diff started come to its end."""
         await asyncio.sleep(0.3)
 
 

@@ -54,7 +54,7 @@ async def test_a_call_costs_little_beyond_its_own_work(tmp_path: Path, capsys: p
 
 
 def spans(events: list[ev.Event]) -> list[timedelta]:
-    """From the message with the calls to the last of their results, for every message that has calls."""
+    """Return the time from each message with calls to the last of their results."""
     found: list[timedelta] = []
     begun = None
     last = None

@@ -24,8 +24,6 @@ from tests.benchmarks.measuring import Heartbeat, Steps, driven, print_steps, ra
 
 
 class Bench:
-    """One tree on one folder, driven like a user would."""
-
     def __init__(self, theme: Theme, folder: Path, files: int) -> None:
         self._folder = folder
         self._files = files
@@ -43,7 +41,6 @@ class Bench:
         self.results: Steps = {}
 
     async def run(self) -> None:
-        """Measure every step once."""
         self._spawner.start()
         self._window.show()
         await self._step("idle for 0.5 s", lambda: None, after_s=0.5)
@@ -75,7 +72,6 @@ class Bench:
 
 
 def yardstick_ms(folder: Path) -> float:
-    """Return how long reading and sorting the folder takes in one go."""
     return took_ms(lambda: sorted(os.scandir(folder), key=lambda entry: entry.name))
 
 

@@ -27,7 +27,6 @@ MOST_OF_99_MS: Final = 4.0
 
 
 def go_on_tour(folder: Path) -> Tour:
-    """Go on a tour in a process and a home of its own."""
     folder.mkdir()
     environ = os.environ | {"DESKTOP_AGENT_HOME": str(folder / "home")}
     command = [sys.executable, "-m", "tests.benchmarks.heartbeat_tour", str(folder)]
@@ -37,7 +36,6 @@ def go_on_tour(folder: Path) -> Tour:
 
 
 def told(tours: list[Tour]) -> str:
-    """What the tours came to, as a table of their steps and a line for each of them."""
     lines = [f"{'longest own work, ms':24} {'median':>7}   each tour"]
     for step in tours[0].longest:
         each = [tour.longest[step] for tour in tours]

@@ -50,12 +50,10 @@ def test_a_command_costs_little_more_than_its_imports(tmp_path: Path, capsys: py
 
 
 def ours(*arguments: str, folder: Path) -> tuple[float, str]:
-    """Run a command. Return what it took, in seconds of a processor, and what it printed."""
     return spent(("-m", "desktop_agent", *arguments), folder)
 
 
 def spent(arguments: tuple[str, ...], folder: Path) -> tuple[float, str]:
-    """Run Python. Return what it took, in seconds of a processor, and what it printed."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(  # noqa: TID251 - a whole process

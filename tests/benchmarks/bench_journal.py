@@ -33,7 +33,7 @@ def message(number: int) -> ev.MessageDone:
 
 
 def bare(folder: Path, lines: list[bytes], *, is_synced: bool) -> float:
-    """Seconds for one line."""
+    """Return the seconds for one line."""
     descriptor = os.open(folder / f"bare-{time.monotonic_ns()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     began = time.perf_counter()
     for line in lines:
@@ -46,7 +46,7 @@ def bare(folder: Path, lines: list[bytes], *, is_synced: bool) -> float:
 
 
 def ours(folder: Path, events: list[ev.MessageDone], *, is_synced: bool) -> tuple[float, float]:
-    """Seconds for one record: on average, and what 99 of 100 take at most."""
+    """Return the mean and the 99th percentile of the seconds for one record."""
     journal = Journal.create(folder / f"s{time.monotonic_ns()}" / "journal.jsonl", Blobs(folder / "blobs"))
     each: list[float] = []
     began = last = time.perf_counter()
@@ -61,7 +61,7 @@ def ours(folder: Path, events: list[ev.MessageDone], *, is_synced: bool) -> tupl
 
 
 def interleaved(*measures: Callable[[], float]) -> list[float]:
-    """The medians of several measures that take turns."""
+    """Return the medians of several measures that take turns."""
     rounds = [[measure() for measure in measures] for _ in range(REPEATS)]
     return [statistics.median(column) for column in zip(*rounds, strict=True)]
 

@@ -48,7 +48,7 @@ COMMANDS: Final[dict[str, str]] = {
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds from a key, one for each."""
+    """Milliseconds from each key to each stage."""
 
     shown: list[float] = field(default_factory=list[float])
     whole: list[float] = field(default_factory=list[float])
@@ -56,8 +56,6 @@ class Times:
 
 
 class Typing:
-    """A card about a command in a view that follows a session, and the keys that go to it."""
-
     def __init__(self, view: TranscriptView, s: Open) -> None:
         self._view = view
         self._session = s
@@ -67,7 +65,6 @@ class Typing:
         view.entry_actions.approval_edited.connect(self._judge)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Let the loop turn, and the view follow the session, until something is so."""
         async with asyncio.timeout(_PATIENCE_S):
             while not is_so():
                 for event in self._session.rx.events[self._delivered :]:
@@ -76,7 +73,6 @@ class Typing:
                 await asyncio.sleep(0.001)  # the thread that judges has its share, too
 
     async def begin(self) -> tuple[ApprovalCard, CardField]:
-        """Have the session ask, and open the command on the card for editing."""
         self._session.submit(ops.SubmitPrompt(text="go"))
         await self.until(lambda: bool(self._view.findChildren(ApprovalCard)))
         card = self._view.findChildren(ApprovalCard)[0]
@@ -86,7 +82,6 @@ class Typing:
         return card, command
 
     async def type(self, keys: int) -> Times:
-        """Type, each key when the judgement of the last one is whole."""
         card, command = await self.begin()
         times = Times()
         for number in range(-2, keys):
@@ -103,7 +98,6 @@ class Typing:
         return times
 
     def stop(self) -> None:
-        """Answer the question: nothing runs."""
         [question] = self._session.rx.all(ev.ApprovalRequested)
         self._session.submit(ops.AnswerApproval(call_id=question.request.call_id, decision=Denied(message="")))
 

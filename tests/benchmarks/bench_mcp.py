@@ -128,12 +128,12 @@ async def test_what_the_looks_around_a_call_cost(tmp_path: Path, show: Show, mon
 
 
 def calm(times: Iterable[float]) -> float:
-    """Return the time below which a quarter of them are: what other programs do to the machine is not ours."""
+    """Return the 25th percentile, which leaves out what other programs do to the machine."""
     return quantiles(times, n=4)[0]
 
 
 class Looks:
-    """How long what comes before a request is sent takes, and what comes after its answer, for every call, in ms."""
+    """The milliseconds spent before each request and after each answer."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.before: list[float] = []
@@ -158,7 +158,6 @@ def _commit_all(folder: Path) -> None:
 
 
 async def _play(folder: Path, files: int, looks: Looks, *, is_repository: bool) -> None:
-    """Call a server again and again in a session whose folder has these files."""
     ground = Ground(folder)
     ground.clock = PatientClock()
     for number in range(files):

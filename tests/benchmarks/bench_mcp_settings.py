@@ -64,14 +64,14 @@ def server(number: int) -> ServerView:
 
 
 class Turns:
-    """The turns of the loop, each with the own work of the thread in it, in ms."""
+    """The processor time of the thread in each turn of the loop, in ms."""
 
     def __init__(self, app: QApplication) -> None:
         self._app = app
         self.all: list[float] = []
 
     def of(self, act: Callable[[], object], until: Callable[[], bool] = lambda: True) -> list[float]:
-        """Do it, and let the loop turn until nothing comes of it any more."""
+        """Act, and let the loop turn until nothing more happens."""
         turns = [self._took(act)]
         quiet = 0
         deadline = time.monotonic() + 30
@@ -105,7 +105,6 @@ def test_a_thousand_tools_keep_the_window_for_less_than_a_frame(
 
 
 def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
-    """Go through the page once; return the turns of each step."""
     desk = Desk(app, qtbot)
     page, turns = desk.dialog.pages, Turns(app)
     views = [server(number) for number in range(SERVERS)]
@@ -179,7 +178,7 @@ def test_the_window_starts_as_soon_with_twenty_servers_as_without(
 
 
 def processor_time(program: str, home: Path, *arguments: str) -> float:
-    """Return what a start took of the processors, with all its threads and processes, in seconds."""
+    """Return the processor seconds of a start, with all its threads and processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start(program, home, *arguments)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

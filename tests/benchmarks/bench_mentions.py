@@ -49,7 +49,6 @@ _PARTS = ("core", "session", "turn", "runner", "search", "files", "view", "model
 
 
 def paths() -> list[str]:
-    """As many paths as a large project has, three to six levels deep."""
     found: list[str] = []
     for number in range(FILES):
         parts = [_PARTS[(number * step + step) % len(_PARTS)] for step in (1, 3, 7, 11)[: 2 + number % 3]]
@@ -58,7 +57,6 @@ def paths() -> list[str]:
 
 
 def write_code(root: Path, listed: list[str]) -> None:
-    """Write a file of some definitions for each path. Blocks."""
     for number, path in enumerate(listed):
         first, second = _PARTS[number % 12], _PARTS[number % 5]
         calls = "".join(f"    {first}.{second}_{line}(value, {line})\n" for line in range(number % 40))
@@ -70,12 +68,9 @@ def write_code(root: Path, listed: list[str]) -> None:
 
 
 class Typing:
-    """The composer in a window, with a keyboard that types every word, and what answers it."""
-
     def __init__(
         self, app: QApplication, files: FolderPaths, words: tuple[str, ...] = WORDS, folder: Path | None = None
     ) -> None:
-        """Symbols are found in `folder`, if there is one."""
         theme = Theme(app)
         theme.install()
         self._spawner = TaskSpawner(raised)
@@ -109,7 +104,6 @@ class Typing:
         self._answered += typed == self._typed
 
     async def run(self) -> None:
-        """Type every word once."""
         self._spawner.start()
         self._window.show()
         self._window.activateWindow()
@@ -142,7 +136,6 @@ class Typing:
 
 
 def yardstick_ms(lower: list[str]) -> float:
-    """Return how long one pass over all paths takes."""
     return took_ms(lambda: [path for path in lower if "turn" in path])
 
 
@@ -172,7 +165,6 @@ def test_typing_a_mention_among_very_many_files(
 
 
 def ripgrep_ms(folder: Path, word: str) -> float:
-    """Return how long ripgrep takes to find a word in all files, as a shell runs it."""
     command = [find_ripgrep(os.environ) or "", "--line-number", "--ignore-case", word, "."]
     return took_ms(lambda: subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False))  # noqa: TID251
 

@@ -32,7 +32,7 @@ MOST = 3.0
 
 
 def offers() -> AccountOffers:
-    """As many models as a router has, named like its own."""
+    """As many models as a router offers, with similar names."""
     makers = (
         ("anthropic", "claude-sonnet"),
         ("openai", "gpt-6-mini"),
@@ -59,8 +59,6 @@ def offers() -> AccountOffers:
 
 
 class Search:
-    """The picker in a window, with a keyboard that types and erases every word."""
-
     def __init__(self, app: QApplication, window: QWidget) -> None:
         theme = Theme(app)
         theme.install()
@@ -83,7 +81,6 @@ class Search:
         """What painting the rows that it left took once more."""
 
     def run(self) -> None:
-        """Type and erase every word."""
         for word in WORDS:
             for letter in word:
                 self._measure(lambda letter=letter: QTest.keyClicks(self._field, letter))

@@ -51,7 +51,6 @@ WORDS: tuple[tuple[Scope, str], ...] = (
 
 
 def sources(files: FolderPaths, window: QWidget) -> PaletteSources:
-    """What the application would have to search."""
     titles = ("Fix the review", "Explain the store", "Add a test of turns", "Update what it depends on")
     return PaletteSources(
         actions=tuple(
@@ -73,8 +72,6 @@ def sources(files: FolderPaths, window: QWidget) -> PaletteSources:
 
 
 class Typing:
-    """The palette in a window, with a keyboard that types every word, and what answers it."""
-
     def __init__(self, app: QApplication, window: QWidget, known: PaletteSources) -> None:
         theme = Theme(app)
         theme.install()
@@ -94,7 +91,6 @@ class Typing:
         self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
 
     async def run(self) -> None:
-        """Type every word once."""
         self._spawner.start()
         self._window.show()
         self._window.activateWindow()

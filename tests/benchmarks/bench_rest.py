@@ -102,8 +102,6 @@ drive(["--demo"], Path(workspace) / "album", journey)
 
 
 class Rest(Struct):
-    """What a window took while it was left alone."""
-
     what: str
     core: float
     """Share of one processor."""
@@ -120,7 +118,6 @@ class Rest(Struct):
 
 
 def run(program: str, *arguments: str) -> list[Rest]:
-    """Return what the program measured of itself."""
     found = subprocess.check_output([sys.executable, "-c", program, *arguments], text=True, timeout=600)
     return [Rest(**json.loads(line)) for line in found.splitlines()]
 

@@ -36,7 +36,7 @@ FIRST_PAINT_LIMIT_MS: Final = 1_000
 
 
 class PaintWatch(QObject):
-    """Knows whether a widget was painted since the watch began."""
+    """Records whether a widget was painted since the watch began."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
@@ -49,7 +49,7 @@ class PaintWatch(QObject):
 
 
 def changes(blobs: Blobs) -> list[FileChange]:
-    """Every file edited in two places, each by its own content; every tenth a second time."""
+    """Two edits in every file, each with its own content; every tenth file is changed again."""
     made: list[FileChange] = []
     for number in range(FILES):
         lines = [f"line {line} of file {number}\n" for line in range(LINES)]
@@ -77,8 +77,6 @@ def transcript_of(made: list[FileChange]) -> Transcript:
 
 
 class Bench:
-    """One panel on one transcript, driven as a user would."""
-
     def __init__(self, theme: Theme, transcript: Transcript, blobs: Blobs) -> None:
         self._transcript = transcript
         self._spawner = TaskSpawner(raised)
@@ -88,7 +86,6 @@ class Bench:
         self.results: Steps = {}
 
     async def run(self) -> None:
-        """Measure every step once."""
         self._spawner.start()
         self._panel.show()
         await asyncio.sleep(0.05)
@@ -133,7 +130,7 @@ class Bench:
         self._panel.refresh()
 
     def _carry_out(self, op: Op) -> None:
-        """Do what the session would: tell it as an event, and have it drawn."""
+        """Do as the session would: send the event, and have it drawn."""
         if isinstance(op, MarkReviewed):
             self._grow(ev.ReviewMarked(path=op.path, hunks=op.hunks, state=op.state))
 
@@ -149,7 +146,6 @@ class Bench:
 
 
 def yardstick_ms(app: QApplication, paths: list[str]) -> float:
-    """Return how long Qt's list widget takes to show the paths."""
     start = time.perf_counter()
     widget = QListWidget()
     widget.resize(540, 300)

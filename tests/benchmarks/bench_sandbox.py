@@ -52,7 +52,6 @@ def confinement() -> Iterator[ConfinementSpec]:
 
 
 def run(sandbox: Landlock, confinement: ConfinementSpec, *argv: str) -> tuple[float, str]:
-    """Return the milliseconds that a confined command took, and what it said."""
     environ = {"PATH": os.defpath}
     command = sandbox.wrap(Command(argv=argv, cwd=confinement.workspace, environ=environ), confinement)
     begun = time.perf_counter()

@@ -66,7 +66,7 @@ async def workspace_in(tree: Path, folder: Path) -> AsyncGenerator[Workspace]:
 
 
 async def measure(title: str, rows: list[Row], work: Workspace, repeats: int) -> list[str]:
-    """Print a table of both sides of every row, and return which rows are beyond their limit."""
+    """Print a table of both sides of every row; return the rows beyond their limit."""
     lines = [f"\n{title}", f"{'':58}{'yardstick ms':>14}{'tool ms':>10}{'ratio':>8}{'limit':>8}"]
     late: list[str] = []
     for name, command, tool, arguments, limit in rows:
@@ -84,7 +84,7 @@ async def measure(title: str, rows: list[Row], work: Workspace, repeats: int) ->
 async def pair(
     command: tuple[str, ...], tool: ReadTool[Any], arguments: dict[str, object], work: Workspace
 ) -> tuple[float, float]:
-    """Return the seconds of a whole process, its output read and dropped, and of the tool, dispatch to result."""
+    """Return the seconds of the whole program, output dropped, and of the tool from dispatch to result."""
     program = {"rg": RIPGREP, "git": GIT}[command[0]]
     begun = time.perf_counter()
     await asyncio.to_thread(run, (program, *command[1:]), work.root)
@@ -140,7 +140,7 @@ async def test_grep_takes_at_most_1_25_times_as_long_as_ripgrep(
 async def test_listing_takes_at_most_1_3_times_as_long_as_git(
     tree: Path, tmp_path: Path, repeats: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Looking at the time of every single file has no limit: git does not do it."""
+    """The search by modification time has no limit: git does not look at times."""
     git = ("git", "ls-files", "-co", "--exclude-standard")
     files, by_glob = ListFiles(), GlobFileSearch()
     rows: list[Row] = [
@@ -162,7 +162,7 @@ async def test_listing_takes_at_most_1_3_times_as_long_as_git(
 
 
 class Heartbeat:
-    """How late a 4 ms timer of the event loop is: what a window would stand still for."""
+    """The delays of a 4 ms timer of the event loop, which would freeze a window."""
 
     def __init__(self) -> None:
         self._late: list[float] = []
@@ -175,7 +175,6 @@ class Heartbeat:
             self._late.append((time.perf_counter() - begun - 0.004) * 1000)
 
     def taken(self) -> str:
-        """Return what was measured since the last time."""
         late, self._late = sorted(self._late) or [0.0], []
         return f"{late[-1]:10.1f}{late[int(len(late) * 0.99) - 1]:10.1f}"
 
@@ -190,7 +189,7 @@ def row(name: str, took_s: float, heartbeat: Heartbeat, standstill: Standstill) 
 
 @contextmanager
 def as_in_the_window() -> Generator[None]:
-    """Other threads give way as soon as they do beside a window, which collects garbage when it has time."""
+    """Switch threads and collect garbage as the window does."""
     switch_interval_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.disable()
@@ -202,9 +201,8 @@ def as_in_the_window() -> Generator[None]:
 async def test_codebase_search(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Printed only: seconds of the first answer, which builds the index, and of later ones, and the loop's stalls.
-
-    Beside them, how long a process stood still meanwhile that does nothing: what is left of a stall is ours.
+    """Print only: seconds of the first answer, which builds the index, of later answers, and the loop's stalls.
+    | An idle process beside it shows which part of a stall the machine causes.
     """
     monkeypatch.setattr(codebase_search, "MOST_WAITED_S", 600.0)
     questions = ("where are sessions resumed", "store_cache_7750", "merge a patch into the queue", "where are tokens?")

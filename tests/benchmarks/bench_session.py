@@ -47,9 +47,8 @@ TURNS: Final = 4_000
 
 @pytest.fixture
 def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A long session in a home of its own, as it lies on the disk on another day.
-
-    Half a gigabyte that is still being written out takes the disk and a processor from the reader for seconds.
+    """A long session in a home of its own, flushed to the disk.
+    | Writing it out would take the disk and a processor from the reader for seconds.
     """
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
     paths = AppPaths.from_environment()
@@ -65,7 +64,7 @@ def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -
 
 
 def pass_over(journal: Path) -> float:
-    """The yardstick, in milliseconds."""
+    """Return the milliseconds of the yardstick."""
     start = time.perf_counter()
     with journal.open("rb") as file:
         for line in file:
@@ -102,9 +101,8 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
 
 
 class WorkingHeart(Heart):
-    """Also knows how long the thread itself worked between two beats: what other programs take is not in that.
-
-    And how late a beat was when the time is left out in which the thread only waited for a processor (Linux knows).
+    """Also measures the thread's own work between two beats, without other programs.
+    | On Linux: also the delay without the time in the processor's queue.
     """
 
     def __init__(self) -> None:
@@ -125,12 +123,11 @@ class WorkingHeart(Heart):
             self._queue = None
 
     def worst_work_ms(self) -> float:
-        """The longest work since it was asked last."""
         worst, self._worst_work = self._worst_work, 0.0
         return worst
 
     def worst_unqueued_ms(self) -> float:
-        """The longest delay since it was asked last, without the time in the queue for a processor."""
+        """The longest delay since the last call, without the time in the processor's queue."""
         worst, self._worst_unqueued = self._worst_unqueued, 0.0
         return worst
 
@@ -150,8 +147,6 @@ class WorkingHeart(Heart):
 
 
 class Looking:
-    """What a user does with the window, and what it costs."""
-
     def __init__(self, user: Driver, say: Callable[[str], None]) -> None:
         self.user = user
         self.say = say
@@ -166,7 +161,6 @@ class Looking:
         return self.process.memory_info().rss / 1e6
 
     async def open(self) -> None:
-        """Choose the session, and wait for its end to be painted and then for the rest."""
         before = self.megabytes()
         self.stall()
         start = time.perf_counter()
@@ -187,13 +181,11 @@ class Looking:
         )
 
     def stall(self) -> str:
-        """Say the longest since it was asked last."""
         heart = self.heart
         late, work = heart.worst_ms(), heart.worst_work_ms()
         return f"{late:.1f} ms, out of the queue {heart.worst_unqueued_ms():.1f} ms, own work {work:.1f} ms"
 
     async def jump(self) -> None:
-        """Go to places all over the session, and wait for each until it is there."""
         chance = random.Random(3)
         bar = self.view.verticalScrollBar()
         waits, stalls, works, idles, unqueued = (list[float]() for _ in range(5))
@@ -222,9 +214,8 @@ class Looking:
         )
 
     async def compute(self) -> None:
-        """The yardstick of the jumps: turns of the same loop that only compute, as long as a jump's longest turn.
-
-        What is late here is what the machine does to a program that does nothing wrong.
+        """The yardstick of the jumps: turns of the loop that only compute, as long as a jump's longest turn.
+        | Their delays are those of the machine.
         """
         loops = 1_000
         while min(took_ms(partial(_count, loops)) for _ in range(5)) < TURN_MS:
@@ -244,7 +235,6 @@ class Looking:
         )
 
     def is_there(self) -> bool:
-        """Whether no placeholder is in view."""
         view = self.view
         top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
         row_top, heights = view.row_layout.reading.row_top, view.rows.heights

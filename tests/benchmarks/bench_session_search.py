@@ -31,8 +31,6 @@ pytestmark = pytest.mark.skipif(not RIPGREP, reason="ripgrep is not installed")
 
 
 class Library:
-    """Journals, their index, and how long that took."""
-
     def __init__(self, root: Path, total_bytes: int) -> None:
         self.sessions = root / "sessions"
         self.author = Author()

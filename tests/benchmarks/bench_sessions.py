@@ -26,12 +26,11 @@ Busy = Callable[[Open], Awaitable[Callable[[], None]]]
 
 
 async def nothing(_: Open) -> Callable[[], None]:
-    """Rest."""
     return lambda: None
 
 
 async def full_pool(_: Open) -> Callable[[], None]:
-    """Keep every shared thread busy with waiting."""
+    """Block every shared thread."""
     end = threading.Event()
     tasks = [asyncio.create_task(asyncio.to_thread(end.wait)) for _ in range(64)]
     await asyncio.sleep(0)
@@ -45,7 +44,6 @@ async def full_pool(_: Open) -> Callable[[], None]:
 
 
 async def printing(other: Open) -> Callable[[], None]:
-    """Print as fast as a command can."""
     await other.carry_out(ops.SubmitPrompt(text="print"), ev.ToolOutputDelta)
 
     def stop() -> None:
@@ -55,7 +53,6 @@ async def printing(other: Open) -> Callable[[], None]:
 
 
 async def record_ms(s: Open) -> float:
-    """The median of writing one record."""
     taken: list[float] = []
     for number in range(RECORDS):
         began = time.perf_counter()

@@ -148,7 +148,6 @@ def test_the_first_paint_comes_at_most_twice_as_late_as_a_bare_windows(tmp_path:
 
 
 def test_the_window_is_true_and_usable_in_four_times_a_bare_windows_time(tmp_path: Path, is_nightly: bool) -> None:
-    """How long it takes until the changes are shown, too, is printed only."""
     workspace = tmp_path / "work"
     workspace.mkdir()
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(workspace)]
@@ -176,7 +175,7 @@ def test_the_window_is_true_and_usable_in_four_times_a_bare_windows_time(tmp_pat
 
 
 def run(program: str, home: Path, *arguments: str, quits: bool = False) -> tuple[float, str]:
-    """Run a program in its own process; return its seconds and what it printed."""
+    """Run a program in its own process; return its seconds and its output."""
     environ = {**os.environ, "DESKTOP_AGENT_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "", "SESSIONS": str(SESSIONS)}
     environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     environ |= {"STARTED": str(time.time()), "QUITS": "1" if quits else ""}

@@ -39,22 +39,20 @@ KEY = "sk-test-0123456789abcdef"
 
 @dataclass
 class Reading:
-    """The pieces of one answer as they come: after how much work of this thread each did."""
+    """The thread's processor time at each piece of an answer."""
 
     work: list[float] = field(default_factory=list[float])
 
     def note(self) -> None:
-        """One has come."""
         self.work.append(time.thread_time())
 
     @property
     def work_ms(self) -> float:
-        """Processor time of a piece."""
         return (self.work[-1] - self.work[0]) * 1_000 / (len(self.work) - 1)
 
 
 async def by_session(provider: str, url: str, folder: Path) -> Reading:
-    """Ours: a session of the library, which records, folds and tells."""
+    """A session of the library, which records and folds the answer."""
     reading = Reading()
 
     def hear(event: events.Event) -> None:
@@ -68,7 +66,7 @@ async def by_session(provider: str, url: str, folder: Path) -> Reading:
 
 
 async def by_lines(url: str) -> Reading:
-    """The floor: each piece is read, and that is all."""
+    """The floor: read each piece, and no more."""
     reading, address = Reading(), urlsplit(url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     writer.write(b"POST / HTTP/1.1\r\n\r\n")
@@ -90,7 +88,6 @@ async def _read(stream: AsyncIterator[Any], is_piece: Callable[[Any], bool]) -> 
 
 
 async def by_anthropic(url: str) -> Reading:
-    """The yardstick of Messages."""
     from anthropic import AsyncAnthropic
 
     async with AsyncAnthropic(api_key=KEY, base_url=url) as client:
@@ -101,7 +98,6 @@ async def by_anthropic(url: str) -> Reading:
 
 
 async def by_responses(url: str) -> Reading:
-    """The yardstick of Responses."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(api_key=KEY, base_url=url) as client:
@@ -110,7 +106,6 @@ async def by_responses(url: str) -> Reading:
 
 
 async def by_chat(url: str) -> Reading:
-    """The yardstick of Chat Completions."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(api_key=KEY, base_url=url) as client:
@@ -128,7 +123,6 @@ SDKS: dict[str, tuple[Dialect, Callable[[str], Awaitable[Reading]]]] = {
 
 
 def answer() -> Reply:
-    """An answer of many pieces."""
     return reply(text(PIECE * DELTAS, piece=len(PIECE)))
 
 

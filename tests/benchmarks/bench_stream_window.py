@@ -39,18 +39,16 @@ DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONS
 
 @dataclass
 class Round:
-    """The longest delay and the longest own work of each short stretch of one answer, in milliseconds."""
+    """The longest delay and own work in each stretch of an answer, in milliseconds."""
 
     late: list[float] = field(default_factory=list[float])
     work: list[float] = field(default_factory=list[float])
 
     def note(self, heart: WorkingHeart) -> None:
-        """A stretch is over."""
         self.late.append(heart.worst_ms())
         self.work.append(heart.worst_work_ms())
 
     def __str__(self) -> str:
-        """Say what came of it."""
         return " | ".join(
             f"{name} median {median(found):.1f}, longest {max(found):.1f} ms, over a frame"
             f" {sum(took > FRAME_MS for took in found)} of {len(found)}"
@@ -59,7 +57,6 @@ class Round:
 
 
 async def ask(user: Driver) -> Round:
-    """Ask, and watch until the answer has ended."""
     found, heart = Round(), WorkingHeart()
     turn = user.transcript.turn + 1
     await user.type("composer", "Tell me.")

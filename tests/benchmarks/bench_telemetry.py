@@ -32,7 +32,7 @@ LINES = 400
 
 
 def per_call_ms(step: Callable[[], None], repeats: int) -> float:
-    """Return the processor time of this thread for one call, the median of so many times all of them."""
+    """Return the median processor time of one call on this thread."""
     times: list[float] = []
     for _ in range(repeats):
         begun = time.thread_time()
@@ -42,7 +42,6 @@ def per_call_ms(step: Callable[[], None], repeats: int) -> float:
 
 
 async def recorded(ground: Ground) -> Sequence[ev.Event]:
-    """Return the events of a session with one call a message."""
     ground.write("a.py", "a line of code that is long enough to be one\n" * LINES)
     replies = [[Call("read_file", {"path": "a.py"})] for _ in range(CALLS)]
     async with ground.session([*replies, [Say("ok")]]) as s:

@@ -31,8 +31,6 @@ def megabytes(is_nightly: bool) -> int:
 
 
 def process(*argv: str, folder: Path) -> Callable[[], None]:
-    """Return a yardstick: `argv` from start to exit, its output read and dropped."""
-
     def run() -> None:
         subprocess.run(argv, cwd=folder, stdout=subprocess.PIPE, check=False)  # noqa: TID251 - a whole process
 
@@ -40,7 +38,6 @@ def process(*argv: str, folder: Path) -> Callable[[], None]:
 
 
 async def measure(title: str, rows: list[Row], capsys: pytest.CaptureFixture[str]) -> None:
-    """Print a table of both sides of every row."""
     lines = [f"\n{title}", f"{'':44}{'yardstick ms':>14}{'tool ms':>10}{'ratio':>8}"]
     for name, yardstick_name, yardstick, ours in rows:
         theirs_s: list[float] = []

@@ -33,8 +33,6 @@ ROUNDS: Final = 3
 
 
 class Keyboard(QObject):
-    """Types letters into a field, each through the loop, and watches for its paint."""
-
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field)
         self._field = field
@@ -45,13 +43,11 @@ class Keyboard(QObject):
         field.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Note the paint that follows a letter."""
         if event.type() == QEvent.Type.Paint and self._is_typed and self._field.toPlainText():
             self._painted.set()
         return super().eventFilter(watched, event)
 
     async def type(self) -> None:
-        """Type one letter, and return when the field is painted with it."""
         self._painted.clear()
         begun, worked = time.perf_counter(), time.thread_time()
         key = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_X, Qt.KeyboardModifier.NoModifier, "x")
@@ -64,7 +60,7 @@ class Keyboard(QObject):
         self.work.append((time.thread_time() - worked) * 1_000)
 
     def told(self) -> tuple[str, float]:
-        """Say what came of the letters since it was asked last; also below what own work of 95 in 100 was."""
+        """Return a summary since the last call, and the 95th percentile of own work."""
         shown, work = sorted(self.shown), sorted(self.work)
         self.shown, self.work = [], []
         said = " | ".join(f"{name} {_spread(found)}" for name, found in (("shown", shown), ("own work", work)))

@@ -64,7 +64,6 @@ def test_reading_it_again_costs_little_more_than_looking_at_the_journals(
 
 
 def see(home: Path) -> object:
-    """Read and add up everything, up to what is drawn, as a new process does."""
     catalog = Catalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
     sessions = UsageReader(catalog, home / "sessions", home / "cache").read()
     return shown_of(report_of(sessions, None, datetime.now(UTC).date()))

@@ -28,8 +28,6 @@ TURNS_PER_COMPACTION = 25
 
 
 class Shape(NamedTuple):
-    """How long a session is, and how large its results."""
-
     records: int
     result_bytes: int
     """About how much a tool's result has: two records in seven are one."""
@@ -42,7 +40,7 @@ LARGER = Shape(50_000, 35_500)
 
 
 class Stuff(NamedTuple):
-    """What a session is made of. Making each text anew would take longer than writing 500 MB."""
+    """The prepared texts of a session: generating each one would take longer than writing 500 MB."""
 
     texts: list[str]
     lines: list[str]
@@ -50,7 +48,7 @@ class Stuff(NamedTuple):
 
 
 def write_session(folder: Path, shape: Shape, workspace: Path, blobs: Blobs) -> Path:
-    """Write the journal of a session of this shape into the folder of sessions, its files into `blobs`; return it."""
+    """Write a journal of this shape, its files into `blobs`; return its path."""
     path = folder / SESSION_ID / "journal.jsonl"
     path.parent.mkdir(parents=True)
     chance = random.Random(11)
@@ -80,7 +78,6 @@ def _bodies(chance: random.Random, stuff: Stuff, shape: Shape) -> Iterator[ev.Kn
 
 
 def _request(chance: random.Random, turn: int, request: int, stuff: Stuff, shape: Shape) -> Iterator[ev.KnownEvent]:
-    """An answer that asks for some calls, and what came of them."""
     calls = [_call(chance, f"c{turn}-{request}-{number}", stuff) for number in range(chance.randint(1, 4))]
     asked = (ToolUseBlock(id=call.id, name=call.name, arguments=call.arguments) for call in calls)
     yield _said(turn, TextBlock(text=chance.choice(stuff.texts)), *asked)
@@ -128,7 +125,7 @@ def _answered(
 
 
 def _result(chance: random.Random, call: ToolCall, path: str, stuff: Stuff, shape: Shape) -> ToolResult:
-    """Many of 5 to 15 kB, and of searches also what a card needs; what is longer than that is a blob, not a line."""
+    """A result of 5 to 15 kB, for searches with a card's data; longer results go to blobs."""
     if call.name == "edit_file":
         return ToolResult(content="Replaced 1 occurrence.", metadata={"path": path, "replacements": 1})
     size = int(chance.uniform(0.35, 1.0) * 15_000 * min(1.0, shape.result_bytes / 12_000))
@@ -144,7 +141,6 @@ def _result(chance: random.Random, call: ToolCall, path: str, stuff: Stuff, shap
 
 
 def _edited(chance: random.Random, blobs: Blobs) -> tuple[FileImage, FileImage]:
-    """A file before and after three lines came and one went."""
     lines = code(chance.randint(40, 400)).splitlines(keepends=True)
     at = chance.randrange(len(lines) - 1)
     edited = [*lines[:at], *(f"    added_{number} = {number}\n" for number in range(3)), *lines[at + 1 :]]

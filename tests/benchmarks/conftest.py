@@ -8,13 +8,11 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def unsynced() -> None:
-    """Wait for the disk, as the application does: that is part of what is measured."""
+    """Let writes sync to disk, as in the application: syncing is part of the measurement."""
 
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Write a line where it is seen at once."""
-
     def say(line: str) -> None:
         with capsys.disabled():
             sys.stdout.write(f"\n{line}")

@@ -18,16 +18,15 @@ print(worst * 1000)
 
 
 class Standstill:
-    """How long a process was kept that does nothing but wake up every millisecond."""
+    """The longest pause of a process that only wakes up every millisecond."""
 
     worst_ms = 0.0
 
 
 @contextmanager
 def idle_beside() -> Generator[Standstill]:
-    """Let such a process run beside what is done in here: its longest standstill is the machine's, not ours.
-
-    A virtual processor that stands still, or other programs on it. It is known when the block has ended.
+    """Run an idle process beside the block; its longest pause is the machine's fault.
+    | Other programs, or a stopped virtual processor, cause it. It is known after the block.
     """
     standstill = Standstill()
     command = [sys.executable, "-I", "-S", "-c", _IDLE]
@@ -40,7 +39,6 @@ def idle_beside() -> Generator[Standstill]:
 
 
 def took_ms(work: Callable[[], object]) -> float:
-    """Return how long a call takes, in milliseconds."""
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) * 1000

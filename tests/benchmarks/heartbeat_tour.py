@@ -38,7 +38,7 @@ POINT_S: Final = 1.1
 
 @dataclass
 class Tour:
-    """What a tour came to, in milliseconds of the window's thread."""
+    """The result of a tour, in milliseconds of the window's thread."""
 
     longest: dict[str, float] = field(default_factory=dict[str, float])
     """The longest own work between two beats, for each step of the tour."""
@@ -55,8 +55,6 @@ class Tour:
 
 
 class CountingHeart(WorkingHeart):
-    """Keeps every beat."""
-
     def __init__(self) -> None:
         super().__init__()
         self.late: list[float] = []
@@ -69,19 +67,17 @@ class CountingHeart(WorkingHeart):
 
 
 class StallNames(logging.Handler):
-    """Keeps the first line of what the watchdog says of each stall: it names the frame."""
+    """Records the first line of each stall message, which names the frame."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.names: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
         self.names.append(record.getMessage().partition("\n")[0])
 
 
 async def see_every_place(user: Driver, found: Tour, heart: CountingHeart) -> None:
-    """See every place of the window once, as a user does who tries the demo."""
     step_begun = 0
 
     def seen(what: str) -> None:
@@ -140,7 +136,7 @@ async def see_every_place(user: Driver, found: Tour, heart: CountingHeart) -> No
 
 
 def go_on_tour(folder: Path) -> Tour:
-    """Start the demo, and measure from when it offers a prompt until everything was seen."""
+    """Start the demo, and measure from its prompt until all places were seen."""
     found, heart, watchdog, stalls = Tour(), CountingHeart(), watched.Watchdog(limit_ms=FRAME_MS), StallNames()
     logging.getLogger(watched.__name__).addHandler(stalls)
 
@@ -163,7 +159,6 @@ def go_on_tour(folder: Path) -> Tour:
 
 
 def main(folder: Path) -> None:
-    """Print the tour."""
     os.chdir(folder)
     print(json.dumps(asdict(go_on_tour(folder))))
 

@@ -15,7 +15,6 @@ SCHEMA = {
 
 
 def result_of(method: str, tools: int) -> dict[str, object] | None:
-    """Return the answer to a request; None for one that it does not know."""
     match method:
         case "initialize":
             info = {"name": "many", "version": "1"}

@@ -34,8 +34,6 @@ _B = TypeVar("_B", bound=_Bench)
 
 
 class Heartbeat(QObject):
-    """Remembers how late its latest beat was at worst."""
-
     def __init__(self) -> None:
         super().__init__()
         self._expected = 0.0
@@ -45,13 +43,11 @@ class Heartbeat(QObject):
         self._timer.timeout.connect(self._beat)
 
     def start(self) -> None:
-        """Begin to measure, from nothing."""
         self.worst_ms = 0.0
         self._expected = time.perf_counter() + BEAT_MS / 1000
         self._timer.start(BEAT_MS)
 
     def stop(self) -> float:
-        """Return the worst lateness since `start`, in milliseconds."""
         self._timer.stop()
         return self.worst_ms
 
@@ -62,13 +58,10 @@ class Heartbeat(QObject):
 
 
 def raised(error: BaseException) -> None:
-    """What a bench does with an error in the background."""
     raise error
 
 
 def silent(spawn: Callable[[Coroutine[object, object, None]], object], work: Coroutine[object, object, object]) -> None:
-    """Spawn work whose result nobody wants."""
-
     async def only_done() -> None:
         await work
 
@@ -76,7 +69,7 @@ def silent(spawn: Callable[[Coroutine[object, object, None]], object], work: Cor
 
 
 def driven(bench: _B, app: QApplication) -> _B:
-    """Return a bench when it has run on the window's thread."""
+    """Run a bench on the window's thread, and return it."""
 
     async def measure() -> int:
         await bench.run()
@@ -87,7 +80,7 @@ def driven(bench: _B, app: QApplication) -> _B:
 
 
 async def typed_ms(widget: QWidget, word: str) -> list[float]:
-    """Type as a quick typist does, and return what each key took of the window's thread."""
+    """Type fast; return the milliseconds of the window's thread for each key."""
     took: list[float] = []
     for letter in word:
         begun = time.thread_time()
@@ -98,7 +91,7 @@ async def typed_ms(widget: QWidget, word: str) -> list[float]:
 
 
 def print_keys(typing: Sequence[_Typed], floor: Standstill) -> float:
-    """Print what the keys took of the window's thread, and return the longest in milliseconds."""
+    """Print the window thread's time for each key; return the longest in milliseconds."""
     keys = [key for one in typing for key in one.keys_ms]
     print(f"a key on the window's thread: {statistics.median(keys):.1f} ms, at worst {max(keys):.1f} ms")
     worst = max(one.worst_ms for one in typing)
@@ -107,14 +100,13 @@ def print_keys(typing: Sequence[_Typed], floor: Standstill) -> float:
 
 
 def print_answers(typing: Sequence[_Typed], ranked: Mapping[str, float], yardstick: float) -> None:
-    """Print how long it took to rank what fits each word, and until it was shown."""
+    """Print the time to rank the matches of each word, and the time until they were shown."""
     for word, took in ranked.items():
         answer = statistics.median(one.answers_ms[word] for one in typing)
         print(f"{word:14} ranked in {took:4.0f} ms, {took / yardstick:4.1f} × yardstick; shown after {answer:4.0f} ms")
 
 
 def print_steps(runs: Sequence[Steps], yardstick: float) -> None:
-    """Print the medians of each step."""
     print(f"{'':28}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}")
     for step in runs[0]:
         took, stall = (statistics.median(run[step][which] for run in runs) for which in (0, 1))

@@ -22,7 +22,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encodin
 
 @contextmanager
 def paced(answer: Reply, dialect: Dialect, folder: Path, rate: int) -> Generator[str]:
-    """Run the server for the length of the block; gives the address to configure. Every request gets the answer."""
+    """Serve the answer to every request at this rate; yield the address to configure."""
     file = folder / "events.json"
     events = [event.decode() for event in dialect.events(answer, Ask(1, {"model": "m"}))]
     file.write_text(json.dumps(events))
@@ -36,7 +36,6 @@ def paced(answer: Reply, dialect: Dialect, folder: Path, rate: int) -> Generator
 
 
 def main(file: str, rate: str) -> None:
-    """Serve until the process is ended."""
     events = [event.encode() for event in json.loads(Path(file).read_text())]
     chunks = [b"%x\r\n%s\r\n" % (len(event), event) for event in events]
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -65,7 +64,6 @@ def _send(client: socket.socket, chunks: list[bytes], rate: float) -> None:
 
 
 def _has_request(client: socket.socket) -> bool:
-    """Read a request to its end, and return whether there was one."""
     received = b""
     while b"\r\n\r\n" not in received:
         if not (piece := client.recv(1 << 16)):

@@ -28,7 +28,6 @@ class Author:
 
     @property
     def words(self) -> Iterator[str]:
-        """All words of the pool that texts are taken from."""
         return (word for text in self._pool for word in text)
 
     def sessions(self, folder: Path, count: int, total_bytes: int | None = None) -> Iterator[Path]:

@@ -28,7 +28,6 @@ def underlined(edit: MessageEdit) -> list[str]:
 
 
 def is_about_to_look(edit: MessageEdit) -> bool:
-    """Whether the words are looked at after the pause that follows a key."""
     marks = edit.findChild(SpellingMarks)
     assert marks is not None
     return any(timer.isActive() for timer in marks.findChildren(QTimer))

@@ -85,7 +85,7 @@ def test_a_symbol_is_offered_behind_the_files_or_alone_and_its_definition_comes_
 
 
 async def next_search(seen: set[asyncio.Task[object]]) -> asyncio.Task[object]:
-    """Return the task of a search that is not among those `seen`, in the turn of the loop in which it begins."""
+    """Return the task of a search that is not in `seen`, in the turn of the loop in which the search begins."""
     async with asyncio.timeout(30):
         while True:
             for task in asyncio.all_tasks() - seen:
@@ -117,7 +117,7 @@ def test_the_next_key_and_the_end_of_a_mention_end_a_search(go: Go, code: Path) 
 
 
 class StoppableClock(SystemClock):
-    """A clock on which nothing that waits goes on once it is stopped."""
+    """A clock that wakes no waiter once it is stopped."""
 
     is_stopped = False
 

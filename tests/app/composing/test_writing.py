@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def takes_no_pictures(provider: str, model: str, address: str) -> None:
-    """Say so in the list of models of this address, as it was fetched last."""
+    """Record in the cached list of models of this address that the model takes no pictures."""
     listed = FetchedList(fetched_at=datetime.now(UTC), models=(ListedModel(name=model, takes_images=False),))
     ListCache(AppPaths.from_environment().cache / MODELS_NAME).write(
         replace(usual_account(provider), address=address), listed

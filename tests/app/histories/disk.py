@@ -25,7 +25,7 @@ NAMES: tuple[Name, ...] = (
 
 
 class Node(NamedTuple):
-    """What stands at a name: of a file its content, of a link where it leads."""
+    """An entry of a folder: a file with its content, or a link with its target."""
 
     kind: Kind
     mode: int
@@ -36,7 +36,6 @@ Tree = Mapping[Name, Node]
 
 
 def tree_of(root: Path) -> dict[Name, Node]:
-    """Everything in the folder."""
     return {os.fsencode(path.relative_to(root)): node for path, node in _nodes(root)}
 
 
@@ -56,7 +55,7 @@ def _nodes(folder: Path) -> Iterator[tuple[Path, Node]]:
 
 
 def put(root: Path, name: Name, node: Node | None) -> None:
-    """Let this stand there, and nothing else; folders above it are made. None for nothing."""
+    """Put this node there instead of whatever is there, and make its parent folders. None removes."""
     path = root / os.fsdecode(name)
     _remove(path)
     if node is None:

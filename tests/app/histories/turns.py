@@ -16,7 +16,7 @@ Turn = Sequence[Call]
 
 
 def quoted(name: Name) -> str:
-    """The name as a word of a shell command that stands for exactly these bytes."""
+    """Return the name as a word of a shell command that stands for exactly these bytes."""
     return "$'" + "".join(f"\\x{byte:02x}" for byte in b"./" + name) + "'"
 
 
@@ -83,5 +83,4 @@ turns: st.SearchStrategy[Turn] = st.lists(_calls, min_size=1, max_size=3)
 
 
 def replies(turn: Turn) -> list[Reply]:
-    """What the model says in a turn like this."""
     return [list(turn), [Say("Done.")]]

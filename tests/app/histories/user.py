@@ -18,22 +18,18 @@ from tests.parts import part
 
 
 class Moment(NamedTuple):
-    """What is on disk, and what is undone of each change."""
+    """The files on disk, and how much of each change is undone."""
 
     tree: Tree
     undone: Mapping[str, object]
 
 
 class Step(NamedTuple):
-    """What an undo was: the moments before and after it."""
-
     before: Moment
     after: Moment
 
 
 class User:
-    """Does one thing after another; the checks are part of it."""
-
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.steps: dict[int, Step] = {}
@@ -50,7 +46,6 @@ class User:
     # -- in another program --
 
     def write_line(self, name: Name, number: int) -> None:
-        """Write a line over another one, or a file with one line where nothing is."""
         there = self.tree().get(name)
         if there is not None and there.kind != "file":
             return
@@ -62,7 +57,7 @@ class User:
         self._put(name, Node("file", there.mode if there else 0o644, b"".join(lines) or mine))
 
     def put(self, name: Name, kind: str) -> None:
-        """Put something of another kind there: with marks, so that it is not mistaken for the agent's."""
+        """Put a node of another kind there, with marks that the agent never writes."""
         self.words += 1
         node = {
             "link": Node("link", 0o777, f"mine-{self.words}".encode()),
@@ -73,7 +68,6 @@ class User:
             self.mine[name] = node  # one pipe in the place of another cannot be distinguished from it
 
     def _put(self, name: Name, node: Node | None) -> set[Name]:
-        """Return the names at which something else stands now."""
         before = self.tree()
         put(self.stage.ground.workspace, name, node)
         after = self.tree()
@@ -86,7 +80,7 @@ class User:
         return changed
 
     async def prompt(self) -> None:
-        """Let the agent work. What it does with what the user wrote is its work, and may be undone."""
+        """Let the agent work. Its changes to the user's text count as its own, and may be undone."""
         before = self.tree()
         await self.stage.s.prompt()
         self.stage.deliver()
@@ -101,7 +95,7 @@ class User:
     # -- in the window --
 
     async def press(self, what: str, number: int) -> None:
-        """Press this; `number` chooses among what there is, and answers what is asked."""
+        """Press this; `number` chooses among the buttons there, and the answer to a question."""
         pane = self.stage.review.findChild(DiffPane)
         if pane is None:
             return
@@ -124,13 +118,11 @@ class User:
             self.choose(what, number)
 
     async def press_hunk(self, what: str, hunks: HunkOverlay, key: HunkKey, number: int) -> None:
-        """Press a button in the bar of a hunk."""
         choice = what.removesuffix(" hunk")
         press = self.pressed if choice == "keep" else self.undo
         await press(lambda: hunks.requested.emit(choice, (key,)), number)
 
     def choose(self, what: str, number: int) -> None:
-        """Choose what to review: a turn, the session, or a file of what is listed."""
         if what == "file":
             files = part(self.stage.review, QListView, "changeList")
             if rows := files.model().rowCount():
@@ -162,7 +154,7 @@ class User:
         await self.settle(number)
 
     async def pressed(self, press: Callable[[], object], number: int) -> bool:
-        """Press, say what is asked before anything is done, and wait for the end. Whether anything was done."""
+        """Press, answer the question that comes first, and wait for the end. Whether anything was done."""
         await self.stage.drawn()
         if await self.stage.answered(press):
             return True
@@ -173,7 +165,6 @@ class User:
         return False
 
     async def settle(self, number: int) -> None:
-        """Answer every dialog that asks, one way or the other."""
         while dialogs := self.stage.dialogs():
             take = dialogs[0].findChild(QPushButton, "useWantedButton")
             keep = dialogs[0].findChild(QPushButton, "keepMineButton")
@@ -186,7 +177,7 @@ class User:
             QApplication.processEvents()
 
     async def take(self, button: QPushButton) -> None:
-        """Give up what was written since for what the undo or redo wanted."""
+        """Give up the user's later text in favour of the undo or redo."""
         await self.stage.until(button.isEnabled)
         before, known = self.now(), self.known_steps()
         await self.stage.answered(button.click)
@@ -203,7 +194,6 @@ class User:
     # -- what has to hold --
 
     def check_mine(self, before: Moment) -> None:
-        """What the user wrote stands as it stood before."""
         tree = self.tree()
         gone = (lines_of_mine(before.tree) & self.lines) - lines_of_mine(tree) - self.given_up
         assert gone == set(), "lines of the user's are gone"
@@ -212,13 +202,12 @@ class User:
                 assert stands(node, name, tree), (name, "was put there by the user")
 
     def note(self, before: Moment, known: set[int]) -> None:
-        """Remember what the undo that just was has to be taken back to."""
         for step in self.open_steps():
             if step.seq not in known:
                 self.steps[step.seq] = Step(before, self.now())
 
     def check_all_undone(self, first: Tree) -> None:
-        """Everything is as it was before the agent, or the user wrote it, or it is named."""
+        """Check that all is as before the agent, by the user, or named as left alone."""
         tree = self.tree()
         named = self.named()
         different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
@@ -230,7 +219,7 @@ class User:
         assert silent == {}, "lost without a word"
 
     def gone_with_a_renaming(self) -> set[Name]:
-        """The names that files had before they were renamed to where the user removed or replaced them."""
+        """The names of files before renamings whose results the user removed or replaced."""
         found: set[Name] = set()
         for record in reversed(self.stage.s.session.transcript.changes.values()):
             name, to = (os.fsencode(path) for path in (record.change.path, record.change.moved_to))
@@ -239,13 +228,12 @@ class User:
         return found
 
     def named(self) -> set[str]:
-        """What the session says it could not record, and what the last undo left alone."""
+        """What the session could not record, and what the last undo left alone."""
         last = self.stage.reverts()[-1:]
         left = {outcome.path for event in last for outcome in event.outcomes if not outcome.is_done}
         return left | {found.path for _, found in self.stage.s.session.transcript.changed.uncaptured}
 
     def open_steps(self) -> list[UndoStep]:
-        """What can be taken back."""
         return self.stage.s.session.transcript.changed.steps
 
     def known_steps(self) -> set[int]:
@@ -263,7 +251,7 @@ def lines_of_mine(tree: Tree) -> set[bytes]:
 
 
 def stands(node: Node, name: Name, tree: Tree) -> bool:
-    """Whether it stands at its name; a thing in the place of a renamed file goes where the renaming goes."""
+    """Whether the node is still there. Its name may differ if a renaming moved it."""
     return tree.get(name) == node or (node.kind != "folder" and node in tree.values())
 
 
@@ -272,12 +260,11 @@ def is_mine(node: Node | None) -> bool:
 
 
 def is_below(name: Name, other: Name) -> bool:
-    """Whether one of them lies in the other."""
     return name.startswith(other + b"/") or other.startswith(name + b"/")
 
 
 def is_held(name: Name, tree: Tree, named: set[str]) -> bool:
-    """Whether it is a folder that has to stay, because something in it is named."""
+    """Whether the folder has to stay because something in it is named."""
     node = tree.get(name)
     if node is None or node.kind != "folder":
         return False
@@ -285,7 +272,7 @@ def is_held(name: Name, tree: Tree, named: set[str]) -> bool:
 
 
 def is_named(name: Name, named: set[str]) -> bool:
-    """Whether a list of paths as the user reads them has this name, or a folder that it lies in."""
+    """Whether the paths, as shown to the user, include this name or a folder above it."""
     parts = name.split(b"/")
     ways = [b"/".join(parts[:length]) for length in range(1, len(parts) + 1)]
     return any(spoken in named for way in ways for spoken in (os.fsdecode(way), way.decode(errors="backslashreplace")))

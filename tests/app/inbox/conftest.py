@@ -14,18 +14,15 @@ from tests.session_bus import session_bus
 
 
 class Desktop:
-    """A server of notifications, as its user sees it."""
-
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def next_call(self) -> list[object]:
-        """Wait for the next call, and return its name and its arguments."""
         assert self._process.stdout is not None
         return msgspec.json.decode(self._process.stdout.readline(), type=list[object])
 
     def end(self) -> str:
-        """Let the server be gone, and return what was called since the last look."""
+        """Stop the server, and return the calls since the last look."""
         self._process.kill()
         assert self._process.stdout is not None
         rest = self._process.stdout.read()
@@ -42,7 +39,6 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
 
 @pytest.fixture
 def desktop(bus: str) -> Generator[Callable[[Mode], Desktop]]:
-    """Starts a server of notifications that behaves as the mode says."""
     del bus
     with ExitStack() as started:
 

@@ -26,7 +26,6 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def main(mode: Mode) -> None:
-    """Own the name and answer until the bus is gone."""
     number = 0
     with open_dbus_connection() as bus:
         bus.send_and_get_reply(message_bus.RequestName(NAME))

@@ -22,8 +22,6 @@ Start = Callable[[Mode], Desktop]
 
 
 class Acts:
-    """What the user does with notifications."""
-
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[NotificationKey, str]] = asyncio.Queue()
 

@@ -41,7 +41,6 @@ def said(row: InboxRow) -> list[str]:
 
 
 def question_card(user: Driver) -> QuestionCard | None:
-    """The question that the inbox shows, once an answer to it counts."""
     cards = (card for row in rows(user) for card in row.findChildren(QuestionCard))
     return next((card for card in cards if card.is_listening), None)
 
@@ -122,7 +121,7 @@ def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_the
 
 
 async def ask_and_look_away(user: Driver, words: str) -> None:
-    """Ask while the window is out of sight already: the answer may come at once."""
+    """Ask while the window is already out of sight, since the answer may come at once."""
     user.window.main_window.showMinimized()
     await user.until_true(user.window.main_window.isMinimized, "the window is out of sight")
     user.composer.prompt_submitted.emit(words)

@@ -30,7 +30,6 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def empty_git(repo: Path) -> Git:
-    """Runs git in a real repository without a commit."""
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
     def run(*arguments: str) -> str:
@@ -42,7 +41,6 @@ def empty_git(repo: Path) -> Git:
 
 @pytest.fixture
 def git(repo: Path, empty_git: Git) -> Git:
-    """The same with a first commit."""
     (repo / "src").mkdir()
     (repo / "src/a.py").write_text(LINES)
     (repo / "gone.txt").write_text("gone\n")
@@ -58,7 +56,6 @@ async def changes(repo: Path, branch: str = "") -> dict[str, FileChange]:
 
 
 def edit(repo: Path) -> None:
-    """Change two places, delete, rename, add, and make something that git ignores."""
     (repo / "src/a.py").write_text(LINES.replace("3\n", "three\n", 1).replace("\n30\n", "\nthirty\n"))
     (repo / "gone.txt").unlink()
     (repo / "old name.txt").rename(repo / "new näme.txt")

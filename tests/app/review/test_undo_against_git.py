@@ -57,8 +57,6 @@ def files(ground: Ground) -> dict[str, object]:
 
 
 class Look:
-    """The folder's differences from git, as the window finds them."""
-
     def __init__(self, ground: Ground) -> None:
         self.folder = str(ground.workspace)
         self.git = GitReview(Comparer())

@@ -72,7 +72,7 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
     is_free = asyncio.Event()
 
     async def refresh_later(settings: LiveSettings) -> None:
-        """Before a session takes a prompt it reads the settings: this one is busy with that."""
+        """Reading the settings, which a session does before it takes a prompt, waits here."""
         await is_free.wait()
         await refresh(settings)
 

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def is_open(home: Path, session_id: SessionId) -> bool:
-    """Whether a process holds the session."""
     return is_locked(home / "desktop-agent" / "data" / "sessions" / session_id)
 
 

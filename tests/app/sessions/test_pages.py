@@ -31,7 +31,7 @@ TURNS = 160
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """A session that is too long to be folded in a moment; one turn of it says what the others do not."""
+    """A session that takes a while to load; one of its turns has a different text."""
     paths = AppPaths.from_environment(os.environ)
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -84,8 +84,6 @@ def test_a_long_session_is_read_from_its_end_to_its_beginning_and_found_in_befor
 
 
 class SlowBench:
-    """Holds the opening of sessions until it is let go, or fails it."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go_on = asyncio.Event()
         self.error: AgentError | None = None

@@ -22,7 +22,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def bridged(s: Open) -> SessionHandle:
-    """The window's side of a session that has already begun."""
+    """Return the window's side of a session that has already begun."""
     handle = SessionHandle(Transcript(), s.submit)
     for event in s.rx.events:
         handle.deliver(event)

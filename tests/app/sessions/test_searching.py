@@ -43,8 +43,6 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
 
 
 def write_session(bench: Workbench, folder: Path) -> str:
-    """A session of 60 turns; the third asks for a quince."""
-
     async def create() -> str:
         session = await bench.create_session(folder, sink=lambda _: None)
         session.submit(ops.Shutdown())

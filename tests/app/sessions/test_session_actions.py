@@ -28,7 +28,6 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 @pytest.fixture
 def written(isolated_home: Path, tmp_path: Path) -> Written:
-    """A session of an earlier day."""
     del isolated_home
     session = Written(AppPaths.from_environment().data)
     session.turn(1, "An old question", TextBlock(text="An old answer"))
@@ -59,7 +58,7 @@ def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path
 def test_a_session_is_pinned_while_it_is_being_opened(
     go: Go, project: Path, written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The opening has the lock, and the window has no session yet."""
+    """The opening holds the lock, and the window has no session yet."""
     has_lock, go_on = asyncio.Event(), asyncio.Event()
     open_session = Workbench.open_session
 

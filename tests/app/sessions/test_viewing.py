@@ -24,8 +24,6 @@ def words_of(bar: ViewingBar) -> str:
 
 
 class Elsewhere:
-    """A session that another process holds and writes."""
-
     def __init__(self, home: Path, url: str) -> None:
         self._url = url
         [self.journal] = (home / "desktop-agent" / "data" / "sessions").glob("*/journal.jsonl")
@@ -39,7 +37,6 @@ class Elsewhere:
             file.write(json.dumps(record).encode() + b"\n")
 
     def say(self, words: str, turn: int) -> None:
-        """One turn, as its writer would have recorded it."""
         model = {"provider": "anthropic", "model": "m", "base_url": self._url}
         block = {"type": "text", "text": words}
         self.write("prompt_submitted", turn=turn, prompt_id=f"p{turn}", text="elsewhere")
@@ -58,7 +55,7 @@ class Elsewhere:
 
 @pytest.fixture
 def begun_elsewhere(go: Go, project: Path, isolated_home: Path) -> Callable[[str], Elsewhere]:
-    """Has a turn in the window, and gives the session to another process."""
+    """Have a turn in the window, and then give the session to another process."""
 
     async def begin(user: Driver) -> None:
         await user.run_turn("hello")

@@ -21,7 +21,6 @@ TYPED = "sk-proj-test-111111111111"
 
 
 def words(dialog: QDialog) -> str:
-    """Return all that the dialog says."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel))
 
 

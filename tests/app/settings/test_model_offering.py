@@ -184,7 +184,7 @@ def rows_and_age(user: Driver) -> tuple[QListView, QLabel]:
 
 @pytest.fixture
 def no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refreshing asks every address that there is a key for: no other than the test's own."""
+    """A refresh asks every address that has a key: leave only the key of the test."""
     monkeypatch.delenv("OPENROUTER_API_KEY")
 
 

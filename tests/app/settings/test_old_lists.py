@@ -22,8 +22,6 @@ pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
 class Kept:
-    """The list of a server's models in the cache, and the settings that name the server."""
-
     def __init__(self, server: ThreadedServer, age: timedelta) -> None:
         paths = AppPaths.from_environment(os.environ)
         save_setting(paths.settings_file(), "model.base_url", server.url)

@@ -23,7 +23,6 @@ def machinery(monkeypatch: pytest.MonkeyPatch) -> Machinery:
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> dict[SessionId, Path]:
-    """The journals of two sessions in one folder."""
     paths = AppPaths.from_environment(os.environ)
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -39,7 +38,7 @@ def sessions(tmp_path: Path) -> dict[SessionId, Path]:
 
 @pytest.fixture
 def begin_with(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> BeginWith:
-    """Start the real application with these arguments; the journey begins before the machinery may be loaded."""
+    """Start the application with these arguments; the journey begins before the machinery may load."""
     expected_logs.append("the window stands still")
 
     def run(argv: list[str], journey: Journey) -> None:

@@ -18,8 +18,6 @@ TURNS = 3
 
 
 class Machinery:
-    """Is not loaded before it may be."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.may_load = threading.Event()
         self.fault: Exception | None = None
@@ -36,7 +34,6 @@ class Machinery:
 
 
 async def load(user: Driver, machinery: Machinery) -> None:
-    """Load it, and wait until the window is ready."""
     ready: list[bool] = []
     user.window.ready.connect(lambda: ready.append(True))
     machinery.may_load.set()

@@ -26,7 +26,6 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
 
 @asynccontextmanager
 async def following() -> AsyncGenerator[asyncio.Queue[Wishes]]:
-    """Follow the desktop for the length of the block."""
     wished: asyncio.Queue[Wishes] = asyncio.Queue()
     task = asyncio.create_task(follow_desktop(wished.put_nowait))
     try:

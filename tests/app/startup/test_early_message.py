@@ -30,8 +30,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def begin(begin_with: BeginWith) -> BeginWith:
-    """Start the real application, which has no machinery yet, and quit it at the end."""
-
     def run(argv: list[str], journey: Journey) -> None:
         async def listened_to(user: Driver) -> None:
             await user.pause()  # the window begins to listen
@@ -172,7 +170,7 @@ def test_what_was_written_for_what_was_chosen_goes_along(begin: BeginWith, machi
 def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_sent(
     begin: BeginWith, machinery: Machinery, sessions: dict[SessionId, Path], folder: Path
 ) -> None:
-    """The machinery is there already, and the folder's conversation is on its way."""
+    """The machinery is already loaded, and the folder's conversation is being opened."""
     write_draft(folder_draft(folder), "Unfinished")
 
     async def journey(user: Driver) -> None:

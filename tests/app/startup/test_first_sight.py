@@ -37,7 +37,6 @@ pytestmark = pytest.mark.usefixtures("qapp", "sessions")
 
 @pytest.fixture
 def begin(begin_with: BeginWith) -> Begin:
-    """Start the real application with a session to go on with."""
     return partial(begin_with, ["--resume", SESSION_ID])
 
 
@@ -57,7 +56,6 @@ async def send(user: Driver, text: str) -> None:
 
 
 async def click_on_other(user: Driver) -> None:
-    """Click on the one session in the list that is not shown."""
     rows = await user.see(QListView, "sessionList")
     chosen: list[str] = []
     user.window.panels.sessions.session_chosen.connect(chosen.append)
@@ -84,7 +82,7 @@ def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Beg
 def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is imported next would take half of the time of what is still being painted."""
+    """The next imports would take half of the time that painting needs."""
     ended: list[tuple[bool, bool]] = []
     show = first_sight.show_first_sight
 

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
 
 class StillClock:
-    """Stands still until it is moved on; waiting takes no time, and is noted."""
+    """A clock that stands still until it is moved on; waiting takes no time, and is recorded."""
 
     def __init__(self) -> None:
         self.time = NOW
@@ -33,8 +33,6 @@ class StillClock:
 
 
 class Store:
-    """A store in which some contents are as old as is wanted."""
-
     def __init__(self, folder: Path) -> None:
         self.blobs = Blobs(folder / "blobs")
         self.sessions = folder / "sessions"

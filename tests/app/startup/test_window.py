@@ -102,7 +102,6 @@ def test_a_command_line_it_does_not_understand_ends_with_2(capsys: pytest.Captur
 
 
 def printed(code: str, *arguments: str) -> str:
-    """Run this in a fresh interpreter, and return what it prints."""
     argv = [sys.executable, "-c", code, *arguments]
     return subprocess.check_output(argv, text=True, timeout=120)
 
@@ -131,10 +130,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_what_shows_a_session_is_loaded_before_what_only_the_first_answer_needs(tmp_path: Path) -> None:
-    """A session that is chosen next has entries and changes; the window's thread does not import what shows them.
-
-    What reads git keeps that thread longer than a frame while it is imported, so that it comes before, too.
-    """
+    """A chosen session has entries and changes; the window's thread does not import their views."""
     noted = printed(NOTING, str(tmp_path))
     assert noted.split() == ["False", "True", "True", "True"]
 
@@ -168,7 +164,7 @@ print(*(name for name in sys.argv[1:] if f"desktop_agent.{name}" in sys.modules)
 
 
 def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> None:
-    """Each is imported when it is first wanted, or in a thread behind the first sight."""
+    """Each is imported on first use, or in a thread behind the first sight."""
     late = ("review.review_content", "review.diff.diff_view", "review.media.media_view", "chat.composer.offer_popups")
     questions = (
         "chat.question.approval",
@@ -204,6 +200,6 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_no_class_of_qt_that_nothing_uses_is_made_until_the_first_sight_is_shown(tmp_path: Path) -> None:
-    """Qt's binding makes all of them when it is asked for a widget that it does not know: a viewport that Qt made."""
+    """Qt's binding makes all classes when it is asked for an unknown widget, such as a viewport made by Qt."""
     noted = printed(CLASSES, str(tmp_path))
     assert noted.split() == ["False", "True"]

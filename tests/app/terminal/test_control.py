@@ -26,38 +26,31 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class TerminalUser:
-    """A user in front of the terminal."""
-
     def __init__(self, user: Driver) -> None:
         self._user = user
 
     @property
     def view(self) -> TerminalView:
-        """The screen."""
         view = self._user.find(TerminalView, "terminalScreen")
         assert view is not None
         return view
 
     @property
     def prompts(self) -> bool:
-        """Whether the last line is the shell's prompt."""
         return self.view.recent_text(200).splitlines()[-1].strip() == ">"
 
     async def open(self) -> None:
-        """Press the shortcut, and wait for the shell."""
         await self._user.press(Qt.Key.Key_QuoteLeft, CTRL)
         await self._user.see(TerminalView, "terminalScreen")
         await self.runs("PS1='> '; stty -echo; echo ready:", "ready:")
 
     async def runs(self, command: str, printed: str) -> str:
-        """Type a command, wait until it has printed a line that begins so, and return the rest of the line."""
+        """Run a command, wait for a line that begins with `printed`, and return the rest of that line."""
         QTest.keyClicks(self.view, command)
         QTest.keyClick(self.view, Qt.Key.Key_Return)
         return await self.reads(printed)
 
     async def reads(self, printed: str) -> str:
-        """Wait for the last line that begins so."""
-
         def found() -> list[str]:
             lines = self.view.recent_text(200).replace("\n> ", "\n").splitlines()
             return [line.removeprefix(printed) for line in lines if line.startswith(printed)]

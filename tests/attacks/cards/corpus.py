@@ -10,7 +10,7 @@ tries both although not all was seen, or answers after a script was exchanged.""
 
 @dataclass(frozen=True)
 class Case:
-    """One command, how it is answered, and which files with which bytes are there in the end: those that it names."""
+    """A command, the answer to it, and the exact content of files afterwards."""
 
     name: str
     command: str

@@ -23,8 +23,6 @@ _SCRIPT = "#!/bin/sh\ntouch a\n"
 
 
 class Asked:
-    """The card of the question that waits."""
-
     def __init__(self, user: Driver, card: ApprovalCard) -> None:
         self.user = user
         self.card = card
@@ -53,7 +51,6 @@ async def asked(user: Driver) -> Asked:
 
 
 async def answer(question: Asked, case: Case, folder: Path) -> None:
-    """Answer as the case says, with key and mouse."""
     user = question.user
     match case.way:
         case "mouse":

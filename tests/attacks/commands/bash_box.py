@@ -41,7 +41,6 @@ done
 
 @cache
 def can_run() -> bool:
-    """Whether this machine has what the box needs."""
     if not sys.platform.startswith("linux") or not shutil.which("bwrap") or not Path("/bin/bash").exists():
         return False
     argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "/bin/bash", "-c", "((BASH_VERSINFO[0] >= 5))"]
@@ -51,9 +50,8 @@ def can_run() -> bool:
 def programs_of(
     lines: Sequence[str], names: Iterable[str], enter: str, *, longest_s: float = 1
 ) -> list[list[tuple[str, ...]]]:
-    """Return, for each line, the programs that ran, as they were called.
-
-    `names` are all programs of the box. `enter` enters the net of `tests.attacks.bounds`.
+    """Return, for each line, the argument lists of the programs that ran.
+    | `names` are all programs of the box. `enter` comes from `tests.attacks.bounds.net`.
     """
     with TemporaryDirectory() as folder:
         root = Path(folder)

@@ -52,14 +52,11 @@ PIECES = (
 
 
 class Lines:
-    """A source of lines, the same for the same seed."""
-
     def __init__(self, seed: int, corpus: tuple[str, ...] = ()) -> None:
         self._random = random.Random(seed)
         self._corpus = corpus
 
     def line(self) -> str:
-        """Return the next line."""
         pick = self._random.random()
         if self._corpus and pick < 0.15:
             return self._mutated(self._random.choice(self._corpus))

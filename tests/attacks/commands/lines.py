@@ -8,14 +8,11 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One command line and what it must be judged as."""
-
     verdict: str
     command: str
 
 
 def lines_of(table: str) -> list[Line]:
-    """Return the lines of one table, in order."""
     found: list[Line] = []
     for row in (HERE / f"{table}.tsv").read_text(encoding="utf-8").splitlines():
         if row and not row.startswith("# "):
@@ -25,6 +22,5 @@ def lines_of(table: str) -> list[Line]:
 
 
 def _command(columns: str) -> str:
-    """Return the command without its reason; a tab inside a here document belongs to the command."""
     head, tab, why = columns.rpartition("\t")
     return (columns if not tab or "⏎" in why else head).replace("⏎", "\n")

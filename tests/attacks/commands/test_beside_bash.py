@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not can_run(), reason="this machine has no bubbl
 
 
 def understood(line: str) -> bool:
-    """Whether rules for its commands may let a line run unasked: the policy then vouches for everything it runs."""
+    """Whether rules may let the line run unasked: the policy then vouches for all that it runs."""
     parsed = parse(line)
     return (
         not parsed.problems
@@ -43,7 +43,7 @@ def understood(line: str) -> bool:
 
 
 def lines(seed: int, count: int) -> list[str]:
-    """Return generated lines that the policy says it understood; it asks about the others."""
+    """Return generated lines that the policy understands; it asks about all others."""
     corpus = tuple(line.command for table in ("blocked", "reading", "offers") for line in lines_of(table))
     source = generated.Lines(seed, corpus)
     found: list[str] = []
@@ -55,7 +55,7 @@ def lines(seed: int, count: int) -> list[str]:
 
 
 def unseen(line: str, ran: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the programs that ran, with their words, that the policy did not see in the line."""
+    """Return the argument lists of programs that ran but that the policy did not see in the line."""
     parsed = parse(line)
     seen = [segment.parts for segment in parsed.segments] + [words for s in parsed.segments for words in s.outer]
     if _has_xargs(parsed):
@@ -83,7 +83,7 @@ def _is(ran: Sequence[str], parts: Sequence[Word]) -> bool:
 
 
 def _ran(tried: Sequence[str]) -> list[list[tuple[str, ...]]]:
-    """Return what ran for each line. A net ends its processes after half a minute, so it gets few lines at a time."""
+    """Return what ran for each line, a few lines at a time: a net kills its processes after 30 s."""
     found: list[list[tuple[str, ...]]] = []
     for at in range(0, len(tried), _IN_ONE_NET):
         with net() as enter:
@@ -97,7 +97,7 @@ def _found(tried: Sequence[str]) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def test_the_box_sees_what_runs() -> None:
-    """The test of the test: what a value starts, a `PATH` that leads elsewhere, wrappers, shells, the background."""
+    """Values that start programs, a changed `PATH`, wrappers, shells, background jobs."""
     tried = {
         "n=$(cat f); ((n))": {"cat", "canary"},
         "((PATH=4)); ls": {"4/ls"},
@@ -114,7 +114,7 @@ def test_the_box_sees_what_runs() -> None:
 
 
 def test_no_context_that_evaluates_a_value_is_taken_for_plain() -> None:
-    """Each of the contexts with each of the values, in bash: where the value ran, the policy must have asked."""
+    """Wherever bash ran the value in one of these contexts, the policy must have asked."""
     values = ("$(printf 'a[\\44(canary)]')", "$(cat f)", "a", "'a[0]'", "1")
     tried = [line for context in CONTEXTS for value in values if understood(line := f"n={value}; m={value}; {context}")]
     assert _found(tried[:BATCH]) == []

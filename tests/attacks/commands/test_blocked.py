@@ -40,7 +40,7 @@ def test_what_is_stopped_is_stopped_under_every_policy_and_every_sandbox(policy:
 
 
 def test_a_rule_that_forbids_holds_like_the_setting() -> None:
-    """The same words, written as rules: what they name by a later word is not run unasked either."""
+    """The words of the setting as rules: a program named by a later word is not run unasked either."""
     forbidding = tuple(rule(pattern, effect="forbid") for pattern in BLOCKED)
     context = sandboxed("on_request", *WIDE, *forbidding)
     for line in TABLE:

@@ -8,7 +8,7 @@ _NAME, _MESSAGE = 100, 2_000
 
 
 def echoes(secret: str) -> list[Answer]:
-    """Failures that have the secret in them, whole or where what is said is cut."""
+    """Failures that contain the secret, whole or at a point where messages are cut."""
     said = f"Bad credential: {secret}"
     header = f'{{"Authorization": "Bearer {secret}", "x-api-key": "{secret}", "x-gateway": "Bearer {secret}"}}'
     page = {"content-type": "text/html", "request-id": secret, "x-request-id": secret}
@@ -31,7 +31,7 @@ def echoes(secret: str) -> list[Answer]:
 
 
 def _cut(secret: str) -> list[Answer]:
-    """Failures in which the limit of a message or a name goes through the secret."""
+    """Failures in which a length limit cuts through the secret."""
     ends = [len(secret) - 1, len(secret) // 2 + 4]
     long = [(_before(_MESSAGE, end, secret), _before(_NAME, end, secret)) for end in ends]
     return [
@@ -45,5 +45,4 @@ def _cut(secret: str) -> list[Answer]:
 
 
 def _before(limit: int, shown: int, secret: str) -> str:
-    """Return the secret behind so much else that its first `shown` characters are within the limit."""
     return "x" * (limit - shown - 1) + " " + secret

@@ -25,13 +25,11 @@ _PACKED = {b"\x1f\x8b\x08": gzip.decompress, b"x\x9c": zlib.decompress, b"x\x01"
 
 
 def found_in(content: bytes, secrets: Mapping[str, str]) -> set[str]:
-    """Return the names of the secrets that are anywhere in `content`."""
     layers = list(_layers(content))
     return {name for name, secret in secrets.items() if any(_is_in(layer, secret) for layer in layers)}
 
 
 def found_below(roots: list[Path], secrets: Mapping[str, str]) -> list[str]:
-    """Return where secrets are, in names of files too, as `name: path`."""
     found: list[str] = []
     for root in roots:
         for path in sorted(root.rglob("*")):
@@ -47,7 +45,7 @@ def _is_in(content: bytes, secret: str) -> bool:
 
 @cache
 def _pieces(secret: str) -> frozenset[bytes]:
-    """Return stretches of the secret in each spelling, so close that a longer part of it has one of them in it."""
+    """Return pieces of the secret in each spelling; every long enough part of it contains a piece."""
     spellings = {secret, quote(secret, safe=""), json.dumps(secret)[1:-1]}
     stretches = {
         text[start : start + LEAST]
@@ -58,7 +56,6 @@ def _pieces(secret: str) -> frozenset[bytes]:
 
 
 def _layers(content: bytes, depth: int = _DEEPEST) -> Iterator[bytes]:
-    """Yield the content, and what is packed or encoded in it."""
     yield content
     if depth:
         for inner in _unpacked(content):
@@ -79,7 +76,7 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
 
 
 def _decoded(text: bytes) -> bytes:
-    """Return what it says in base64 of either alphabet, wherever in it that begins."""
+    """Decode base64 in either alphabet, from each of the four possible starts."""
     text = text.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
     starts = (text[start : start + (len(text) - start) // 4 * 4] for start in range(min(4, len(text))))
     return b"\n".join(base64.b64decode(part) for part in starts)

@@ -104,14 +104,12 @@ def test_no_token_of_a_profile_is_written(world: World, tmp_path: Path, monkeypa
 
 
 def sign_ins() -> SignIns:
-    """The sign-ins as the application has them."""
     paths = AppPaths.from_environment(os.environ)
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     return SignIns(SystemKeyStore(), accounts, paths.data, clock=SystemClock(), environ=os.environ)
 
 
 def write_profile(folder: Path, url: str, access: str, refresh: str) -> None:
-    """Write a profile as Anthropic's own tools do."""
     config = {"authentication": {"type": "user_oauth", "client_id": "c"}, "base_url": url}
     tokens = {"access_token": access, "refresh_token": refresh, "expires_at": 4_000_000_000}
     for part, content in (("configs", config), ("credentials", tokens)):
@@ -122,7 +120,6 @@ def write_profile(folder: Path, url: str, access: str, refresh: str) -> None:
 
 
 def sent(exchanges: list[Exchange]) -> set[str]:
-    """The tokens that requests came with."""
     return {exchange.headers["authorization"].removeprefix("Bearer ") for exchange in exchanges}
 
 

@@ -42,8 +42,6 @@ SPIES = (
 
 
 class World:
-    """Where journeys are made, and what they said on the way."""
-
     def __init__(self, run: CommandLine, home: Path, folder: Path) -> None:
         self._run = run
         self.home = home
@@ -59,17 +57,14 @@ class World:
         }
 
     def __call__(self, *arguments: str | Path) -> Ran:
-        """Run a command, and keep what it says."""
         ran = self._run(*arguments)
         self._said.append(ran.out + ran.err)
         return ran
 
     def hear(self, words: object) -> None:
-        """Keep what somebody was told."""
         self._said.append(str(words))
 
     def ask(self, provider: str, url: str, *more: str | Path) -> Ran:
-        """Run a prompt with everything that can be written down about it."""
         logs = [
             "--audit-log", self.written / "audit.jsonl", "--changes-log", self.written / "changes.jsonl",
             "--debug-tool-use", "--tool-debug-log", self.written / "debug.jsonl",
@@ -80,12 +75,11 @@ class World:
         )  # fmt: skip
 
     def agent(self, provider: str, url: str | None, account: str = "", **more: Any) -> Agent:
-        """Return an agent that may do anything, outside of the sandbox too, and of which everything is kept."""
+        """Return an agent that may do anything, also outside of the sandbox, and whose output is all recorded."""
         model = ModelRef(provider=provider, model="m-test", base_url=url, account=account)
         return Agent(self.workspace, model=model, sandbox="none", approve=lambda _: True, on_event=self.hear, **more)
 
     async def ask_again_and_again(self, agent: Agent, times: int) -> None:
-        """Submit so many prompts in one session, and keep what each fails with."""
         async with agent:
             for _ in range(times):
                 try:
@@ -94,7 +88,6 @@ class World:
                     self.hear((error, error.title, error.hint, error.detail, error.result))
 
     def tell_all(self) -> None:
-        """Have everything told and exported that the application knows of its sessions."""
         sessions = [session["id"] for session in self("sessions", "list", "--json").json["sessions"]]
         for session in sessions:
             for form in ("md", "html", "jsonl", "patch"):
@@ -111,14 +104,13 @@ class World:
         self("doctor")
 
     def leaks(self) -> list[str]:
-        """Return where any secret is: in files and their names, or in what was said."""
+        """Return where secrets are found: in files, their names, and the output."""
         roots = [self.home, self.workspace, self.written]
         said = found_in("\n".join(self._said).encode(errors="surrogateescape"), self.secrets)
         return [*found_below(roots, self.secrets), *(f"{name}: said" for name in sorted(said))]
 
 
 def spying(path: str = "seen.txt") -> tuple[Answer, ...]:
-    """What a model answers that wants to know the environment."""
     calls = [tool_use("run_terminal_cmd", command=command) for command in SPIES]
     looks = reply(thinking("Let me see.", signature="c2ln"), text("I look."), *calls)
     edits = reply(tool_use("edit_file", path="a.py", old_str="x = 1", new_str="x = 2"))

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="en
 
 @contextmanager
 def started(*arguments: str, **environ: str) -> "Generator[subprocess.Popen[str]]":
-    """Start the program with keys in its environment."""
     argv = [sys.executable, "-m", "desktop_agent", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(
@@ -40,7 +39,6 @@ def started(*arguments: str, **environ: str) -> "Generator[subprocess.Popen[str]
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """A folder of programs that write down by which name, and with which environment, they were started."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("dbus-launch", "dbus-daemon", "git", "rg", "bwrap"):

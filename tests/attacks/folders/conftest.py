@@ -9,5 +9,4 @@ from tests.harness import Ground
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    """An isolated home and workspace for sessions."""
     return Ground(tmp_path / "ground")

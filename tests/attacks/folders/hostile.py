@@ -89,7 +89,6 @@ def names_alike(folder: Path, _outside: Path) -> None:
 
 
 def deep(folder: Path, _outside: Path) -> None:
-    """Deeper than a path may be long."""
     at = os.open(folder, os.O_RDONLY)
     for _ in range(1_000):
         os.mkdir("deeper", dir_fd=at)
@@ -193,7 +192,6 @@ def hard_links(folder: Path, outside: Path) -> None:
 
 
 def a_file_system_inside(folder: Path, _outside: Path) -> None:
-    """A link into one that is made up while it is read."""
     (folder / "process").symlink_to("/proc/self")
     (folder / "system").symlink_to("/sys")
 

@@ -34,7 +34,7 @@ WRITES: dict[str, JsonObject] = {
 
 
 def calls(*made: Call) -> list[Reply]:
-    """Return a model that makes these calls, one after the other, and ends."""
+    """Return replies that make these calls one after the other, and then end."""
     return [*([call] for call in made), [Say("done")]]
 
 
@@ -103,7 +103,6 @@ SECRETS = [".env", "config/credentials.json", "~/.netrc", "~/.ssh/id_ed25519"]
 
 
 def plant(ground: Ground, secret: str) -> None:
-    """Give a secret file the name `notes.txt` in the workspace, too."""
     place = ground.workspace / secret
     if secret.startswith("~/"):
         place = Path(os.environ["HOME"]) / secret.removeprefix("~/")
@@ -204,7 +203,7 @@ async def test_a_command_of_a_project_that_is_a_secret_is_not_sent(ground: Groun
 
 
 async def test_a_linked_tree_without_secrets_is_read_without_a_question(ground: Ground) -> None:
-    """As pnpm and `cp -al` make them: every file has another name outside."""
+    """pnpm and `cp -al` make such trees: every file has another name outside."""
     store = ground.workspace.parent / "store"
     store.mkdir()
     (store / "index.js").write_text("module.exports = 1\n")

@@ -31,13 +31,13 @@ PATIENCE_S = 50  # less than the minute after which a search that waits is ended
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some folders are large, and the time limit here is one for what hangs."""
+    """Some folders are large; the time limit is there for hangs."""
     monkeypatch.setattr(harness, "PATIENCE_S", PATIENCE_S)
 
 
 @pytest.fixture
 def hostile(ground: Ground) -> Iterator[Ground]:
-    """The ground, whose workspace is removed by a program that knows no limit to depth."""
+    """The ground; `rm` removes its workspace, since Python's own removal is limited in depth."""
     yield ground
     subprocess.call(["chmod", "-R", "u+rwx", str(ground.workspace)], stderr=subprocess.DEVNULL)
     subprocess.check_call(["rm", "-rf", str(ground.workspace)])

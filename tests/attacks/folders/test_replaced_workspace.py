@@ -35,7 +35,7 @@ def by_a_link(workspace: Path) -> None:
 
 
 def by_a_copy(workspace: Path) -> None:
-    """Deleted first, so that the file system may give the new folder the same inode."""
+    """The folder is deleted first, so that the new one may get the same inode."""
     shutil.rmtree(workspace)
     workspace.mkdir()
     (workspace / "a.txt").write_text("one\n")
@@ -78,7 +78,6 @@ def name(case: tuple[Callable[[Path], None], str]) -> str:
 
 
 def around(workspace: Path) -> dict[str, object]:
-    """Everything beside the application's own folders."""
     own = {"config", "data", "cache", "logs"}
     return {path: node for path, node in tree_of(workspace.parent).items() if path.split("/")[0] not in own}
 
@@ -296,7 +295,7 @@ async def test_a_run_that_takes_its_changes_back_ends_when_the_folder_is_gone_by
 
 
 async def test_a_link_in_the_place_of_the_folder_is_never_accepted_and_it_is_said_what_to_do(ground: Ground) -> None:
-    """The folder was moved to another disk, and a link left behind: no message makes the conversation follow it."""
+    """The folder was moved to another disk and replaced by a link: no message makes the conversation follow it."""
     ground.write("a.txt", "one\n")
     script: list[Reply] = [[Call("read_file", {"path": "a.txt"})], [Say("read")]]
     async with ground.session(script, approval="on_request") as s:

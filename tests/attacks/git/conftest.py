@@ -21,7 +21,7 @@ OWN = "vendor/a/b/c/clone"
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
-    """The workspace, and one of the sandboxes of this machine."""
+    """A workspace on which only the sandbox of the parameter is available."""
     sandbox = sandbox_named(request.param, os.environ)
     ground = make_ground(tmp_path, sandbox)
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))
@@ -29,7 +29,6 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 
 def make_ground(folder: Path, sandbox: Sandbox) -> Ground:
-    """Make the workspace in `folder`, with `sandbox` as the only one of this machine."""
     ground = Ground(folder / "ground")
     ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=sandbox, reports=()))
     library = folder / "library"

@@ -95,19 +95,15 @@ VECTORS = (
 
 @dataclass(frozen=True)
 class Armed:
-    """A repository that is ready: the folder to open, and the mark that a canary leaves."""
-
     folder: Path
     mark: Path
 
     @property
     def ran(self) -> str:
-        """What the canaries wrote: empty when none was run."""
         return self.mark.read_text() if self.mark.exists() else ""
 
 
 def git(at: Path, *arguments: str, text: str | None = None) -> str:
-    """Run ordinary git as a user would have."""
     options = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")
     environ = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", *options, *arguments]
@@ -117,7 +113,6 @@ def git(at: Path, *arguments: str, text: str | None = None) -> str:
 
 
 def make_repository(folder: Path, place: Path) -> None:
-    """Make one with two commits, an upstream, a stash, and changed, new and deleted files."""
     pattern = place.parent / "pattern"
     if not pattern.exists():
         _make_pattern(pattern)
@@ -145,14 +140,14 @@ def _make_pattern(folder: Path) -> None:
 
 
 def _sign(folder: Path) -> None:
-    """Put a commit with a signature on top, which git shows to the program that checks signatures."""
+    """Add a signed commit: git calls the configured program to check its signature."""
     head = git(folder, "cat-file", "commit", "HEAD").split("\n\n", 1)
     commit = f"{head[0]}\ngpgsig {_SIGNATURE}\n\nsigned\n"
     git(folder, "update-ref", "HEAD", git(folder, "hash-object", "-t", "commit", "-w", "--stdin", text=commit))
 
 
 def _touch_all(folder: Path) -> None:
-    """Change files so that git must read contents: one differs, one only looks so, one has gone, one is new."""
+    """Change files so that git must read contents: one changed, one only touched, one gone, one new."""
     (folder / "a.txt").write_text("changed\n")
     os.utime(folder / "b.txt", (1, 1))
     (folder / "gone.txt").unlink(missing_ok=True)
@@ -160,7 +155,7 @@ def _touch_all(folder: Path) -> None:
 
 
 def arm(git_dir: Path, common: Path, top: Path, vector: Vector, place: Path) -> Path:
-    """Make the repository name canaries as `vector` says; return the mark that they would leave."""
+    """Make the repository name canaries as `vector` says; return the mark that a canary leaves."""
     mark, canary = place / "mark", place / "canary"
     canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\nexit 1\n')
     canary.chmod(0o755)
@@ -187,14 +182,14 @@ def arm(git_dir: Path, common: Path, top: Path, vector: Vector, place: Path) -> 
 
 
 def _lose_objects(top: Path, common: Path) -> None:
-    """Remove the contents of some files, which git then asks the remote for."""
+    """Remove the contents of some files: git then asks the remote for them."""
     for name in ("a.txt", "gone.txt", "src/c.txt"):
         oid = git_at(common, top, "rev-parse", f"HEAD:{name}")
         (common / "objects" / oid[:2] / oid[2:]).unlink(missing_ok=True)
 
 
 def git_at(common: Path, top: Path, *arguments: str) -> str:
-    """Ask a repository that is armed already, without its configuration."""
+    """Ask an armed repository while ignoring its configuration."""
     objects = {"GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"], "GIT_NO_LAZY_FETCH": "1"}
     command = ["git", "-c", "core.fsmonitor=false", f"--git-dir={common}", f"--work-tree={top}", *arguments]
     return subprocess.check_output(command, cwd=top, text=True, env=objects).strip()
@@ -206,19 +201,16 @@ Layout = Callable[[Path, Vector], Armed]
 
 
 def plain(place: Path, vector: Vector) -> Armed:
-    """The folder is a repository."""
     top = place / "ws"
     make_repository(top, place)
     return Armed(top, arm(top / ".git", top / ".git", top, vector, place))
 
 
 def subfolder(place: Path, vector: Vector) -> Armed:
-    """The folder is a part of a bigger repository."""
     return Armed(plain(place, vector).folder / "src", place / "mark")
 
 
 def worktree(place: Path, vector: Vector) -> Armed:
-    """The folder is a worktree of a repository elsewhere."""
     top = place / "main"
     make_repository(top, place)
     tree = place / "ws"
@@ -240,19 +232,18 @@ def _with_submodule(place: Path) -> Path:
 
 
 def submodule_inside(place: Path, vector: Vector) -> Armed:
-    """A submodule below the folder has another configuration than git gave it."""
+    """The configuration of a submodule below the folder is hostile."""
     top = _with_submodule(place)
     module = top / ".git" / "modules" / "lib" / "sub"
     return Armed(top, arm(module, module, top / "lib" / "sub", vector, place))
 
 
 def submodule_opened(place: Path, vector: Vector) -> Armed:
-    """The folder is a submodule itself."""
     return Armed(submodule_inside(place, vector).folder / "lib" / "sub", place / "mark")
 
 
 def submodule_replaced(place: Path, vector: Vector) -> Armed:
-    """The `.git` file of a submodule points to a bare layout in the workspace."""
+    """The `.git` file of a submodule points to a bare repository in the workspace."""
     top = _with_submodule(place)
     module = top / "lib" / "sub"
     bare = top / "build" / "cache"
@@ -265,7 +256,7 @@ def submodule_replaced(place: Path, vector: Vector) -> Armed:
 
 
 def submodule_planted(place: Path, vector: Vector) -> Armed:
-    """A `.git` folder stands in the empty folder of a submodule that is not initialised."""
+    """A `.git` folder stands in the empty folder of an uninitialised submodule."""
     top = _with_submodule(place)
     module = top / "lib" / "sub"
     git(top, "submodule", "--quiet", "deinit", "--force", "lib/sub")
@@ -274,7 +265,7 @@ def submodule_planted(place: Path, vector: Vector) -> Armed:
 
 
 def bare_below_top(place: Path, vector: Vector) -> Armed:
-    """The opened folder, below a repository's top, has got `HEAD`, `objects`, `refs` and `config` of its own."""
+    """The opened folder below a repository's top has its own `HEAD`, `objects`, `refs` and `config`."""
     top = place / "ws"
     make_repository(top, place)
     folder = top / "src"
@@ -289,7 +280,7 @@ def bare_below_top(place: Path, vector: Vector) -> Armed:
 
 
 def bare_plain(place: Path, vector: Vector) -> Armed:
-    """The opened folder is in no repository, but looks like the inside of one."""
+    """The opened folder is in no repository, but has the files of a bare one."""
     folder = place / "ws"
     make_repository(folder, place)
     for path in (folder / ".git").iterdir():

@@ -26,7 +26,7 @@ from tests.attacks.sandbox.scene import NO_SANDBOX, NOBODY, become_nobody
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is played: an attack on our git (`sandbox` is empty), or a command in a sandbox."""
+    """An attack on the application's git (`sandbox` is empty), or on a command in a sandbox."""
 
     attack: str
     """A vector, or a name in `KEPT` or `PLANTED`."""
@@ -39,7 +39,7 @@ class Case:
 
 
 async def play(case: Case, base: Path) -> list[str]:
-    """Play one attack in an empty folder and return what went wrong."""
+    """Play one attack in an empty folder; return the failures in words."""
     return await (_play_confined(case, base) if case.sandbox else _play_our_git(case, base))
 
 

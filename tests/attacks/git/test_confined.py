@@ -17,8 +17,6 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of one confined command."""
-
     told: tuple[str, ...]
     """What the card and the review say is not captured."""
     content: str
@@ -36,7 +34,6 @@ async def run_confined(ground: Ground, command: str) -> Seen:
 
 
 def everything_in(folder: Path) -> dict[str, bytes | None]:
-    """The files below a folder with their contents, git's own too, and the folders."""
     return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 

@@ -50,7 +50,6 @@ async def test_a_repository_that_appears_later_is_used_and_runs_nothing(tmp_path
 
 
 async def look_at_files(armed: Armed) -> None:
-    """What the window does when a folder is opened."""
     await query_status(armed.folder)
     await list_files(armed.folder)
     review = GitReview(Comparer())
@@ -65,7 +64,6 @@ async def look_at_files(armed: Armed) -> None:
 
 
 async def look_after_commands(armed: Armed, place: Path) -> None:
-    """What the safeguard does before and after commands that destroy, and when it puts back what they lost."""
     safeguard = Safeguard(armed.folder, SafetyCopies(armed.folder, place / "kept", lambda: LIMITS), place / "session")
     inside = armed.folder / "lib" / "sub"
     for line in ("git checkout .", "git clean -fdx", "git stash drop"):

@@ -63,7 +63,7 @@ def test_a_turn_starts_only_listed_programs_and_none_with_a_key(tmp_path: Path) 
 
 
 def is_ours(pid: str | None, first: str, parents: dict[str, str], others: set[str]) -> bool:
-    """Whether this is the application, or one of its threads: they never become another program."""
+    """Whether this is the application or one of its threads, which never run another program."""
     while pid is not None and pid != first and pid not in others:
         pid = parents.get(pid)
     return pid == first

@@ -30,7 +30,6 @@ def plant(home: Path, places: tuple[str, ...] = PLACES) -> None:
 
 
 def open_for_all(place: Place) -> None:
-    """Let another user into the folders, as far as permissions go."""
     for path in (place.home.parent, *place.home.parent.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o777 if path.is_dir() else 0o666)
@@ -41,7 +40,7 @@ def confined(place: Place, mode: str) -> ConfinementSpec:
 
 
 async def look(shell: Shell, place: Place, mode: str, user: str, script: str) -> str:
-    """Return what `script` prints, confined, as the user of the test or as another one."""
+    """Run `script` confined, as the test's user or as another one; return its output."""
     command = Command(
         argv=("/bin/bash", "-c", script),
         cwd=place.workspace,
@@ -85,7 +84,6 @@ async def test_no_place_in_the_home_can_be_read(shell: Shell, place: Place, user
 
 @pytest.mark.parametrize("name", cases(PLACES, lambda name: name.replace("/", ":")))
 async def test_a_place_is_closed_on_every_way_to_it(shell: Shell, place: Place, name: str) -> None:
-    """Alone in its home, and found by every way to it that a command has."""
     plant(place.home, (name,))
     ways = (f"cat {shlex.quote(str(place.home / name))}", f"grep -rs {CANARY} {shlex.quote(str(place.home))}")
     links = f"ln -s {shlex.quote(str(place.home))} src/h; cat {shlex.quote(f'src/h/{name}')}"
@@ -95,7 +93,7 @@ async def test_a_place_is_closed_on_every_way_to_it(shell: Shell, place: Place, 
 
 
 def files_of_others() -> list[Path]:
-    """Some files of other users, but for this checkout: its interpreter stays in sight, wherever it is."""
+    """Some files of other users. This checkout is left out: its interpreter must stay readable."""
     checkout = Path(__file__).parents[3]
     found = (path for home in Path("/home").iterdir() for path in home.rglob("*") if path.is_file())
     return list(islice((path for path in found if not path.is_relative_to(checkout)), 50))

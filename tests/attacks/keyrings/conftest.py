@@ -44,7 +44,7 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
 
 @pytest.fixture
 def secret_service(bus: Bus) -> Generator[Callable[[Mode], None]]:
-    """Starts a Secret Service that misbehaves as the mode says."""
+    """Start a Secret Service that misbehaves as the mode says."""
     with ExitStack() as started:
 
         def start(mode: Mode) -> None:
@@ -59,7 +59,6 @@ def secret_service(bus: Bus) -> Generator[Callable[[Mode], None]]:
 
 @pytest.fixture
 def gnome_keyring(bus: Bus, tmp_path: Path) -> Generator[None]:
-    """A real keyring on the bus, unlocked."""
     daemon = shutil.which("gnome-keyring-daemon")
     if daemon is None:
         pytest.skip("gnome-keyring is not installed")
@@ -87,8 +86,6 @@ def gnome_keyring(bus: Bus, tmp_path: Path) -> Generator[None]:
 
 
 class Program:
-    """`desktop-agent` on the bus, started as users do."""
-
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
@@ -99,7 +96,6 @@ class Program:
         )
 
     def __call__(self, *arguments: str | Path, text: str = "") -> "subprocess.CompletedProcess[str]":
-        """Run it to its end, which must come."""
         with self.start(*arguments) as process:
             try:
                 out, err = process.communicate(text, timeout=GUARD_S)
@@ -109,7 +105,7 @@ class Program:
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
     def interrupted(self, number: signal.Signals, *arguments: str | Path, text: str) -> int:
-        """Run it with this input until it says what it waits for, send it a signal, and return its exit code."""
+        """Run until the program says that it waits, send it a signal, and return its exit code."""
         with self.start(*arguments) as process:
             assert process.stdin is not None
             assert process.stderr is not None

@@ -28,7 +28,6 @@ PROMPT = "/org/freedesktop/secrets/prompt/1"
 
 
 def answer(mode: Mode, call: Message) -> Message | None:
-    """Return the answer to a call; None for none at all."""
     member = call.header.fields.get(HeaderFields.member)
     match mode, member:
         case "erring", _:
@@ -54,7 +53,6 @@ def answer(mode: Mode, call: Message) -> Message | None:
 
 
 def main(mode: Mode) -> None:
-    """Own the name and answer until the bus is gone."""
     with open_dbus_connection() as bus:
         bus.send_and_get_reply(message_bus.RequestName(NAME))
         print("ready", flush=True)

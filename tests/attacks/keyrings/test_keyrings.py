@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def spread(corpus: Sequence[tuple[object, ...]]) -> list[ParameterSet]:
-    """Return a corpus as parameters, each part of a case as one of its own."""
+    """Return a corpus as parameters, one for each part of a case."""
     chosen = cases(corpus, lambda case: " ".join(map(str, case)))
     return [pytest.param(*case, id=chosen[n].id, marks=chosen[n].marks) for n, case in enumerate(corpus)]
 
@@ -98,14 +98,13 @@ def test_a_real_keyring_keeps_hands_out_replaces_and_forgets_the_keys_of_two_acc
 
 
 def told(program: Program) -> dict[str, str | None]:
-    """Where the keys of Anthropic's accounts are, by what the command says."""
     accounts = json.loads(program("auth", "status", "--json").stdout)["providers"]
     assert not any(account["problem"] for account in accounts)
     return {account["account"]: account["source"] for account in accounts if account["provider"] == "anthropic"}
 
 
 def kept() -> dict[str, str]:
-    """What the keyring has of the application, asked in another way than the application asks."""
+    """What the keyring holds for the application, read with a library that the application does not use."""
     with closing(secretstorage.dbus_init()) as bus:
         items = secretstorage.search_items(bus, {"service": "desktop-agent"})
         return {item.get_attributes()["username"]: item.get_secret().decode() for item in items}

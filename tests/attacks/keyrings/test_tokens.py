@@ -20,7 +20,7 @@ LONG = "eyJ-" + "a" * 4_000
 
 @pytest.fixture
 def connections_of_the_library() -> Generator[None]:
-    """Let go of the connections that `keyring` leaves to the garbage collector, before another test is blamed."""
+    """Collect the connections that `keyring` leaves behind here, before another test is blamed for them."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

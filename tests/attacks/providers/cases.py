@@ -28,7 +28,7 @@ ANSWER = TEXT + delta("text_delta", text="hello") + stop() + end(output_tokens=2
 
 @dataclass(frozen=True)
 class Case:
-    """One answer. `comes_to` is the fault, or `answer` where the turn survives it."""
+    """One answer. `comes_to` is the fault, or `answer` if the turn survives."""
 
     name: str
     parts: Sequence[Part]
@@ -43,12 +43,10 @@ def _case(name: str, comes_to: str, *parts: Part, says: str = "", is_reading: bo
 
 
 def _stream(name: str, comes_to: str, *parts: Part, says: str = "") -> Case:
-    """A case of an answer that begins as one should."""
     return _case(name, comes_to, head(), *parts, says=says)
 
 
 def _flood(name: str, *parts: Part) -> Case:
-    """A case of an answer of which there is too much."""
     return _stream(name, "unacceptable", *parts)
 
 

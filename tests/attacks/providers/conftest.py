@@ -16,13 +16,10 @@ PATIENCE_S = 120
 
 
 class Victim:
-    """Asks addresses in a process of its own."""
-
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     async def ask(self, url: str, **order: object) -> dict[str, Any]:
-        """Return what came of a request to `url`."""
         async with asyncio.timeout(PATIENCE_S):
             return await asyncio.to_thread(self._asked, {"url": url, **order})
 

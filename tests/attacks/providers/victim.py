@@ -28,7 +28,6 @@ _NET_BYTES = 2 * 2**30
 
 
 def main() -> None:
-    """Serve until standard input ends."""
     with asyncio.Runner() as runner:
         runner.run(_asked("http://127.0.0.1:1", {}))  # imports everything
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -91,7 +90,7 @@ def _environment(values: dict[str, str]) -> Generator[None]:
 
 
 def _resident(field: str, *, is_reset: bool = False) -> int:
-    """Return the memory in use, or its highest since the last reset, in KiB."""
+    """Return the memory in use, or its peak since the last reset, in KiB."""
     if is_reset:
         Path("/proc/self/clear_refs").write_text("5")
     lines = Path("/proc/self/status").read_text().splitlines()

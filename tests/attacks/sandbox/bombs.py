@@ -57,8 +57,6 @@ Way = Literal["limit", "timeout", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Bomb:
-    """What is run, behind which sandbox, and how it is ended."""
-
     hog: str
     sandbox: str
     way: Way
@@ -78,8 +76,6 @@ HIGH = CommandLimits(max_processes=100_000, max_memory_bytes=2**60)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How that went."""
-
     outcome: ProcessOutcome
     took_s: float
     """From the end of its time, or from the stop, until the runner said that it is over."""
@@ -88,7 +84,7 @@ class Told:
 
 
 async def blow_up(bomb: Bomb, base: Path, enter: str) -> Told:
-    """Run it in the net that `enter` enters, and end it."""
+    """Run the bomb in the net that `enter` enters, and end it."""
     mark = f"mark-{secrets.token_hex(8)}"  # not a path: a sandbox of another program may have those in its arguments
     command = within_net(await asyncio.to_thread(_confined, bomb, base, HOGS[bomb.hog].format(mark=mark)), enter)
     runner = ProcessRunner(
@@ -123,9 +119,8 @@ def _no_groups(mark: str) -> None:
 
 
 async def _until_it_has_what_it_gets(others: Set[int]) -> None:
-    """Return when there are no more new processes beside `others`, or when there are many.
-
-    What is in their memory, such as their arguments, is not asked for: that waits as long as one forks.
+    """Return when `others` get no new company, or when there are many processes.
+    | Arguments of processes are not read: that blocks while one forks.
     """
     before = -1
     while True:

@@ -69,7 +69,7 @@ TIMES = struct.pack("qqqq", 1, 0, 1, 0)
 
 
 def held(path: str) -> int:
-    """A descriptor that only names the file, which can be had of hidden files, too."""
+    """A descriptor that only names the file; hidden files allow that, too."""
     return os.open(path, os.O_PATH)
 
 
@@ -309,7 +309,6 @@ def own_times(path: str) -> None:
 
 @work
 def what_has_no_place(path: str) -> None:
-    """Pipes, memory and deleted files are the command's own."""
     os.fchmod(os.pipe()[0], 0o600)
     os.fchmod(os.memfd_create("x"), 0o700)
     with open(path) as file:
@@ -440,7 +439,7 @@ def descriptor_that_changes(ours: str, theirs: str) -> None:
 
 
 def tried(attack: Callable[[], object]) -> str:
-    """In a process of its own: no attempt changes what the next one finds."""
+    """Each attempt runs in its own process, so that it cannot affect the next."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

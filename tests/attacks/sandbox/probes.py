@@ -98,7 +98,7 @@ def socket_through_link(scene: Scene) -> None:
 
 @probe
 def socket_moved_to_a_name_of_ours(scene: Scene) -> None:
-    """A listener of ours has the same name, so that a list of names would let it through."""
+    """A listener of ours has the same name, so that a list of names would let the probe through."""
     os.chdir(scene["temp"])
     with socket.socket(socket.AF_UNIX) as ours:
         ours.bind("late-relative")
@@ -131,7 +131,7 @@ def socket_datagram_of_a_pair(scene: Scene) -> None:
 
 @probe
 def socket_raw_of_a_pair(scene: Scene) -> None:
-    """The kernel makes a datagram socket of what is asked as a raw one."""
+    """The kernel turns a requested raw socket into a datagram socket."""
     os.chdir(scene["workspace"])
     ours, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)
     ours.sendto(b"out", "datagram")
@@ -349,7 +349,7 @@ def file_outside_linked(scene: Scene) -> None:
 
 @probe
 def file_outside_written_by_a_link_that_changes(scene: Scene) -> None:
-    """While another process makes one name a link to our file and to theirs in turns."""
+    """Another process makes the name a link to our file and to theirs in turns."""
     named, ours, theirs = f"{scene['temp']}/changing", f"{scene['temp']}/ours", f"{scene['outside']}/file"
     with open(ours, "w"):
         pass
@@ -462,7 +462,7 @@ def access_list_for_everybody(scene: Scene) -> None:
 
 
 def by_mask(scene: Scene, make: Callable[[str], object], mode: int = 0o777) -> None:
-    """Create files that are writable for all because nothing is masked."""
+    """Create files with a umask of 0, so that all users could write them."""
     os.umask(0)
     path = f"{scene['temp']}/masked-{os.getpid()}"
     make(path)
@@ -547,7 +547,7 @@ def pairs_of_sockets(_: Scene) -> None:
 
 
 def tried(attack: Callable[[Scene], object], scene: Scene) -> str:
-    """In a process of its own: no probe changes what the next one finds."""
+    """Each probe runs in its own process, so that it cannot affect the next."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

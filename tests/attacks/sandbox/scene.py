@@ -36,8 +36,6 @@ User = Literal["root", "another"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way to be confined."""
-
     sandbox: str
     mode: Literal["strict", "restricted"]
     folder: Folder
@@ -55,8 +53,6 @@ SECRET = b"SECRET-OF-ANOTHER"
 
 
 class Targets:
-    """What belongs to programs outside: a process, sockets, shared memory, queues, files with their modes."""
-
     def __init__(self, base: Path, workspace: Path, home: Path, stack: ExitStack) -> None:
         self._stack = stack
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -81,7 +77,6 @@ class Targets:
         self._modes = self._looked()
 
     def scene(self) -> dict[str, str]:
-        """Return what the probes are given."""
         return {
             "workspace": str(self.workspace), "outside": str(self.outside), "temp": str(self.temp),
             "key": str(self.key), "config": str(self.workspace / ".git" / "config"),
@@ -91,7 +86,7 @@ class Targets:
         }  # fmt: skip
 
     def listen(self, when: str) -> None:
-        """Bind sockets as programs do that change into a folder first: `/proc/net/unix` has no absolute names."""
+        """Bind sockets by relative names, as programs do: `/proc/net/unix` then has no absolute paths."""
         for place in self._places:
             for name in ("relative", "new\nline"):
                 os.chdir(place)
@@ -104,7 +99,7 @@ class Targets:
         os.chdir("/")
 
     def harmed(self) -> list[str]:
-        """Return, in words, what is not as it was."""
+        """Describe each target that is not as it was."""
         found = [f"{ours.getsockname()!r} was reached" for ours in self._listening if _was_reached(ours)]
         found += ["TCP was reached"] * _was_reached(self._tcp)
         found += [f"{name}: {was} became {now}" for name, was, now in _differences(self._modes, self._looked())]
@@ -114,7 +109,7 @@ class Targets:
         return found + [f"{path} was left with {mode:o}" for path, mode in self._left_for_others()]
 
     def _left_for_others(self) -> Iterator[tuple[Path, int]]:
-        """Yield what another user could write, or run as this one."""
+        """Yield what another user could write, or run with this user's id."""
         for root in (self.workspace, self.temp):
             for path in root.rglob("*"):
                 mode = path.lstat().st_mode
@@ -184,7 +179,7 @@ def _was_reached(ours: socket.socket) -> bool:
 
 
 def _make_workspace(home: Path, folder: Folder) -> Path:
-    """Return the folder to open: plain, a repository, a submodule in one, or a folder far below a repository's top."""
+    """Return the folder to open: plain, a repository, a submodule, or deep below a repository's top."""
     top = home / "app"
     (top / "src").mkdir(parents=True)
     (top / "src" / "a.txt").write_text("a\n")
@@ -209,7 +204,7 @@ def _git(folder: Path, *arguments: str) -> None:
 
 
 def become_nobody() -> None:
-    """Become another user, in a view of the files in which that one reaches our interpreter."""
+    """Become another user, in a mount namespace where that user reaches our interpreter."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x00020000) != 0 or libc.mount(b"none", b"/", None, 0x4000 | 0x40000, None) != 0:
         sys.exit(NO_SANDBOX)
@@ -235,7 +230,7 @@ def _mount(libc: ctypes.CDLL, source: Path, target: Path, kind: bytes | None, fl
 
 
 def play(case: Case, base: Path, stack: ExitStack) -> dict[str, str]:
-    """Run all probes in one sandbox and return what they say; anything else that did not hold is `HARMED`."""
+    """Run all probes in one sandbox. Return their words; `HARMED` marks damage found afterwards."""
     home = base / "home"
     home.mkdir()
     os.environ |= {"HOME": str(home), "DESKTOP_AGENT_HOME": str(base / "agent")}

@@ -35,7 +35,7 @@ EXCESSES = {
 
 @pytest.fixture
 def base() -> Iterator[Path]:
-    """A folder that is not in `/tmp`, of which a sandbox may show another one."""
+    """A folder outside of `/tmp`: a sandbox may show another `/tmp`."""
     base = Path(tempfile.mkdtemp(prefix="bomb-", dir="/var/tmp"))
     yield base
     shutil.rmtree(base)

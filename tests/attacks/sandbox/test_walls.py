@@ -61,13 +61,12 @@ def test_modes_owners_attributes_and_times_change_in_writable_places_only(case: 
 
 
 def verdicts(case: Case) -> dict[str, str]:
-    """Play `case`, and return what was refused, what was allowed, and what was not to happen."""
+    """Play `case`; return what was refused, allowed, or went wrong."""
     words = {"REACHED": "allowed", "worked": "allowed", "HARMED": "harmed"}
     return {name: words.get(how, how if "(" in how else "refused") for name, how in played(case).items()}
 
 
 def played(case: Case) -> dict[str, str]:
-    """Play `case`, and return what its probes say."""
     if case.user == "another" and os.geteuid() != 0:
         pytest.skip("only root can become another user")
     process = subprocess.run(  # noqa: TID251 - a whole process

@@ -11,7 +11,7 @@ STRICT = b'[execution]\nsandbox = "strict"\nblocked_commands = ["rm"]\n'
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One broken file: what stands in it, and the place and the words that name the mistake."""
+    """A broken file, and the place and the words of the expected message."""
 
     name: str
     content: bytes
@@ -29,7 +29,6 @@ def _instead(name: str, text: str, place: str, says: str = "") -> Broken:
 
 
 def _execution(name: str, line: str, says: str) -> Broken:
-    """Return a file with this mistake behind the head of the section."""
     return _instead(name, f"[execution]\n{line}\n", f":2: execution.{line.partition(' ')[0]}", says)
 
 

@@ -17,7 +17,6 @@ MISSING = pytest.mark.parametrize("kind", cases(NO_FILES, str))
 
 
 def desktop_agent(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Run the program as users do."""
     argv = [sys.executable, "-m", "desktop_agent", *map(str, arguments)]
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -38,7 +37,6 @@ def write(file: Path, content: str | bytes) -> None:
 
 
 def runs(isolated_home: Path) -> list[Path]:
-    """Sessions that were begun."""
     return list((isolated_home / "desktop-agent" / "data").glob("sessions/*"))
 
 

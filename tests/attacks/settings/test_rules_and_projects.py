@@ -34,7 +34,7 @@ ALLOW = FORBID.replace("forbid", "allow").replace("r-1", "r-2").replace("git pus
 
 @dataclass(frozen=True, slots=True)
 class BrokenRules:
-    """A `rules.toml` with one mistake, and what names it behind the path of the file."""
+    """A broken `rules.toml`, and the message expected after its path."""
 
     name: str
     text: str

@@ -30,14 +30,12 @@ def mend(file: Path) -> None:
 
 
 def held(user: Driver) -> list[str]:
-    """What the banner says, as far as it is in sight."""
     return [
         label.text() for label in user.window.panels.conversation.hold_banner.findChildren(QLabel) if label.isVisible()
     ]
 
 
 async def try_to_send(user: Driver) -> None:
-    """Send the demo's prompt, and see that it comes back."""
     composer = user.window.panels.composer
     text = composer.text()
     assert text
@@ -46,7 +44,6 @@ async def try_to_send(user: Driver) -> None:
 
 
 async def begin_and_stop(user: Driver) -> None:
-    """Send the demo's prompt, see that its turn begins, and stop it."""
     await user.click("sendButton")
     await user.until_true(lambda: user.transcript.turn == 1, "the turn begins")
     await user.click("stopButton")
