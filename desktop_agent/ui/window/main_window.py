@@ -216,6 +216,7 @@ class MainWindow(QMainWindow):
         self._shortcut_priority = ShortcutPriority([self.actions_.command_palette], self)
         self._connect()
         self._restore_layout()
+        self.setFocus()  # else Qt gives it to the first button, whose ring would go when the message field comes
 
     def set_panels(
         self,
@@ -392,7 +393,8 @@ class MainWindow(QMainWindow):
             self.toggle_enlarged_review()
 
     def _update_review_button(self) -> None:
-        self.top_bar.set_review_hidden(is_hidden=self._is_narrow or not self.review.dock.isVisible())
+        # Not `isVisible`: before the window is shown, that would make room for a button that then goes.
+        self.top_bar.set_review_hidden(is_hidden=self._is_narrow or self.review.dock.isHidden())
 
     # -- Qt --
 

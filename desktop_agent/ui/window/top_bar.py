@@ -29,7 +29,6 @@ from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
-_SIGN = "⚑"
 _MOST = 99
 
 
@@ -38,18 +37,12 @@ class InboxButton(QToolButton):
         super().__init__(parent)
         self.setObjectName("inboxButton")
         self.setProperty("variant", "flat")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._has_icon = False
-        self._number = ""
         self.show_count(0, 0)
 
-    def note_icon(self) -> None:
-        self._has_icon = True
-        self._show_text()
-
     def show_count(self, items: int, waiting: int) -> None:
-        self._number = "" if not items else f"{_MOST}+" if items > _MOST else str(items)
-        self._show_text()
+        self.setText("" if not items else f"{_MOST}+" if items > _MOST else str(items))
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if items else Qt.ToolButtonStyle.ToolButtonIconOnly
+        self.setToolButtonStyle(style)
         spoken = self._spoken(items, waiting)
         self.setAccessibleName(spoken)
         self.setToolTip(spoken)
@@ -63,12 +56,6 @@ class InboxButton(QToolButton):
         if waiting == items:
             return self.tr("Inbox, {0} waiting for you").format(waiting)
         return self.tr("Inbox, {0} waiting for you, {1} new").format(waiting, items - waiting)
-
-    def _show_text(self) -> None:
-        self.setText(self._number if self._has_icon else f"{_SIGN} {self._number}".strip())
-        is_bare = self._has_icon and not self._number
-        style = Qt.ToolButtonStyle.ToolButtonIconOnly if is_bare else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
-        self.setToolButtonStyle(style)
 
 
 class FolderMenu(QMenu):
@@ -176,12 +163,10 @@ class TopBar(QWidget):
         self.review_button = self._flat(QPushButton(self.tr("Review"), self), actions.toggle_review, is_shown=False)
         self.menu_button = MenuButton(self)
         self.menu_button.setProperty("variant", "flat")
-        self.menu_button.setText("⚙")
         self.menu_button.setAccessibleName(self.tr("Menu"))
         self.menu_button.setToolTip(self.tr("Settings and more"))
         self.menu_button.setMenu(main_menu(actions, self.menu_button))
         self.side_button = self._flat(QToolButton(self), actions.toggle_side, is_shown=False)
-        self.side_button.setText("☰")
         self.side_button.setAccessibleName(actions.toggle_side.text())
         self.side_button.setToolTip(actions.toggle_side.text())
         layout = QHBoxLayout(self)
@@ -202,9 +187,6 @@ class TopBar(QWidget):
         icons.attach(self.menu_button, "gear")
         icons.attach(self.side_button, "side")
         icons.attach(self.inbox_button, "inbox")
-        self.inbox_button.note_icon()
-        self.menu_button.setText("")
-        self.side_button.setText("")
 
     def set_workspace(self, workspace: Path | None) -> None:
         name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")

@@ -5,13 +5,27 @@ import sys
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QDockWidget,
+    QLineEdit,
+    QPlainTextEdit,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
+from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.runtime.painting import show_painted
+from desktop_agent.ui.window.main_window import MainWindow
 
 NAMES = (
     *("mainWindow", "workspaceButton", "sessionList", "newSessionButton", "fileTree", "fileFilter"),
@@ -33,6 +47,39 @@ def window(qtbot: QtBot) -> Generator[Window]:
 
 def widgets(window: Window) -> list[QWidget]:
     return [window.main_window, *window.main_window.findChildren(QWidget)]
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_what_is_painted_first_is_filled_and_neither_moves_nor_is_replaced(
+    qtbot: QtBot, qapp: QApplication, width: int
+) -> None:
+    window = Window(qapp, parse_arguments([]), AppPaths.from_environment())
+    main = window.main_window
+    main.resize(width, 900)
+    show_painted(qapp, main, main.top_bar)
+    before, frame = main.grab().toImage(), places(main)
+    window.add_panels()
+    window.panels.icons.load()
+    window.panels.composer.setFocus()
+    qtbot.waitUntil(window.panels.composer.isVisible)
+    after, filled = main.grab().toImage(), places(main)
+    assert {widget: filled.get(widget) for widget in frame} == frame
+    bar = main.top_bar
+    for button in (bar.workspace_button, bar.search_button, bar.review_button, bar.palette_button):
+        if button.isVisible():
+            assert before.copy(frame[button]) == after.copy(frame[button]), button.text()
+    icons = [bar.inbox_button, bar.menu_button]
+    assert all(before.copy(frame[button]) != after.copy(frame[button]) for button in icons), "the icons came"
+    main.let_close()
+    main.deleteLater()
+    window.deleteLater()
+
+
+def places(main: MainWindow) -> dict[QWidget, QRect]:
+    """Where each visible widget of the bar is, each dock, and what is between them."""
+    parts: list[QWidget] = [main.top_bar, *main.top_bar.findChildren(QWidget), *main.findChildren(QDockWidget)]
+    parts.append(cast("QWidget", main.centralWidget()))
+    return {part: QRect(part.mapTo(main, QPoint(0, 0)), part.size()) for part in parts if part.isVisible()}
 
 
 def test_building_it_enters_no_event_loop_and_starts_nothing(window: Window) -> None:
