@@ -11,8 +11,6 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Vouches for certificates: files in PEM format, valid for a day."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -21,7 +19,7 @@ class Authority:
         """The certificate of the authority itself."""
 
     def issue(self, name: str) -> tuple[Path, Path]:
-        """Make a certificate for `name`, `localhost` and `127.0.0.1`, and its key; return their files."""
+        """Make a certificate for `name`, `localhost` and `127.0.0.1`; return the files of certificate and key."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = self._signed(_name(name), key.public_key(), is_authority=False)
         plain = serialization.NoEncryption()

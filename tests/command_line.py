@@ -12,8 +12,6 @@ from desktop_agent.cli import main
 
 @dataclass
 class Ran:
-    """What a command printed and returned."""
-
     code: int
     out: str
     err: str
@@ -24,8 +22,6 @@ class Ran:
 
 
 class CommandLine:
-    """Runs `desktop-agent` with the arguments it is called with."""
-
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
@@ -38,7 +34,6 @@ class CommandLine:
         return Ran(code, out, err)
 
     def done(self, *arguments: str | Path) -> Ran:
-        """Run what has to succeed."""
         ran = self(*arguments)
         assert ran.code == 0, ran.err
         return ran

@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect without the garbage collector: what is imported and collected stays, and is gone over for nothing."""
+    """Collect without the garbage collector: collected tests stay alive, so scanning them is wasted time."""
     gc.disable()
     try:
         rewrite_share(session.config)
@@ -64,7 +64,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave files without a test of the real window out of its run: importing all of them took longer than the run."""
+    """Skip files without a real-window test in a real-window run: importing them takes longer than the run."""
     is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
     if is_test and config.getoption("markexpr") == "realwindow":
         return b"pytest.mark.realwindow" not in collection_path.read_bytes() or None
@@ -72,7 +72,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long runs to the nightly profile, and most of what is only sampled; it is deselected, not skipped."""
+    """Leave long runs and most sampled cases to the nightly profile: deselected, not skipped."""
     if config.getoption("--profile") == "nightly":
         return
     left_out = [item for item in items if item.get_closest_marker("nightly") or not _is_in_sample(item)]
@@ -83,13 +83,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_in_sample(item: pytest.Item) -> bool:
-    """Whether a case of a `sampled` test is one of each so many, always the same ones."""
+    """Whether a case of a `sampled` test belongs to the sample, which is the same in each run."""
     marker = item.get_closest_marker("sampled")
     return marker is None or crc32(item.name.encode()) % marker.args[0] == 0
 
 
 def pytest_sessionfinish() -> None:
-    """Empty the clipboard: off the screen, what a test has copied would outlive Python, and end it by a signal."""
+    """Empty the clipboard: offscreen, Qt would free copied data after Python's end, and crash."""
     if "PySide6.QtWidgets" in sys.modules:
         from PySide6.QtWidgets import QApplication
 
@@ -99,7 +99,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown() -> Generator[None, object, object]:
-    """Destroy the widgets that a test has let go of: Qt keeps them until an event loop runs, and restyles them all."""
+    """Destroy the widgets that a test dropped: Qt keeps and restyles them until an event loop runs."""
     result = yield
     if "PySide6.QtWidgets" in sys.modules:
         from PySide6.QtCore import QCoreApplication, QEvent
@@ -110,13 +110,12 @@ def pytest_runtest_teardown() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session")
 def is_nightly(request: pytest.FixtureRequest) -> bool:
-    """Whether the long profile was asked for."""
     return request.config.getoption("--profile") == "nightly"
 
 
 @pytest.fixture(autouse=True, scope="session")
 def unsynced(*, is_nightly: bool) -> Generator[None]:
-    """Wait for no disk: no test cuts the power, so none can tell. `--profile nightly` and benchmarks do wait."""
+    """Skip syncs to disk: no test cuts the power. `--profile nightly` and benchmarks do sync."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(os, "fsync", os.fstat)  # which wants an open file, too
@@ -125,7 +124,7 @@ def unsynced(*, is_nightly: bool) -> Generator[None]:
 
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the test a home of its own and none of the user's keys, settings or keyring."""
+    """Give the test a home of its own without the user's keys, settings and keyring."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "XAI_", "DESKTOP_AGENT_")):
@@ -154,7 +153,6 @@ def full_disk(isolated_home: Path) -> Generator[FullDisk]:
 
 @pytest.fixture(autouse=True)
 def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse connections that would leave this machine."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
     def check(address: object) -> None:
@@ -175,8 +173,6 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _Unexpected(logging.Handler):
-    """Collects what our own code logs as a warning or worse."""
-
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.records: list[logging.LogRecord] = []
@@ -188,13 +184,11 @@ class _Unexpected(logging.Handler):
 
 @pytest.fixture
 def expected_logs() -> list[str]:
-    """Texts that this test expects in warnings or errors; a test that expects some adds them."""
     return []
 
 
 @pytest.fixture(autouse=True)
 def no_unexpected_logs(expected_logs: list[str]) -> Generator[None]:
-    """Fail a test in which our code logs a warning or error that the test did not expect."""
     handler = _Unexpected()
     root = logging.getLogger("desktop_agent")
     root.addHandler(handler)
@@ -211,7 +205,6 @@ _ENDING_S = 30.0
 
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
-    """Fail a test that leaves a thread, a child process or a running Qt timer behind, and say which."""
     threads = set(threading.enumerate())
     children = _descendants()
     yield
@@ -231,8 +224,7 @@ def no_lost_tasks(
     request: pytest.FixtureRequest, young_heap: YoungHeap, monkeypatch: pytest.MonkeyPatch
 ) -> Generator[None]:
     """Fail a test that loses an exception in a task or future that was never awaited.
-
-    It is lost when it is collected. A test that had no loop and no widget leaves none, and is spared the collection.
+    | The exception shows when the task is collected. Tests without a loop and widgets skip the collection.
     """
     young_heap.begin()
     lost: list[str] = []
@@ -256,7 +248,7 @@ def no_lost_tasks(
 
 
 def _stays(thread: threading.Thread) -> bool:
-    """Whether it is one of ours and goes on. One that has done its work may need a moment to end."""
+    """Whether it is our thread and goes on. A finished thread may need a moment to end."""
     if not _is_ours(thread):
         return False
     thread.join(timeout=_ENDING_S)
@@ -264,21 +256,20 @@ def _stays(thread: threading.Thread) -> bool:
 
 
 def _is_ours(thread: threading.Thread) -> bool:
-    """Whether a thread is one that a test must end. Executors keep theirs until the loop that owns them closes."""
+    """Whether a test must end the thread. Executors keep their threads until their loop closes."""
     if thread.name.startswith("waitpid-"):
         thread.join(timeout=_ENDING_S)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
     return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
 
 
 def _descendants() -> set[psutil.Process]:
-    """The processes below this one. The kernel is asked first: psutil reads about every process of the machine."""
+    """The child processes. The kernel is asked first, since psutil reads about every process of the machine."""
     return set() if _has_no_child() else set(psutil.Process().children(recursive=True))
 
 
 def _has_no_child() -> bool:
-    """Whether this process is known to have no child at all; false also where the kernel does not say.
-
-    Without `Path`, whose methods a test may have replaced.
+    """Whether this process certainly has no child; false also where the kernel does not tell.
+    | `Path` is not used: a test may have patched its methods.
     """
     try:
         threads = os.listdir("/proc/self/task")  # noqa: PTH208 - see above

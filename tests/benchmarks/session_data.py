@@ -31,13 +31,13 @@ class Author:
         return (word for text in self._pool for word in text)
 
     def sessions(self, folder: Path, count: int, total_bytes: int | None = None) -> Iterator[Path]:
-        """Write `count` sessions of 20 to 200 kB, or of so much that they come to `total_bytes`; yield the journals."""
+        """Write `count` sessions of 20 to 200 kB, or of `total_bytes` together; yield the journals."""
         for number in range(count):
             size = self._random.randint(20_000, 200_000) if total_bytes is None else total_bytes // count
             yield self.session(folder, number, size)
 
     def session(self, folder: Path, number: int, size: int) -> Path:
-        """Write one session of about `size` bytes. Its first prompt holds the word `needleN`."""
+        """Write a session of about `size` bytes. Its first prompt contains the word `needleN`."""
         begun = BEGIN + timedelta(hours=2 * number)
         session_id = f"{begun:%Y%m%d-%H%M%S}-{number:06d}"
         path = folder / session_id / "journal.jsonl"

@@ -27,7 +27,7 @@ MODEL = ModelRef(provider="anthropic", model="claude-opus-5-5")
 
 
 def write_session(number: int, workspace: str, *events: ev.KnownEvent, at: datetime) -> SessionId:
-    """Write a session of `MODEL` with these events, one a minute from the moment on."""
+    """Write a session of `MODEL` with these events, one per minute from `at`."""
     bench = Workbench.from_environment()
     session_id = f"20261116-0900{number:02}-aaaaaa"
     opened = ev.SessionOpened(
@@ -57,9 +57,8 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
 
 
 class RecordedSession:
-    """A session of which a test says what happened in it: files change on disk, and the journal records it.
-
-    Every change is a call of its own, named by its number: `call-1`.
+    """A session written by a test: files change on disk, and the journal records the changes.
+    | Every change is made by a call of its own: `call-1`, `call-2` …
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,14 +70,13 @@ class RecordedSession:
         self.id: SessionId = asyncio.run(self._create())  # noqa: TID251 - no loop runs yet
 
     def write(self, path: str, content: bytes | None, *, turn: int = 1, author: Author = "agent") -> None:
-        """Write a file, or remove it."""
+        """Write a file, or remove it if `content` is None."""
         before = read_state(self.folder / path)
         after = None if content is None else FileState(content=content, mode=before.mode if before else 0o644)
         write_state(self.folder / path, after)
         self._tell(turn, [self._record(path, before, after, turn, author)])
 
     def rename(self, old: str, new: str, *, turn: int = 1) -> None:
-        """Rename a file."""
         before, replaced = read_state(self.folder / old), read_state(self.folder / new)
         (self.folder / old).rename(self.folder / new)
         left = replace(self._record(old, before, None, turn), moved_to=new)
@@ -86,11 +84,10 @@ class RecordedSession:
         self._tell(turn, [left, arrived])
 
     def miss(self, path: str, reason: str, *, turn: int = 1) -> None:
-        """Change a file in a way that could not be recorded."""
+        """Record that a file changed in a way that could not be captured."""
         self._tell(turn, [], (Uncaptured(path=path, reason=reason),))
 
     def tell(self, event: ev.KnownEvent) -> None:
-        """Write any event."""
         path = self._bench.catalog.journal_path(self.id)
         seq = len(read_journal(path, self._bench.blobs)[0]) + 1
         journal, _ = Journal.open(path, self._bench.blobs)
@@ -98,7 +95,6 @@ class RecordedSession:
         journal.close()
 
     def read(self, path: str) -> bytes:
-        """What a file holds now."""
         return (self.folder / path).read_bytes()
 
     async def _create(self) -> SessionId:

@@ -21,8 +21,6 @@ GATEWAY = "https://models.example"
 
 
 class Auth(CommandLine):
-    """Runs `desktop-agent auth`, and types a key."""
-
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(capsys)
         self._monkeypatch = monkeypatch
@@ -35,7 +33,7 @@ class Auth(CommandLine):
 
     @property
     def accounts(self) -> dict[str, dict[str, str | None]]:
-        """What `status` says of one provider, by the names of accounts."""
+        """The `status` of one provider by account names."""
         told = self("status", "--json").json["providers"]
         return {account["account"]: account for account in told if account["provider"] == "anthropic"}
 

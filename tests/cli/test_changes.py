@@ -22,7 +22,6 @@ EDITED = TEXT.replace(b"line 3\n", b"three\n").replace(b"line 30\n", b"")
 
 
 def apply(folder: Path, patch: bytes) -> None:
-    """Let git apply a patch in this folder."""
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, check=True, env=environment)  # noqa: TID251 - git
 

@@ -13,7 +13,7 @@ SECOND_ONLY = TEXT.replace(b"line 30\n", b"thirty\n")
 
 @pytest.fixture
 def undone(changes: Command, session: RecordedSession) -> RecordedSession:
-    """A file of which one hunk was undone, and then its turn."""
+    """A session with one hunk undone, and then the whole turn."""
     (session.folder / "a.txt").write_bytes(TEXT)
     session.write("a.txt", EDITED)
     assert changes("undo", session.id, "--file", "a.txt", "--hunk", "1").code == 0
@@ -62,7 +62,7 @@ def test_undos_and_changes_are_not_named_at_once(
 
 
 def test_an_undo_of_a_journal_of_old_is_redone_by_what_it_undid(changes: Command, session: RecordedSession) -> None:
-    """It did not record what it wrote, so there is no exact before."""
+    """An old journal did not record what the undo wrote, so the exact state before is unknown."""
     session.write("a.txt", b"a\n")
     (session.folder / "a.txt").unlink()
     session.tell(ev.ChangesUndone(selection=ChangeSelection(), change_ids=("1.1",), outcomes=()))

@@ -16,7 +16,6 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def config(run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs the command in a folder of its own."""
     (tmp_path / "app").mkdir()
     monkeypatch.chdir(tmp_path / "app")
     return partial(run, "config")

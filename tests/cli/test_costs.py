@@ -20,7 +20,7 @@ def asked(model: ModelRef | None, cost: float | None, tokens: int = 1_000) -> ev
 
 
 def write(number: int, *requests: ev.KnownEvent, days_ago: int = 0, workspace: str = "/home/ann/a") -> str:
-    """Write a session that was used at noon of a day."""
+    """A turn with one call."""
     prompt = ev.PromptSubmitted(turn=1, prompt_id="p", text="An apple")
     noon = datetime.combine(TODAY - timedelta(days=days_ago), time(12), UTC)
     return write_session(number, workspace, prompt, *requests, at=noon)
@@ -87,7 +87,6 @@ def test_days_that_cannot_be_are_bad_usage(run: CommandLine, days: str) -> None:
 
 
 def called(tool: str, *, took_s: float, error: str = "") -> list[ev.KnownEvent]:
-    """A turn with one call."""
     call = ToolCall(id="c", name=tool, arguments={})
     result = ToolResult(content="", is_error=bool(error), error_type="not_found" if error else None)
     return [

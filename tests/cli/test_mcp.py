@@ -23,8 +23,6 @@ ADD = ["add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
 
 
 class Mcp(CommandLine):
-    """Runs `desktop-agent mcp`."""
-
     said = ""
     """Everything that was printed."""
 
@@ -35,13 +33,11 @@ class Mcp(CommandLine):
 
     @property
     def servers(self) -> dict[str, dict[str, Any]]:
-        """What `mcp list` says of each server."""
         return {each["name"]: each for each in self.done("list", "--json").json["servers"]}
 
 
 @pytest.fixture
 def mcp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mcp:
-    """Runs in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     return Mcp(capsys)
 

@@ -28,8 +28,6 @@ BROWSER = f"{sys.executable} -m tests.servers.browser %s"
 
 
 class Watched(io.StringIO):
-    """Standard error that tells when something was written."""
-
     def __init__(self) -> None:
         super().__init__()
         self.was_written = asyncio.Event()
@@ -40,8 +38,6 @@ class Watched(io.StringIO):
 
 
 class Terminal:
-    """A user at a terminal, with a browser program or without one."""
-
     def __init__(
         self, folder: Path, server: AuthorizationServer, *, browser: str = BROWSER, is_json: bool = True
     ) -> None:

@@ -24,8 +24,6 @@ Make = Callable[[SessionId], Path]
 
 @pytest.fixture
 def make(isolated_home: Path) -> Make:
-    """Makes a session that is fine, and returns its journal."""
-
     def made(session_id: SessionId) -> Path:
         data = isolated_home / "desktop-agent" / "data"
         path = data / "sessions" / session_id / "journal.jsonl"

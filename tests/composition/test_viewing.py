@@ -31,7 +31,6 @@ def provider() -> ScriptedProvider:
 
 @pytest.fixture
 def bench(ground: Ground, provider: ScriptedProvider) -> Workbench:
-    """The second window."""
     return ground.bench(provider)
 
 

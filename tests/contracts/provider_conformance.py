@@ -28,28 +28,24 @@ class ProviderGround(Protocol):
     """A provider, and requests that bring it into known situations. Each method prepares exactly one answer."""
 
     @property
-    def provider(self) -> Provider:
-        """The provider under test; the ground closes it in the end."""
-        ...
+    def provider(self) -> Provider: ...
 
-    def will_answer(self) -> ModelRequest:
-        """A request that is answered with text."""
-        ...
+    def will_answer(self) -> ModelRequest: ...
 
     def will_call_a_tool(self) -> ModelRequest:
-        """A request that is answered with text and a call of one of its tools, with arguments."""
+        """A request whose answer has text and a tool call with arguments."""
         ...
 
     def will_fail(self) -> ModelRequest | None:
-        """A request that fails after some of the answer has come."""
+        """A request that fails in the middle of its answer; None if the provider cannot."""
         ...
 
     def will_hang(self) -> ModelRequest | None:
-        """A request whose answer begins with text, and then nothing more comes."""
+        """A request whose answer stops after some text and stays open; None if the provider cannot."""
         ...
 
     async def was_let_go(self) -> None:
-        """Return once everything that the hanging answer held is released."""
+        """Return once the resources of the hanging answer are released."""
         ...
 
 
@@ -200,7 +196,7 @@ async def _failure(ground: ProviderGround) -> tuple[list[StreamPiece], ProviderE
 
 
 async def _hanging(ground: ProviderGround) -> "asyncio.Task[None]":
-    """Return a consumer that has seen the beginning of an answer and waits for more."""
+    """Return a consumer that has received some text and waits for more."""
     request = _or_skip(ground.will_hang())
     has_begun = asyncio.Event()
 

@@ -38,7 +38,6 @@ READING_ONLY = (*WITHOUT_A_SESSION, "pydantic", "desktop_agent.core.capture", "d
 
 
 def loaded_by(arguments: list[str], *candidates: str) -> list[str]:
-    """Return which of `candidates` a command has loaded at its end."""
     program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
     return loaded_after(program, *candidates)
 

@@ -21,7 +21,6 @@ HOW_TO_REMOVE = "others rely on it. If it must go, take the line out of the file
 
 
 def differences(name: str, found: set[str]) -> list[str]:
-    """What is gone, and what is new, each with what to do about it."""
     promised = golden(name)
     advice = HOW_TO_ADD if name in LISTS else BY_HAND
     gone = [f"{name}: {line!r} is gone: {HOW_TO_REMOVE}" for line in sorted(promised - found)]

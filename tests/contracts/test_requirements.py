@@ -14,7 +14,7 @@ _CITED = re.compile(r"\b(?:T|V|R|C|O|E|S|SC|Z)-\d{2,3}[a-e]?\b")
 
 @pytest.fixture(scope="module")
 def cited() -> Mapping[str, list[str]]:
-    """Where each id is named: the tests by path. What only lists ids does not count."""
+    """The paths of the tests that name each id, without the list of ids itself."""
     found: dict[str, list[str]] = {}
     for file in _TESTS.rglob("*.py"):
         if file.name not in (Path(__file__).name, "requirement_ids.py"):

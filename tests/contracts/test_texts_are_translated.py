@@ -25,7 +25,7 @@ HINT = "run packaging/translations.sh, translate what it names in packaging/tran
 
 
 def test_each_text_is_found_and_is_in_each_language() -> None:
-    """One test, because reading the source of the window takes a second."""
+    """One test, because reading the window's source takes a second."""
     lost = {path: each.unknown for path, each in found().items() if each.unknown and path not in ELSEWHERE}
     assert lost == {}, "write the text where it is translated; ask `self.tr` or a function of the module for it"
     texts = set(window_texts())

@@ -15,7 +15,7 @@ HINT = "run packaging/translations.sh, translate what it names in packaging/tran
 
 
 def test_a_text_is_either_counted_or_not() -> None:
-    """And where it is counted, it says where the number stands."""
+    """A counted text also says where the number stands."""
     messages = list(catalogue("de"))
     kinds = Counter((message.context, message.source) for message in messages)
     assert [text for text, count in kinds.items() if count > 1] == []
@@ -37,7 +37,7 @@ class TestALanguage:
         assert wrong == []
 
     def test_ends_as_the_source_ends(self, language: str) -> None:
-        """An ellipsis says that a dialog follows or that something goes on; a full stop, that it is a sentence."""
+        """An ellipsis says that a dialog follows or that work goes on; a full stop marks a sentence."""
         wrong = [
             (message.source, form)
             for message, said in catalogue(language).items()
@@ -65,7 +65,7 @@ class TestALanguage:
 
 
 def _has_same_fields(message: Message, form: str, *, is_singular: bool) -> bool:
-    """Whether the same is filled in. Where there is one, its name may stand for the number, or nothing does."""
+    """Whether the form has the source's fields. A singular form may have the name instead of the number, or neither."""
     fields, said = _fields(message.source), _fields(form)
     if is_singular:
         del fields["%n"], said["%n"]
@@ -79,12 +79,12 @@ def _fields(text: str) -> Counter[str]:
 
 
 def _ending(text: str) -> str:
-    """The last sign, in its Western form; quotation marks and brackets around it do not count."""
+    """The last punctuation mark in its Western form, without quotation marks and brackets."""
     last = text.rstrip().rstrip("”“)）」").rstrip()[-1:]
     sign = {"。": ".", "？": "?", "：": ":", "！": "!"}.get(last, last)
     return sign if sign in ".?:!…" else ""
 
 
 def _kept(text: str) -> tuple[bool, list[str], list[str]]:
-    """What stays as it is: a blank at the beginning, commands between backticks, names of files and addresses."""
+    """The parts that stay the same: a leading blank, commands in backticks, file names and addresses."""
     return text.startswith(" "), sorted(re.findall(r"`[^`]+`", text)), re.findall(r"\(\*\.?\w*\)", text)

@@ -44,26 +44,22 @@ LONG = reply(
 
 @dataclass(frozen=True)
 class WireGround:
-    """A provider, the server that it talks to, and a request."""
-
     provider: HttpProvider
     server: ModelServer
     request: ModelRequest
 
     async def ask(self, *answers: Answer) -> list[StreamPiece]:
-        """Return the pieces of the answer that the server gives."""
         self.server.will(*answers)
         async with asyncio.timeout(PATIENCE_S):
             return [piece async for piece in self.provider.stream(self.request)]
 
     async def completed(self, answer: Answer) -> Completion:
-        """Return the whole message."""
         last = (await self.ask(answer))[-1]
         assert isinstance(last, Completion)
         return last
 
     async def failed(self, answer: Answer) -> ProviderError:
-        """Return what the request fails with; no message may have come of it."""
+        """Return the request's error; check that no message came."""
         pieces: list[StreamPiece] = []
         self.server.will(answer)
 
@@ -147,7 +143,7 @@ class WireConformance:
         assert (await wire.completed(reply(text("I can't."), stop_reason="refusal"))).stop_reason == "refusal"
 
     async def test_a_message_goes_back_with_what_came_of_its_calls(self, wire: WireGround) -> None:
-        """What the server finds wrong with the second request fails the test."""
+        """The server's complaints about the second request fail the test."""
         first = await wire.completed(
             reply(thinking("Both.", signature="sig"), text("Looking."), tool_use("read_file"), tool_use("edit_file"))
         )
@@ -192,7 +188,7 @@ class WireConformance:
         assert error.hint
 
     async def test_a_conversation_that_is_too_long_is_a_reason_to_make_room(self, wire: WireGround) -> None:
-        """Some only say that the request is invalid; the turn makes room for both."""
+        """Some vendors only say that the request is invalid; the turn makes room in either case."""
         assert (await wire.failed(fault.too_long())).fault in ("too_large", "invalid_request")
 
     @pytest.mark.parametrize(("headers", "wait_s"), [({}, None), ({"retry_after": "2"}, 2.0)])
@@ -246,12 +242,11 @@ class WireConformance:
 
 
 def replace_request(wire: WireGround, request: ModelRequest) -> WireGround:
-    """Return the ground with another request."""
     return WireGround(wire.provider, wire.server, request)
 
 
 def _said(content: tuple[AssistantBlock, ...]) -> list[object]:
-    """Return what a message says, without the ids that a server makes up."""
+    """Return a message's content without the ids that the server generates."""
     return [
         (block.name, block.arguments) if isinstance(block, ToolUseBlock) else block
         for block in content

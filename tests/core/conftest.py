@@ -12,13 +12,11 @@ from tests.harness import Ground
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    """An isolated home and workspace for sessions."""
     return Ground(tmp_path / "ground")
 
 
 @pytest.fixture
 async def runner() -> AsyncIterator[ProcessRunner]:
-    """What runs processes, and does not wait long for those that do not end."""
     runner = ProcessRunner(SystemClock(), grace_s=0.3)
     yield runner
     await runner.aclose()

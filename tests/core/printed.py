@@ -6,7 +6,7 @@ from desktop_agent.core.jobs import Jobs
 
 
 class Printed:
-    """Takes what a command prints, as `on_text` hands it over, and reports when `text` is in it."""
+    """Collects a command's output through `on_text`, and reports when it contains `text`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -23,7 +23,7 @@ class Printed:
 
 
 async def until_logged(jobs: Jobs, job_id: str, text: str) -> None:
-    """Return when a job's log has `text`, which is a moment after it was printed. Fails when the job ends without."""
+    """Return when a job's log has `text`; fail when the job ends without."""
     while True:
         state = (await jobs.wait(job_id, 0.01)).state
         if text in await jobs.tail(job_id):

@@ -21,7 +21,7 @@ Everything it starts has `mark`, which must be quoted for a shell, in its argume
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process still runs. One that has ended and was not taken note of does not."""
+    """Whether a process still runs; zombies do not count."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -29,7 +29,6 @@ def is_alive(pid: int) -> bool:
 
 
 def survivors(mark: str) -> list[int]:
-    """Return the processes that still have `mark` in their arguments."""
     return [
         process.pid
         for process in psutil.process_iter(["cmdline", "status"])

@@ -85,7 +85,7 @@ def test_two_calls_that_differ_never_look_the_same(one: JsonObject, data: st.Dat
     ids=["a line", "lines", "names", "items"],
 )
 def test_of_what_is_too_long_to_be_shown_no_more_is_written_than_is_asked_for(value: object) -> None:
-    """Who draws it does so on the window's thread."""
+    """The window's thread draws it."""
     steps = 0
 
     def count(_frame: object, _event: str, _arg: object) -> None:

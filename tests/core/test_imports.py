@@ -29,7 +29,7 @@ HEAVY = (
 
 
 def modules_below(*parts: str) -> list[str]:
-    """The names of every module in a package of ours, or the one module of that name."""
+    """The names of all modules in a package of ours, or the single module of that name."""
     root = PACKAGE.joinpath(*parts)
     files = sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]
     names = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
@@ -37,7 +37,7 @@ def modules_below(*parts: str) -> list[str]:
 
 
 def loaded_after(program: str, *candidates: str) -> list[str]:
-    """Which of `candidates` a fresh interpreter has imported when it has run `program`."""
+    """Return which of `candidates` a fresh interpreter has imported after `program`."""
     report = f"import json, sys; print(json.dumps([name for name in {candidates!r} if name in sys.modules]))"
     done = subprocess.run(  # noqa: TID251 - an interpreter of its own is the point
         [sys.executable, "-c", f"{program}\n{report}"], capture_output=True, text=True, check=False, timeout=60

@@ -21,14 +21,13 @@ WITHOUT_WRITING = CallRules(capabilities=CAPABILITIES - {"write_fs"})
 
 
 def answers(request: ModelRequest) -> list[str]:
-    """What the tools answered last, as the model reads it."""
     message = request.messages[-1]
     assert isinstance(message, UserMessage)
     return [block.content for block in message.content if isinstance(block, ToolResultBlock)]
 
 
 def states(s: Open) -> list[str]:
-    """The states of all calls, in the order they came."""
+    """The states of all calls in order of arrival."""
     found: list[str] = []
     for event in s.rx.events:
         match event:

@@ -175,7 +175,6 @@ def test_indexes_in_patches_stay_right_after_an_entry_was_removed() -> None:
 
 
 def apply_patches(shown: list[object], transcript: Transcript, patches: Iterable[Patch]) -> None:
-    """What a view does with patches, reduced to its essence."""
     for patch in patches:
         match patch.kind:
             case "append":

@@ -60,12 +60,11 @@ async def reopened(ground: Ground, session_id: str, *replies: Reply) -> AsyncGen
 
 
 def in_order_of_calls(s: Open) -> list[ApprovalRequest]:
-    """The questions that wait, as the model made the calls; of calls side by side, either can have asked first."""
+    """The pending questions in the order of the calls: parallel calls may ask in any order."""
     return sorted(s.transcript.pending_approvals, key=lambda request: request.call_id)
 
 
 def answers(s: Open) -> list[ToolResultBlock]:
-    """All tool results of the last request."""
     return [
         block
         for message in s.last_request.messages
@@ -262,7 +261,7 @@ async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
 
 
 async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run_again(ground: Ground) -> None:
-    """Asking anew would be running it anew: what it did is unknown."""
+    """A new question could lead to a second run, and the effects of the first run are unknown."""
     session_id = await killed_while_asking(ground, [RUN])
     lines = journal_of(ground, session_id).read_bytes().splitlines(keepends=True)
     asked = next(line for line in lines if b'"approval_requested"' in line)
@@ -323,7 +322,7 @@ async def test_closing_keeps_the_question(ground: Ground) -> None:
 
 
 async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next(ground: Ground) -> None:
-    """Closing is no answer: the user did not say no, and nothing that ran is lost by it."""
+    """Closing the window is no answer, and no finished call is lost."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[READ, EDIT]]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
@@ -341,7 +340,7 @@ async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next
 
 
 async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground: Ground) -> None:
-    """There is no moment between two processes in which an answer is lost."""
+    """An answer cannot get lost between two processes."""
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
     for eagerness in range(12):
         async with ground.session([DONE], resume=session_id) as s:

@@ -19,8 +19,6 @@ PUSH = Rule(
 
 @dataclass
 class Told:
-    """A log that keeps every event it receives."""
-
     events: list[ev.KnownEvent | ev.LiveEvent] = field(default_factory=list)
 
     async def record(self, event: ev.KnownEvent) -> None:
@@ -38,7 +36,7 @@ def file(tmp_path: Path) -> RulesFile:
 
 
 async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_allowing(file: RulesFile) -> None:
-    """Same size, same file, same date."""
+    """The file has the same size, inode and date."""
     book = RuleBook(LiveRules(file), {}, Told())
     text = file.path.read_text()
     for effect in ("allow", "alarm"):  # as long as the word, and nothing that a rule can do

@@ -79,7 +79,7 @@ Decoder(Kind)
 
 
 def _makers(text: str) -> Iterator[ast.Call]:
-    """Yield the calls in a module that have msgspec make something of a type, or let it be made later."""
+    """Yield a module's calls that make msgspec decode into a type, now or later."""
     if "msgspec" not in text or not re.search(r"\b(convert|decode|Decoder)\(", text):
         return
     tree = ast.parse(text)
@@ -103,7 +103,7 @@ def _makers(text: str) -> Iterator[ast.Call]:
 
 
 def _is_learned(call: ast.Call) -> bool:
-    """Whether a call names a type that was learned, or none."""
+    """Whether the call names a type that was learned, or no type."""
     is_decoder = "Decoder" in ast.dump(call.func)
     kind = next((word.value for word in call.keywords if word.arg == "type"), None)
     kind = kind or next(iter(call.args[0 if is_decoder else 1 :]), None)

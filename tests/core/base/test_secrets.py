@@ -77,7 +77,7 @@ BEFORE_KEYS = ["\n", "\t", "\r", "\b", "\f", "\0", "\x1b", "\x1b[32m", "\x1b[m",
 
 
 def spelled(text: str, levels: int) -> str:
-    """`text` as a string of JSON, in a string of JSON, and so on."""
+    """`text` as a string of JSON inside a string of JSON, `levels` times."""
     for _ in range(levels):
         text = json.dumps(text)
     return text

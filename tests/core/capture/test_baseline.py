@@ -56,7 +56,7 @@ def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, tuple[bytes |
 
 
 def command(root: Path) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Change a few files; return what a report must say of it."""
+    """Change a few files; return the expected report."""
     (root / "1.txt").write_text("second\n")
     (root / "2.txt").unlink()
     (root / "new.txt").write_text("made\n")
@@ -99,7 +99,7 @@ def test_a_cache_that_never_works_is_told_once_and_done_without(
 
 
 def grow_no_more(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the database behave as on a full disk: nothing can be added to it."""
+    """Make the database behave as on a full disk: it cannot grow."""
     connect = CacheFile.connect
 
     def small(self: CacheFile, *args: object, **options: object) -> sqlite3.Connection:
@@ -167,7 +167,7 @@ def test_a_cache_of_which_nothing_can_be_read_while_a_command_runs_loses_nothing
 def test_what_is_announced_after_a_command_began_counts_as_no_commands_also_when_nothing_can_be_read(
     root: Path, database: Path, capture: StatCapture
 ) -> None:
-    """A copy that knows nothing of it would give the user's file to the command: then nothing is said instead."""
+    """Without a copy of the announced file, the report says nothing instead of blaming the command."""
     snapshot = capture.begin()
     image = read_state(root / "3.txt")
     assert image is not None
@@ -269,8 +269,6 @@ PATHS = st.sets(st.sampled_from([f"{folder}/{name}" for folder in "abcd" for nam
 
 
 class NothingElse:
-    """A folder in which the command touched every file."""
-
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
         del sizes
         return {}
@@ -285,7 +283,7 @@ def entry(path: str, inode: int, digest: str = "same") -> Entry:
 
 
 def moves(gone: list[str], came: list[str]) -> dict[str, str]:
-    """What is found renamed when files of one content go and come, each with an inode of its own."""
+    """The detected renames when files of one content go and come with new inodes."""
     touched = [Touched(path, entry(path, number), None) for number, path in enumerate(gone, 1)]
     touched += [Touched(path, None, entry(path, 10**6 + number)) for number, path in enumerate(came)]
     found = with_renames(touched, lambda _: b"equal", NothingElse())

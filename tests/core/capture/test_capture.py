@@ -62,8 +62,6 @@ def database(tmp_path: Path) -> Path:
 
 @dataclass
 class Found:
-    """What a report said."""
-
     items: list[FileTransition]
     report: CaptureReport
 
@@ -98,8 +96,6 @@ def capture(root: Path, database: Path, request: pytest.FixtureRequest) -> Itera
 
 @pytest.fixture
 def run(root: Path, capture: StatCapture) -> Run:
-    """Capture what a command or a function does to the folder."""
-
     def run(command: str | Callable[[], object]) -> Found:
         snapshot = capture.begin()
         if isinstance(command, str):
@@ -114,7 +110,7 @@ def run(root: Path, capture: StatCapture) -> Run:
 
 
 def tree(root: Path) -> dict[str, FileState]:
-    """Everything below the folder but what git keeps."""
+    """All files below the folder except git's own."""
     found: dict[str, FileState] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -250,7 +246,7 @@ FIVE = ("f1", "f2", "f3", "f4", "f5")
 
 @pytest.fixture(params=["identical", "alike", "short and alike"])
 def five(root: Path, request: pytest.FixtureRequest) -> Path:
-    """A folder with five files that are easily mistaken for one another."""
+    """A folder with five similar files."""
     count = 3 if request.param == "short and alike" else 30
     for name in FIVE:
         own = "" if request.param == "identical" else f"own line of {name}\n"
@@ -337,7 +333,7 @@ STEPS = st.one_of(
 
 
 class Lineage:
-    """A folder of files, with where each of them comes from by moves and copies."""
+    """A folder of files that tracks the origin of each through moves and copies."""
 
     def __init__(self, root: Path, kinds: list[str]) -> None:
         self.root = root
@@ -513,7 +509,7 @@ def test_after_a_kill_the_snapshot_still_tells_what_the_command_did(root: Path, 
 
 
 def test_until_it_is_released_a_snapshot_reports_the_same_again(root: Path, capture: StatCapture) -> None:
-    """A report that did not reach the journal, because the process died or the disk was full, can be made again."""
+    """A report that did not reach the journal (a crash, a full disk) can be repeated."""
     snapshot = capture.begin()
     (root / "src" / "a.py").write_bytes(b"changed")
 
@@ -549,7 +545,7 @@ def test_a_snapshot_that_nobody_knows_is_said_to_be_lost(capture: StatCapture) -
 
 
 def test_a_snapshot_is_not_taken_for_one_of_another_baseline(root: Path, database: Path, tmp_path: Path) -> None:
-    """The journal of a killed process names one; the cache is removed, and another session begins a command."""
+    """A killed process leaves a snapshot in the journal; then the cache is removed and rebuilt."""
     gone = StatCapture(root, Baseline(database)).begin()
     capture = StatCapture(root, Baseline(tmp_path / "anew.sqlite3"))
     others = capture.begin()
@@ -630,7 +626,7 @@ MANY = 250
 
 @pytest.fixture
 def large(root: Path) -> Path:
-    """A repository of so many files that git is asked which it has, all committed a while ago."""
+    """A repository with enough files that git is asked for the list, all committed a while ago."""
     for number in range(MANY):
         path = root / f"{number:03}.txt"
         path.write_bytes(b"%d\n" % number)
@@ -768,7 +764,7 @@ OPERATIONS = st.one_of(
 
 
 def operate(root: Path, operation: tuple[object, ...]) -> None:
-    """Do it as far as the file system lets it."""
+    """Carry the operation out as far as the file system allows."""
     match operation:
         case ("write", str(name), bytes(content)):
             (root / name).write_bytes(content)

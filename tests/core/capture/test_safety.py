@@ -366,7 +366,7 @@ def refuse_link(*_args: object, **_options: object) -> None:
 
 @pytest.fixture(params=["links", "no links", "read at once"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How contents come to be held: by links, by copies to another disk, or through git's index."""
+    """How contents are saved: by links, by copies to another disk, or through git's index."""
     if request.param == "no links":
         monkeypatch.setattr(os, "link", refuse_link)
     if request.param == "read at once":
@@ -375,7 +375,6 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, bytes | None]:
-    """Return the earlier content of each changed file."""
     found: dict[str, bytes | None] = {}
 
     def add(change: FileTransition) -> None:

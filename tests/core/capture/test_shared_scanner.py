@@ -38,7 +38,7 @@ LIMITS = CaptureSettings()
 
 
 class Walks:
-    """Walks one folder both ways, each with a table of its own."""
+    """Walks one folder in both ways, each with its own table."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -47,14 +47,14 @@ class Walks:
         self.alone = Known()
 
     def look(self, limits: CaptureSettings = LIMITS) -> tuple[Scan, Scan]:
-        """Walk both ways and learn what was found."""
+        """Walk in both ways and update the tables."""
         scan, expected = self.shared.scan(self.together, limits), scan_folder(self.root, self.alone, limits)
         self.shared.learn(self.together, scan)
         learn(self.alone, expected)
         return scan, expected
 
     def forget(self) -> None:
-        """Walk and learn, and go back to the table of before: so it is after a transaction that failed at its end."""
+        """Walk and update, then restore the old table, as after a failed transaction."""
         before = {path: structs.replace(folder, files=dict(folder.files)) for path, folder in self.together.items()}
         self.shared.learn(self.together, self.shared.scan(self.together, LIMITS))
         self.together = before
@@ -88,12 +88,11 @@ def walks(root: Path) -> Iterator[Walks]:
 
 
 def paths(known: Known) -> set[str]:
-    """Everything a table names."""
     return {path for folder in known for path in (folder, *(f"{folder}/{name}" for name in known[folder].files))}
 
 
 def states(root: Path) -> dict[str, tuple[int, int]]:
-    """What is in the folder, with what changes whenever something is changed."""
+    """The files with all metadata that a change would alter."""
     found = (path for path in sorted(root.rglob("*")))
     return {str(path.relative_to(root)): (path.lstat().st_ctime_ns, path.lstat().st_ino) for path in found}
 
@@ -413,7 +412,7 @@ def test_an_answer_that_is_none_counts_as_a_death(
 
 
 def test_when_our_half_ends_before_its_time_theirs_is_not_believed(walks: Walks, tmp_path: Path) -> None:
-    """What they walked may lie behind a link out of the workspace by now, which our half would have seen."""
+    """The other half may have walked behind a link out of the workspace; only our half checks that."""
     walks.look()
     start = half_of(walks.together)[0]
     outside = tmp_path / "outside"

@@ -147,7 +147,7 @@ def test_a_plan_made_for_another_version_of_a_file_writes_nothing_at_all(ledger:
 def test_nothing_is_written_through_a_link_that_took_the_place_of_a_folder_while_somebody_was_asked(
     ledger: Ledger, root: Path, tmp_path: Path
 ) -> None:
-    """A background command in the sandbox may do that, to have a file written where it may not write itself."""
+    """A sandboxed command could use such a link to have a file written outside."""
     (root / "d").mkdir()
     (tmp_path / "home").mkdir()
     changes = [record(ledger, root, "a", state(b"x")), record(ledger, root, "d/.bashrc", state(b"evil"), "1.2")]
@@ -205,7 +205,7 @@ def test_what_somebody_writes_while_an_undo_waits_for_the_disk_is_not_overwritte
 
 
 def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
-    """Let a program `write` after the last check and before the rename: a barrier in front of the system's own call."""
+    """Let `write` run between the last check and the rename."""
     for name in ("exchange", "rename_to_free"):
         real = getattr(file_writes, name)
 
@@ -302,8 +302,6 @@ def test_a_folder_that_came_for_a_file_stays_when_a_kill_kept_what_is_in_it_from
 
 
 class CountedBlobs(Blobs):
-    """Notes how many bytes come at once."""
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.batches: list[int] = []
@@ -355,7 +353,7 @@ NEW = b"NEW LINE, which is longer\r\n" * 9_000
 
 
 def prepare(folder: Path) -> tuple[Ledger, list[FileChange]]:
-    """A change of a file, of one with two names, of a link, a file in a new folder, and a deletion."""
+    """Changes of a plain file, a hard-linked file, a link, a file in a new folder, and a deletion."""
     root = folder / "work"
     root.mkdir()
     (root / "plain").write_bytes(b"old")
@@ -386,7 +384,7 @@ def everything(root: Path) -> dict[str, FileState | None]:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
 def test_several_files_are_changed_all_or_none(tmp_path: Path, code: int) -> None:
-    """Every failure leaves files as they were: bytes, modes, links, and no folder that was not there."""
+    """Every failure leaves bytes, modes, links and folders as they were."""
     for faulty, folder in rounds(tmp_path, code=code):
         ledger, changes = prepare(folder)
         before = everything(folder / "work")
@@ -402,7 +400,7 @@ def test_several_files_are_changed_all_or_none(tmp_path: Path, code: int) -> Non
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
 def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> None:
-    """Each file is as it was or as it should be, and folders stand only where files in them do."""
+    """Each file is in its old or its new state, and folders exist only for their files."""
     for faulty, folder in rounds(tmp_path, code=code):
         ledger, changes = prepare(folder)
         with in_place_of_os(faulty):
@@ -460,7 +458,7 @@ file_writes.write_atomically(Path(sys.argv[1]), content)
 
 @pytest.mark.parametrize("size", ["longer", "shorter"])
 def test_a_file_with_two_names_that_a_kill_tore_is_mended(tmp_path: Path, size: str) -> None:
-    """Killed at each system call of a write in place, and put right by what was written down before."""
+    """A kill at each system call of a write in place is repaired from the saved copy."""
     before, after = (OLD, NEW) if size == "longer" else (NEW, OLD[:5000])
     (tmp_path / "content").write_bytes(after)
     torn = 0

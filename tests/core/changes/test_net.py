@@ -37,7 +37,7 @@ def change(
 
 
 class Recorded:
-    """A folder in which things happen, and what a session would have written of them."""
+    """A folder and the records that a session would have written of its changes."""
 
     def __init__(self, **files: str) -> None:
         self.files = {path: image(text) for path, text in files.items()}
@@ -53,14 +53,13 @@ class Recorded:
         self._add(path, "deleted", self.files.pop(path), None)
 
     def rename(self, old: str, new: str, text: str | None = None) -> None:
-        """Rename a file, and write into it in the same call when `text` is given."""
+        """Rename a file, and with `text` also change it in the same call."""
         before, replaced = self.files.pop(old), self.files.get(new)
         self.files[new] = image(text) if text else before
         self._add(old, "deleted", before, None, moved_to=new)
         self._add(new, "renamed", replaced, self.files[new], moved_from=old)
 
     def rows(self) -> dict[str, NetChange]:
-        """The rows by path."""
         rows = net_changes(self.records)
         assert len({row.path for row in rows}) == len(rows)
         return {row.path: row for row in rows}
@@ -89,7 +88,7 @@ class Recorded:
 
 
 def carried_out(rows: Sequence[NetChange], files: dict[str, FileImage]) -> dict[str, FileImage]:
-    """What the rows make of these files, all at once."""
+    """The result of applying all rows at once."""
     for row in rows:
         assert files.get(row.moved_from or row.path) == row.change.before or row.change.before is None
     gone = {row.moved_from or row.path for row in rows if row.change.before}
@@ -321,7 +320,7 @@ TEXT = [f"line {number}\n" for number in range(60)]
 
 
 class Chain:
-    """Changes of one file, one after the other, and what their images hold."""
+    """Successive changes of one file, with the content of their images."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}

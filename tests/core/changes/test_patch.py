@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
 
 @dataclass(frozen=True)
 class File:
-    """A file as git knows it: its content, or where it points to, and whether it can be run."""
+    """A file as git sees it: content or link target, and the executable bit."""
 
     content: bytes
     kind: FileKind = "file"
@@ -89,7 +89,7 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
 
 
 def lay_out(folder: Path, tree: Tree) -> None:
-    """Make the folder hold these files, and nothing else."""
+    """Make the folder hold exactly these files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for path, file in tree.items():
@@ -103,7 +103,6 @@ def lay_out(folder: Path, tree: Tree) -> None:
 
 
 def read(folder: Path) -> Tree:
-    """What the folder holds."""
     found: Tree = {}
     for place in folder.rglob("*"):
         path = place.relative_to(folder).as_posix()
@@ -117,7 +116,7 @@ def read(folder: Path) -> Tree:
 
 
 def check(folder: Path, before: Tree, after: Tree, *files: PatchFile) -> bytes:
-    """Apply the patch to real files, forwards and in reverse, and return it."""
+    """Apply the patch to real files, forwards and in reverse; return the patch."""
     patch = make_patch(files)
     if before == after:
         assert patch == b""
@@ -131,7 +130,6 @@ def check(folder: Path, before: Tree, after: Tree, *files: PatchFile) -> bytes:
 
 
 def changes_between(before: Tree, after: Tree) -> list[PatchFile]:
-    """One change for every path, without renames."""
     return [change(path, before.get(path), after.get(path)) for path in sorted({*before, *after})]
 
 
@@ -192,7 +190,7 @@ def test_it_makes_the_same_of_a_tree_as_the_patch_of_git_itself(tmp_path: Path, 
 
 
 def headers(patch: bytes) -> list[bytes]:
-    """The lines that say what becomes of which file, of a patch whose files hold no such lines."""
+    """The header lines of a patch whose files contain no such lines."""
     starts = (b"old mode ", b"new mode ", b"new file ", b"deleted file ", b"index ")
     return sorted(line for line in patch.splitlines() if line.startswith(starts))
 

@@ -176,7 +176,7 @@ _PATHS = st.sampled_from(["src/AGENTS.md", "lib/AGENTS.md"])
 
 @st.composite
 def journals(draw: st.DrawFn) -> list[ev.KnownEvent]:
-    """A journal as sessions write them: turns in order, with everything between them that may happen."""
+    """A journal as sessions write it: turns in order, and any events between them."""
     events: list[ev.KnownEvent] = []
     number, made = 0, 0
     visible: list[int] = []

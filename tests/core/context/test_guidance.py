@@ -12,8 +12,6 @@ from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
 class Folders:
-    """A workspace and a folder with the user's own file."""
-
     def __init__(self, base: Path) -> None:
         self.root = (base / "workspace").resolve()
         self.mine = base / "config"

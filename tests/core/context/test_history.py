@@ -71,7 +71,7 @@ def fold(*events: ev.Event) -> tuple[Message, ...]:
 
 
 def check_valid(messages: tuple[Message, ...]) -> None:
-    """The rules every provider enforces."""
+    """Check the rules of all providers."""
     assert not messages or isinstance(messages[0], UserMessage)
     for before, after in pairwise(messages):
         assert before.role != after.role, "roles alternate"
@@ -176,7 +176,7 @@ _BLOCKS: st.SearchStrategy[AssistantBlock] = st.one_of(
 
 @st.composite
 def _journals(draw: st.DrawFn) -> list[ev.Event]:
-    """Journals cut and mixed in every way, but with the unique call ids that a turn makes sure of."""
+    """Journals cut and mixed in any way, but with unique call ids."""
     unused = ["a", "b", "c", "d", "e", "f"]
     events: list[ev.Event] = []
     for _ in range(draw(st.integers(0, 8))):
@@ -222,7 +222,7 @@ def picture(number: int, size: int = 100) -> BlobRef:
 
 
 def packed(*results: ToolResult) -> ModelRequest:
-    """The request of a conversation in which every call came to one of these."""
+    """The request after one call for each of these results."""
     history = History()
     history.fold.apply(ev.PromptSubmitted(turn=1, prompt_id="p", text="Look."))
     for number, result in enumerate(results):
@@ -260,7 +260,7 @@ def test_the_newest_pictures_stay_and_older_ones_leave_a_word() -> None:
 
 
 def test_the_beginning_of_the_conversation_seldom_changes() -> None:
-    """A provider's cache holds only what is the same again: pictures leave several at a time."""
+    """A provider caches only an unchanged beginning: pictures are dropped several at a time."""
     beginnings = [packed(*viewed(*range(count))).messages[:8] for count in range(MOST_PICTURES, MOST_PICTURES + 9)]
     changes = sum(before != after for before, after in pairwise(beginnings))
     assert changes == 1

@@ -27,7 +27,7 @@ def is_summary(request: ModelRequest) -> bool:
 
 
 def script(replies: list[Reply], summaries: list[Reply]) -> Script:
-    """Answer requests for a summary from `summaries`, all others from `replies`."""
+    """Answer requests for summaries from `summaries`, all others from `replies`."""
     said, summarised = iter(replies), iter(summaries)
 
     def answer(request: ModelRequest) -> Reply:
@@ -38,7 +38,7 @@ def script(replies: list[Reply], summaries: list[Reply]) -> Script:
 
 
 def small(*, target: int = 13_000, window: int = 60_000, keep: int = 1, auto: bool = True) -> Settings:
-    """Settings with little room: tools and the system prompt alone take some 6,000 tokens."""
+    """A small context window: tools and the system prompt alone take some 6,000 tokens."""
     return Settings(
         model=ModelSettings(context_tokens=window, max_tokens=1_000),
         compaction=CompactionSettings(auto=auto, keep_last_turns=keep, target_tokens=target),
@@ -276,8 +276,6 @@ async def test_the_demo_summarises_too(ground: Ground) -> None:
 
 
 class HeldProvider(ScriptedProvider):
-    """Answers when the test lets it."""
-
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self.asked = asyncio.Event()

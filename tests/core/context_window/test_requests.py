@@ -85,7 +85,7 @@ async def test_requests_of_a_session_say_whose_they_are_and_what_they_follow(gro
 
 
 class Slow(ReadTool[ToolArguments]):
-    """Notes the threads in which its definition is asked for."""
+    """Records the threads that ask for its definition."""
 
     name = "slow"
     description = "Do nothing."
@@ -126,7 +126,6 @@ def source(server: AnthropicServer) -> ProviderSource:
 
 
 def bodies(server: AnthropicServer) -> list[JsonObject]:
-    """The bodies of the turns' requests, as they came."""
     return [exchange.fields for exchange in server.messages if exchange.fields.get("tools")]
 
 
@@ -217,8 +216,6 @@ async def test_the_window_is_the_one_that_the_address_names(ground: Ground) -> N
 
 
 class WoundClock(ImpatientClock):
-    """A clock whose time is set by hand."""
-
     def __init__(self) -> None:
         super().__init__()
         self.at = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)

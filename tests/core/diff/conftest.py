@@ -40,7 +40,7 @@ def _image(content: bytes | None, mode: int, kind: FileKind) -> FileImage | None
 
 @pytest.fixture
 def settle() -> Callable[[], None]:
-    """Wait until what was written is old enough to differ from what is written next."""
+    """Wait until the next write gets a time stamp that differs from the last one."""
 
     def settle() -> None:
         begun = time.monotonic()

@@ -56,7 +56,6 @@ async def comparing(*, time_limit_s: float = 60.0) -> AsyncGenerator[Comparer]:
 
 
 async def started(comparer: Comparer) -> psutil.Process:
-    """The process, after it has answered once."""
     await comparer.diff(*BIG)
     assert comparer.pid
     return psutil.Process(comparer.pid)

@@ -35,7 +35,7 @@ content = st.tuples(st.lists(st.tuples(line, ending)), line).map(joined)
 
 
 def applied(diff: FileDiff) -> tuple[str, ...]:
-    """The old lines with the edits made: nothing but the new text's changed lines is taken from the new text."""
+    """The old lines with the edits applied; only changed lines come from the new text."""
     result: list[str] = []
     at = 0
     for edit in diff.edits:

@@ -14,7 +14,6 @@ AFTER = BEFORE.replace(b"line 5\n", b"").replace(b"line 29000\n", b"one\ntwo\n")
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[ComparisonProcess]:
-    """The processes that were started."""
     processes: list[ComparisonProcess] = []
     real = ComparisonProcess.__init__
 

@@ -20,7 +20,7 @@ content = st.lists(st.integers(0, 59), max_size=80).map(lambda picks: b"".join(n
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A file and the same file with a few places rewritten, some of them only in their line endings."""
+    """A file, and a copy with a few places rewritten, some only in their line endings."""
     old = [b"row %d\n" % number for number in range(draw(st.integers(0, 60)))]
     new = list(old)
     for _ in range(draw(st.integers(0, 4))):
@@ -31,7 +31,7 @@ def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 def shown_lines(diff: FileDiff, rows: DiffRows) -> tuple[list[int], list[int]]:
-    """All lines in the order of their rows, those in gaps included."""
+    """All lines in the order of their rows, with the lines in gaps."""
     old: list[int] = []
     new: list[int] = []
     for index in range(len(rows)):
@@ -207,7 +207,7 @@ def test_rows_like_others_are_as_if_made_alone(mode: RowMode, texts: tuple[bytes
 
 
 def every_row(diff: FileDiff, rows: DiffRows) -> list[tuple[str, int | None, int | None]]:
-    """The rows as if they were made one after another, without pairs: the rule that `DiffRows` follows."""
+    """The expected rows, computed one after another without pairs, by the rule of `DiffRows`."""
     made: list[tuple[str, int | None, int | None]] = []
 
     def parallel(old: int, new: int, count: int) -> None:

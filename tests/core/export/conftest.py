@@ -41,8 +41,6 @@ HOSTILE = (
 
 
 class Written:
-    """A journal that a test writes line by line."""
-
     def __init__(self, folder: Path) -> None:
         self.blobs = Blobs(folder / "blobs")
         self.id = new_session_id(NOON)
@@ -111,7 +109,7 @@ def written(tmp_path: Path) -> Written:
 
 @pytest.fixture
 def hostile(written: Written) -> Written:
-    """Every place that shows foreign text has the hostile one."""
+    """A journal with hostile text in every place that shows foreign text."""
     picture = written.blobs.put_ref(png(3, 2), "image/png")
     fake = written.blobs.put_ref(b"<svg onload=alert(1)>", "image/png")
     output = written.blobs.put_ref(f"whole output {KEY}".encode(), "text/plain; charset=utf-8")

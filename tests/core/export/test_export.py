@@ -19,7 +19,7 @@ from tests.core.export.conftest import KEY, MODEL, Written
 
 
 class StoppedError(Exception):
-    """What a progress raises to end an export."""
+    pass
 
 
 def test_a_file_that_exists_is_not_overwritten(hostile: Written, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_key_in_a_file_stays_as_it_is(written: Written) -> None:
 
 
 class Tags(HTMLParser):
-    """The tags of a rendered document, as a renderer that lets HTML through shows them."""
+    """Collects the tags of a rendered document, as a renderer that allows HTML sees them."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__()
@@ -229,7 +229,7 @@ ALLOWED_ATTRIBUTES = {
 
 
 class Page(HTMLParser):
-    """What a browser would make of it."""
+    """Collects what a browser would load, run and show."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -19,8 +19,6 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 class Importing:
-    """A data folder, and imports into it."""
-
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
         self.blobs = Blobs(self.data / "blobs")
@@ -29,7 +27,7 @@ class Importing:
         self._numbers: Iterator[int] = count()
 
     def sample(self, name: str) -> Path:
-        """A sample whose folder is the workspace here."""
+        """Copy a sample whose workspace is a folder of the test."""
         target = self.data.parent / name
         text = (SAMPLES / name).read_text(encoding="utf-8")
         target.write_text(text.replace("WORKSPACE", str(self.workspace)), encoding="utf-8")

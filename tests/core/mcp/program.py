@@ -182,7 +182,7 @@ class Program:
         send({"id": number, "result": {"contents": [{"uri": uri, **part} for part in contents]}})
 
     def ask(self, call: object, method: str, params: dict[str, Any]) -> None:
-        """Ask the client back; the call comes to whatever it answers."""
+        """Send a request to the client; its answer becomes the result of the call."""
         send({"id": f"of {call}", "method": method, "params": params})
 
     def answered(self, response: dict[str, Any]) -> None:
@@ -250,7 +250,7 @@ class Program:
 
 
 def obey(folder: Path) -> None:
-    """Do what is written to the named pipe `go`, and say so in `did`: what a server does that no call waits for."""
+    """Carry out orders from the named pipe `go`, and report them in `did`: server actions without a call."""
     while True:
         kind, path, text = (folder / "go").read_text().split(" ", 2)
         if kind == "append":

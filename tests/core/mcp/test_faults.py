@@ -23,7 +23,7 @@ from tests.core.stubborn import is_alive
 
 
 class Place:
-    """What a fault needs: a server of its own that can be told to misbehave, in a folder of its own."""
+    """A misbehaving server in a folder of its own."""
 
     def __init__(self, pool: ServerPool, name: str, folder: Path) -> None:
         self.pool = pool

@@ -22,13 +22,12 @@ def ground(tmp_path: Path) -> Ground:
 
 
 async def sent(s: Open, text: str, *include: str) -> ev.PromptSubmitted:
-    """Send a prompt and wait for the end of its turn."""
     await s.carry_out(ops.SubmitPrompt(text=text, include=include), ev.TurnEnded)
     return s.rx.all(ev.PromptSubmitted)[-1]
 
 
 async def refused(s: Open, text: str, *include: str) -> ev.Notice:
-    """Send a prompt that is given back, and return why."""
+    """Send a prompt that is rejected, and return the reason."""
     rejected = await s.carry_out(ops.SubmitPrompt(text=text, include=include), ev.PromptRejected)
     assert rejected.text == text
     assert not s.rx.all(ev.TurnStarted)
@@ -38,13 +37,13 @@ async def refused(s: Open, text: str, *include: str) -> ev.Notice:
 
 
 async def attached(ground: Ground, text: str, *include: str) -> tuple[Attachment, ...]:
-    """Send a prompt in a new session; return what came with it."""
+    """Send a prompt in a new session; return its attachments."""
     async with ground.session([[Say("ok")]]) as s:
         return (await sent(s, text, *include)).attachments
 
 
 async def refusal(ground: Ground, text: str, *include: str) -> ev.Notice:
-    """Send a prompt in a new session that gives it back; return why."""
+    """Send a prompt in a new session that rejects it; return the reason."""
     async with ground.session([[Say("ok")]]) as s:
         return await refused(s, text, *include)
 

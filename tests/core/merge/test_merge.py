@@ -210,7 +210,7 @@ UTF16 = (("utf-16-le", "\ufeff"), ("utf-16-be", "\ufeff"))
 def test_the_first_hunk_of_a_file_in_utf_16_is_taken_out_and_its_mark_stays(
     old_encoding: str, old_mark: str, encoding: str, mark: str, top: str
 ) -> None:
-    """A mark that is lost makes the file no text, and one that is doubled a character too many."""
+    """Without its mark the file is no text; a doubled mark adds a character."""
     old = numbered().decode()
     rest = numbered(45).decode().removeprefix("line 0\n")
     diff = diff_of((old_mark + old).encode(old_encoding), (mark + top + rest).encode(encoding))

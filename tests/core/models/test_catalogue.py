@@ -40,8 +40,6 @@ OWN = Rates(input=1.0, output=2.0)
 
 
 class Address:
-    """Lists what a test says, or refuses."""
-
     def __init__(self, *models: ListedModel) -> None:
         self.models: Sequence[ListedModel] = models
         self.refusal: ProviderError | None = None

@@ -36,7 +36,7 @@ TOKENS = st.one_of(st.integers(0, 3_000_000), st.sampled_from([0, 1, 100_000, 10
 
 
 def cost_by_the_source(vendor: str, model: str, day: date, usage: Usage) -> float | None:
-    """What the package says; None where it has no model, or one that is not priced by tokens of text alone."""
+    """The cost by the package; None for an unknown model, or one not priced by text tokens alone."""
     found = source_provider(vendor).find_model(model)
     if found is None or not is_priced_by_token(found):
         return None
@@ -51,7 +51,7 @@ def cost_by_the_source(vendor: str, model: str, day: date, usage: Usage) -> floa
 
 
 def agree(ours: float | None, theirs: float | None) -> bool:
-    """Whether both know it and come to the same, or neither knows it."""
+    """Whether both know the same cost, or neither knows one."""
     return ours is theirs is None or (ours is not None and theirs is not None and isclose(ours, theirs, rel_tol=1e-9))
 
 

@@ -15,7 +15,7 @@ HERE = {"repository": WORK, "repository_mark": "as it was"}
 
 
 def rule(pattern: str, **fields: Any) -> Rule:
-    """A rule that allows a command in this session, and was made here, unless `fields` say otherwise."""
+    """Return a rule that allows a command in this session, unless `fields` say otherwise."""
     usual: dict[str, Any] = {"id": pattern, "effect": "allow", "kind": "command", "scope": "session", "created_at": NOW}
     usual |= HERE if fields.get("is_unconfined") else {}
     return Rule(pattern=pattern, **(usual | fields))
@@ -32,7 +32,6 @@ def sandboxed(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyCo
 
 
 def bare(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyContext:
-    """A context without a sandbox."""
     return sandboxed(policy, *rules, is_sandbox_available=False, **fields)
 
 

@@ -140,7 +140,7 @@ def test_no_rewriting_of_a_path_gets_written(root: Path, path: str, forms: list[
 
 
 def test_our_own_settings_and_sessions_are_not_written_when_they_lie_in_the_workspace(root: Path) -> None:
-    """Who opens the home folder has the rules for everything in it, and edits may be free."""
+    """Opening the home folder puts the rules into the workspace, and edits may be free."""
     config = root / ".config" / "agent"
     boundary = Boundary(root, guarded=(config, root.parent / "elsewhere"))
     for path in (".config/agent/rules.toml", ".config/agent", "sub/../.config/agent/x/y"):

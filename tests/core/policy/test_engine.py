@@ -183,7 +183,7 @@ def test_a_command_that_names_a_secret_asks_like_a_tool_that_reads_it(command: s
     ],
 )  # fmt: skip
 def test_no_rule_for_a_command_answers_the_question_about_secrets(command: str, policy: str) -> None:
-    """A rule answers only what it names, and no command names a file's content: neither a pattern nor the very line."""
+    """A rule answers only its own question, and no command names the files that it reads."""
     wide = [rule(name, is_unconfined=is_open) for name in ("python3 -m this", "cat", "git push", "xargs", "find")
             for is_open in (False, True)]  # fmt: skip
     exact = [rule(command, is_exact=True, is_unconfined=is_open) for is_open in (False, True)]
@@ -301,7 +301,7 @@ def test_a_rule_that_asks_holds_also_where_it_is_not_sure() -> None:
     ],
 )
 def test_a_wrapper_of_the_folder_is_no_wrapper_of_the_system(command: str) -> None:
-    """The file called `env` in the folder may be any program: a rule for what it seems to run does not count."""
+    """A file called `env` in the folder may be any program, so the wrapped command's rule does not count."""
     rules = (rule("git push", is_unconfined=True), rule("git push"))
     assert isinstance(verdict(command, sandboxed("on_write", *rules)), Ask)
 
@@ -337,7 +337,7 @@ _WRAPS = [
 
 
 def _wrapped(command: str, wraps: list[str]) -> str:
-    """Wrap a command again and again; quotes fit, and backticks, which do not nest, are used once."""
+    """Wrap a command repeatedly, with matching quotes; backticks do not nest, so they are used once."""
     for wrap in wraps:
         if not ("`" in wrap and "`" in command):
             command = wrap.replace("Q", shlex.quote(command)) if "Q" in wrap else wrap.format(command)
@@ -397,7 +397,7 @@ _PROGRAMS = [
 def test_a_program_that_is_handed_a_blocked_one_is_never_allowed(
     program: str, form: str, word: str, wraps: list[str]
 ) -> None:
-    """No table knows every program that starts another one, so any of them may."""
+    """No table knows all programs that start others, so every program counts as one that may."""
     is_quoted = "'" in form and "'" in word
     command = _wrapped(f"{program} {form.replace('{}', 'rm' if is_quoted else word)}", wraps)
     broad = (rule(program), rule(program.split()[0], is_unconfined=True), rule("ls"), rule("echo"))

@@ -19,7 +19,7 @@ _GIVEN = [
     "context", ["((n))", "[[ n -eq 0 ]]", "for((;n;)); do :; done", "a[n]=1", "x=${x:n}", "[[ $n -gt 0 ]]"]
 )
 def test_no_rule_lets_a_line_run_that_evaluates_what_is_no_literal_number(given: str, context: str) -> None:
-    """The rules name every command in it: what the value of the name would run is the one that none of them names."""
+    """The rules name all commands of the line, but not the command that the name's value would run."""
     rules = tuple(
         rule(name, is_unconfined=is_open)
         for name in ("make", "cat", "read", "printf", "declare", "mapfile", "eval")

@@ -14,7 +14,7 @@ CHANGE = FileChange(id="1.1", path="a.py", kind="created", author="agent", befor
 
 
 def _request(call: CallFacts, question: Ask | None = None) -> ApprovalRequest:
-    """The request as it is recorded; without a question, as it was before there were rules."""
+    """The request as recorded; without a question, in the format from before rules."""
     plain = ApprovalRequest(
         call_id="c",
         tool=call.tool,
@@ -98,7 +98,7 @@ def test_once_makes_no_rule_and_own_rules_are_kept() -> None:
 
 
 def test_an_old_answer_means_the_exact_command_inside_the_sandbox_and_nothing_outside() -> None:
-    """Journals from before rules named their repository: the line, its folder and its details count no more outside."""
+    """Journals from before rules named their repository: the answer allows nothing outside."""
     call = run("pytest -q", details=("Variables: A=1",))
     grants = rules_of(_request(call), Allowed(scope="session"), now=NOW, workspace="")
     assert isinstance(decide(call, sandboxed("on_write", *grants)), Allow)

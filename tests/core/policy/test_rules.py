@@ -95,7 +95,7 @@ _JOINED = [
 def test_a_line_leaves_the_sandbox_only_if_every_command_in_it_is_named_by_a_rule_for_that(
     beside: str, form: str, policy: str
 ) -> None:
-    """Reading commands, too: outside they read what the sandbox hides."""
+    """This holds for reading commands, too: outside they can read what the sandbox hides."""
     rules = (rule("git fetch", is_unconfined=True), rule(beside), rule("cat"), rule("python3 -m this"))
     line = form.format(beside, "git fetch")
     found = verdict(line, sandboxed(policy, *rules))
@@ -145,12 +145,12 @@ def test_what_stands_around_a_command_keeps_a_rule_from_letting_it_out(line: str
              "for f in .*; do cat $f; done; make", "grep --recursive x . && make"]
 )  # fmt: skip
 def test_beside_a_command_that_a_rule_names_only_named_files_are_read(line: str) -> None:
-    """The line runs where secrets can be read, which a line that only reads cannot."""
+    """The line runs where secrets can be read, unlike a line that only reads."""
     assert isinstance(verdict(line, sandboxed("on_write", rule("make"))), Ask)
 
 
 def test_a_rule_made_in_the_sandbox_does_not_run_anything_open() -> None:
-    """Never silently run open: without the sandbox only a rule that says so counts."""
+    """Without a sandbox only a rule for unconfined runs counts."""
     assert isinstance(verdict("make", bare("on_write", rule("make"))), Ask)
     assert verdict("make", bare("on_write", rule("make", is_unconfined=True))).__class__ is Allow
     assert isinstance(verdict("git push", sandboxed("on_request", rule("git push"))), Ask)
@@ -254,7 +254,7 @@ def test_a_pattern_that_works_says_nothing() -> None:
 
 @pytest.mark.parametrize("effect", ["forbid", "ask"])
 def test_a_line_that_names_a_program_thousands_of_times_is_not_looked_through_for_ever(effect: str) -> None:
-    """Every word of `git git git …` may be a command of its own; ten rules then took half a minute."""
+    """Every word of `git git git …` may start a command; ten rules took half a minute."""
     rules = [rule("git push", effect=effect), rule("git -x foo", effect=effect)] * 10
     found = verdict("git " * 2_900, sandboxed("on_request", *rules, blocked_commands=("git push",)))
     assert isinstance(found, Ask)
@@ -262,7 +262,7 @@ def test_a_line_that_names_a_program_thousands_of_times_is_not_looked_through_fo
 
 
 def test_outside_the_sandbox_no_rule_is_a_program_that_runs_any_other() -> None:
-    """`git -c alias.x='!sh'` is git, too."""
+    """`git -c alias.x='!sh'` can run any program."""
     evil = run("git -c alias.x='!sh -c evil' x")
     wide, narrow = rule("git", is_unconfined=True), rule("git push", is_unconfined=True)
     assert isinstance(decide(evil, bare("on_write", wide)), Ask)
@@ -319,7 +319,7 @@ def test_outside_the_sandbox_no_rule_is_a_program_that_runs_any_other() -> None:
     ],
 )  # fmt: skip
 def test_a_rule_for_outside_covers_no_program_file_or_host_that_it_does_not_name(pattern: str, line: str) -> None:
-    """Deny by default: what is not known to be harmless asks, and so does everything of a program that is not known."""
+    """Deny by default: options not known to be harmless, and all unknown programs, ask."""
     free = rule(pattern, is_unconfined=True)
     for policy in ("on_write", "on_request", "always"):
         found = verdict(line, sandboxed(policy, free))
@@ -380,7 +380,7 @@ def test_a_rule_that_asks_keeps_what_the_question_says_of_leaving_the_sandbox() 
 
 
 def test_without_bash_no_pattern_is_offered_for_a_line_that_a_plain_sh_reads_differently() -> None:
-    """To dash `make &> f` is `make &` and `> f`: no pattern could ever allow it, and nobody knows what it names."""
+    """To dash `make &> f` is `make &` and `> f`: no pattern could allow the line."""
     line = "make &> f"
     assert isinstance(verdict(line, sandboxed("on_write", rule("make"))), Allow)
     asked = verdict(line, sandboxed("on_write", rule("make"), shell="sh"))

@@ -175,7 +175,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_line_that_would_take_long_is_given_up_on(name: str) -> None:
-    """None of these passes 50 ms; without the limits some take seconds."""
+    """Every line takes less than 50 ms; without the limits some take seconds."""
     parsed = parse(HOSTILE[name])
     assert parsed.problems or len(parsed.segments) <= 400
 
@@ -203,6 +203,6 @@ def test_what_would_crash_the_grammar_is_not_given_to_it(command: str) -> None:
      "echo ${x:-$((n=$'a[\\x24(rm)]'))}", "wait -p PATH; ls", "xargs -I ls ls"],
 )  # fmt: skip
 def test_what_bash_runs_behind_the_grammars_back_is_never_taken_for_reading(line: str) -> None:
-    """Found by running lines in bash beside our reading of them."""
+    """Found by running lines in bash and comparing."""
     assert not only_reads(parse(line))
     assert isinstance(verdict(line, sandboxed("on_write", rule("ls"), rule("printf"), rule("read"), rule("echo"))), Ask)

@@ -16,7 +16,6 @@ def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def model_request() -> ModelRequest:
-    """A request with everything that a first request has."""
     return ModelRequest(
         model="claude-test-large",
         system="You are careful.",

@@ -54,7 +54,6 @@ async def demo(ground: Ground, **limits: Any) -> AsyncGenerator[Open]:
 
 
 async def play(s: Open, answer: Callable[[ev.ApprovalRequested], Decision], prompt: str = DEMO_PROMPT) -> ev.TurnEnded:
-    """Ask the demo, and answer its questions until the turn ends."""
     s.submit(ops.SubmitPrompt(text=prompt))
     while True:
         event = await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded))

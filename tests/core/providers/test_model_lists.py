@@ -247,7 +247,7 @@ async def seen(provider: str, address: str, limit_s: float = 5.0) -> LocalServer
 
 @pytest.fixture
 def closed_port() -> Generator[int]:
-    """A port that nothing listens on, and nothing else can take meanwhile."""
+    """A port on which nobody listens, and which nobody else can take."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
@@ -339,7 +339,7 @@ async def test_what_speaks_no_http_is_given_up(answer: tuple[bytes | None, ...])
 
 
 async def test_all_places_are_asked_at_once() -> None:
-    """One that never answers keeps no other waiting: its answer comes only after the others were found."""
+    """An address that never answers delays no other: it answers only after the others were listed."""
     has_listed = asyncio.Event()
 
     def note(exchange: Exchange) -> None:

@@ -24,7 +24,7 @@ PYTHON = os.path.realpath(sys.executable)
 
 @dataclass(frozen=True)
 class Place:
-    """Folders that look like a user's. Not in `/tmp`, of which a sandbox may show another one."""
+    """Folders like a user's, outside of `/tmp`: a sandbox may show another `/tmp`."""
 
     home: Path
     workspace: Path
@@ -45,7 +45,7 @@ class Place:
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with one commit, to be copied: three processes of git for each of hundreds of tests take long."""
+    """A workspace with one commit, to be copied: three git processes for each test would be slow."""
     root = tmp_path_factory.mktemp("repository")
     (root / "src").mkdir()
     (root / "src" / "a.txt").write_text("a\n")
@@ -80,8 +80,6 @@ def sandbox(request: pytest.FixtureRequest, place: Place) -> Sandbox:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs shell commands in the sandbox, as the application would."""
-
     runner: ProcessRunner
     sandbox: Sandbox
     place: Place

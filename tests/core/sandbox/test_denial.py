@@ -147,7 +147,7 @@ def test_a_program_outside_of_path_is_named_with_its_place(homes: Homes, says: s
 async def test_a_program_whose_link_leads_into_the_home_is_named_when_it_is_not_found(
     shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As links in `/usr/local/bin`, whose targets are not followed into the home."""
+    """Like links in `/usr/local/bin`, whose targets in the home are not followed."""
     program(place.home / "apps" / "tool", "works")
     (place.outside / "tool").symlink_to(place.home / "apps" / "tool")
     monkeypatch.setenv("PATH", f"{place.outside}:{os.environ['PATH']}")

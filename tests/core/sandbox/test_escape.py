@@ -141,7 +141,7 @@ async def test_it_is_refused(confined: Run, script: str) -> None:
 
 
 async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
-    """There may be keys in it."""
+    """It may contain keys."""
     outcome = await confined(
         f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
     )
@@ -158,7 +158,7 @@ async def test_no_tcp_reaches_the_machine(confined: Run, tcp: socket.socket) -> 
 
 
 async def test_no_udp_reaches_the_machine(confined: Run, udp: socket.socket) -> None:
-    """Landlock alone lets it through."""
+    """Landlock alone allows UDP."""
     port = udp.getsockname()[1]
     code = f'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", {port}))'
     await confined(python(code))
@@ -169,7 +169,7 @@ async def test_no_udp_reaches_the_machine(confined: Run, udp: socket.socket) -> 
 @pytest.mark.parametrize("kind", ["stream", "datagram", "abstract", "pair"])
 @pytest.mark.parametrize("mode", ["restricted", "strict"])
 async def test_no_unix_socket_outside_is_reached(shell: Shell, place: Place, kind: str, mode: str) -> None:
-    """What listens there (D-Bus, X11, an ssh agent, Docker) would do for the command what the command may not."""
+    """Its listener (D-Bus, X11, an ssh agent, Docker) would act for the command outside of the sandbox."""
     is_datagram = kind in ("datagram", "pair")
     family = socket.SOCK_DGRAM if is_datagram else socket.SOCK_STREAM
     address = f"\0{place.outside}" if kind == "abstract" else str(place.outside / "socket")
@@ -228,7 +228,7 @@ async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> No
 
 
 async def test_a_variable_cannot_load_code_outside_the_walls(shell: Shell, place: Place) -> None:
-    """The sandbox's own program starts outside: `LD_PRELOAD` and functions of the shell must not reach it."""
+    """The sandbox's own program starts outside: `LD_PRELOAD` and shell functions must not reach it."""
     loud = f"LD_DEBUG writes a file wherever it is told: {place.outside}"
     outcome = await shell.restricted(
         "echo $LD_DEBUG",
@@ -255,7 +255,7 @@ async def test_a_missing_git_folder_cannot_be_made_and_none_is_left(shell: Shell
 
 
 async def test_a_worktrees_repository_is_protected(shell: Shell, place: Place) -> None:
-    """`.git` is a file there, and what it points to lies elsewhere."""
+    """`.git` is a file there that points elsewhere."""
     tree = place.workspace / "src" / "tree"
     git = Command(
         argv=("git", "-C", str(place.workspace), "worktree", "add", "-q", str(tree)),
@@ -347,6 +347,6 @@ def sleepers(time: str) -> list[psutil.Process]:
 
 
 def still_there(time: str) -> list[psutil.Process]:
-    """Return who goes on. A namespace is killed when its first process has gone; that takes the kernel a moment."""
+    """Return the survivors. The kernel needs a moment to kill a namespace."""
     _, alive = psutil.wait_procs(sleepers(time), timeout=30)
     return alive

@@ -92,7 +92,7 @@ async def test_keys_stay_hidden_in_what_the_user_makes_visible(shell: Shell, pla
 async def test_a_link_that_a_command_placed_shows_nothing(
     shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder of the workspace may be on `PATH`; what is in it is the command's own doing."""
+    """A folder of the workspace may be on `PATH`; its links are made by commands."""
     monkeypatch.setenv("PATH", f"{place.workspace}/src:{os.environ['PATH']}")
     shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     await shell.restricted(f"ln -s {place.home}/notes.txt src/tool")

@@ -71,7 +71,7 @@ def test_what_a_killed_process_held_is_swept_and_what_a_living_one_holds_is_not(
 
 
 async def test_of_two_commands_at_once_the_longer_keeps_its_walls(place: Place, runner: ProcessRunner) -> None:
-    """The first to end must not take the cover of the second along."""
+    """The first command's end must not remove the cover of the second."""
     bare = place.home / "bare"
     bare.mkdir()
     sandbox = sandbox_named("bubblewrap", os.environ)

@@ -167,7 +167,7 @@ async def test_a_log_in_a_hidden_place_can_be_made_readable(shell: Shell, place:
 
 
 async def test_a_workspace_in_a_hidden_place_is_open(shell: Shell, place: Place) -> None:
-    """Such as a project that the application made in its own data folder."""
+    """For example a project that the application made in its data folder."""
     inner = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data" / "demo"
     (inner / "src").mkdir(parents=True)
     confinement = confinement_for("restricted", inner, place.temp, ())

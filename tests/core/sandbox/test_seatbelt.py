@@ -21,7 +21,7 @@ def confinement(tmp_path: Path) -> ConfinementSpec:
 
 
 def test_protection_comes_after_what_it_takes_back(confinement: ConfinementSpec, tmp_path: Path) -> None:
-    """The last rule that fits wins."""
+    """The last matching rule wins."""
     guards = Guards(hidden=(tmp_path / ".ssh",), read_only=())
     profile = profile_for(confinement, guards)
     assert profile.startswith("(version 1)\n(deny default)")

@@ -50,7 +50,7 @@ def built(
     ids=["unix", "inet", "inet6", "netlink", "packet", "vsock"],
 )  # fmt: skip
 def test_sockets_by_family(family: int, alone: int, in_namespaces: int) -> None:
-    """Where the command has a network of its own, bubblewrap's is an empty one."""
+    """With a network of its own, the command's is bubblewrap's empty one."""
     assert verdict(built(), 41, family, 1) == alone
     assert verdict(built(is_alone=False), 41, family, 1) == in_namespaces
 

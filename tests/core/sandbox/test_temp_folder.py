@@ -45,8 +45,6 @@ def environment(folder: Path) -> Path:
 
 
 class Named:
-    """Runs command lines as a session does, with what they name."""
-
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 

@@ -27,7 +27,7 @@ MODEL = ModelRef(provider="scripted", model="scripted")
 
 
 class Library:
-    """A data folder with sessions, its index, and a clock that goes on by a minute with each line."""
+    """A data folder with sessions, its index, and a clock that advances a minute per line."""
 
     def __init__(self, folder: Path) -> None:
         self.sessions = folder / "sessions"
@@ -41,14 +41,12 @@ class Library:
         return self.cache / "session-search.sqlite3"
 
     def open(self) -> SessionSearch:
-        """The search as another process sees it."""
         return SessionSearch(self.sessions, self.blobs, self.cache)
 
     def journal(self, session_id: SessionId) -> Path:
         return self.sessions / session_id / JOURNAL_NAME
 
     def session(self, number: int, *events: ev.DurableEvent, workspace: str = "/home/ann/app") -> SessionId:
-        """Write a session with these events after its first."""
         session_id = f"20261116-0900{number:02}-aaaaaa"
         opened = ev.SessionOpened(
             session_id=session_id, workspace=workspace, model=MODEL, approval="on_write", app_version="1"
@@ -58,7 +56,6 @@ class Library:
         return session_id
 
     def write(self, session_id: SessionId, *events: ev.DurableEvent) -> None:
-        """Add events to a session."""
         path = self.journal(session_id)
         seq = path.read_bytes().count(b"\n")
         journal, _ = Journal.open(path, self.blobs)
@@ -74,12 +71,12 @@ class Library:
         return FileImage(digest=digest_of(content), size=len(content), mode=0o644)
 
     def ask(self, text: str = "", **filters: object) -> list[SearchHit]:
-        """Bring the index up to date, and search."""
+        """Update the index, and search."""
         self.search.update()
         return self.search.ask(SearchQuery(text=text, **filters))  # pyright: ignore[reportArgumentType] - filters by name
 
     def found(self, text: str = "", **filters: object) -> list[tuple[str, str]]:
-        """The kinds of what is found and the text that matches."""
+        """The kinds of the hits and the matched texts."""
         hits = self.ask(text, **filters)
         return [(hit.kind, hit.snippet[slice(*hit.marks[0])] if hit.marks else "") for hit in hits]
 

@@ -32,8 +32,6 @@ NEVER = threading.Event()
 
 
 class Project:
-    """A folder, its index, and which files were read."""
-
     def __init__(self, folder: Path) -> None:
         self.root = folder / "work"
         self.root.mkdir()
@@ -323,7 +321,6 @@ def test_a_very_long_question_is_cut() -> None:
 
 @given(st.text(max_size=80) | st.text(alphabet="aZ_\"'*()^:-+ ORNEAT{}🙂", max_size=40))
 def test_no_question_is_an_error_for_the_engine(text: str) -> None:
-    """Hostile query text."""
     question = parse_question(text)
     if question is None:
         return

@@ -58,7 +58,6 @@ asyncio.run(main())
 
 
 async def moved_files(ground: Ground, count: int) -> SessionId:
-    """A session in which a command moved files."""
     for number in range(1, count + 1):
         ground.write(f"f{number}.txt", f"precious {number}\n")
     script: list[Reply] = [[Call("run_terminal_cmd", {"command": MOVED})], [Say("Done.")]]
@@ -66,7 +65,6 @@ async def moved_files(ground: Ground, count: int) -> SessionId:
 
 
 async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
-    """A session whose model runs a command, and the user lets it."""
     async with ground.session(script, sandbox="none", approval="on_request") as s:
         await s.prompt("go", answers=1)
         return s.id
@@ -113,7 +111,7 @@ async def test_an_undo_of_many_moved_files_killed_anywhere_loses_none(ground: Gr
 
 
 async def undone_after_a_kill(ground: Ground, *, files: int, writes: int) -> SessionId:
-    """Kill an undo, then undo and redo twice: each time the folder is as before the change, or as after it."""
+    """Kill an undo, then undo and redo twice: each time the folder is in its old or its new state."""
     session_id = await moved_files(ground, files)
     after = tree_of(ground.workspace)
     before = {path: state for path, state in after.items() if path not in ("deep", "ln")}
@@ -207,7 +205,7 @@ async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(gro
 
 
 def old_session(ground: Ground) -> SessionId:
-    """A session in which an undo was killed and the next one used its ids again; everything is undone."""
+    """A session where an undo was killed and the next undo reused its ids; everything is undone."""
     opening, *rest = (GOLDEN / "journal.jsonl").read_text().splitlines()
     fields = json.loads(opening) | {"workspace": str(ground.workspace)}
     folder = ground.paths.sessions / fields["session_id"]

@@ -154,7 +154,7 @@ class PatientClock(ImpatientClock):
 
 @pytest.fixture
 def patient(ground: Ground) -> PatientClock:
-    """Sessions on this ground wait until the wait is skipped or interrupted."""
+    """Make sessions wait until the wait is skipped or interrupted."""
     ground.clock = clock = PatientClock()
     return clock
 
@@ -281,7 +281,7 @@ async def test_a_wait_is_interrupted_like_a_request(
 
 
 async def test_a_wait_is_known_to_the_running_session_only(ground: Ground, patient: PatientClock) -> None:
-    """A journal has no wait: a front that reads it later, or beside the session, could not skip one."""
+    """A journal records no wait: a reader of the journal could not skip it."""
     async with ground.session([[Fail(overloaded())], [Say("Here.")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await waiting(s)

@@ -58,12 +58,11 @@ from tests.servers.script import Answer, block, redacted_thinking, reply, text, 
 SMALL = PageSize(records=3)
 
 
-def no_breath() -> None:
-    """Do nothing: no window waits in a test."""
+def no_breath() -> None: ...
 
 
 def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:
-    """What `renew_snapshot` does, with small pages."""
+    """As `renew_snapshot`, with small pages."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), no_breath)
     known.carry_on(journal, blobs, yield_gil=no_breath, page_size=size)
     write_snapshot(journal.with_name(SNAPSHOT_NAME), journal, known.offset, sections_of(known))
@@ -88,7 +87,7 @@ def head_of(transcript: Transcript) -> tuple[object, ...]:
 
 
 def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
-    """Opening it with its snapshot comes to the same as reading everything."""
+    """Check that opening with the snapshot gives the same as reading everything."""
     whole, resumed = folded(journal, blobs), resume(journal, blobs, yield_gil=no_breath).state
     assert head_of(resumed.transcript) == head_of(whole.transcript)
     if is_honest:
@@ -228,7 +227,7 @@ def test_a_snapshot_of_another_journal_is_not_read(journal: Path, blobs: Blobs) 
 def test_a_snapshot_that_is_replaced_while_it_is_read_counts_nothing_twice(
     journal: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who makes it may outlive the process that asked for it, and the next one opens the session meanwhile."""
+    """The writer of a snapshot may outlive its process while the next one opens the session."""
     count = write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
     make_snapshot(journal, blobs)
     snapshot = journal.with_name(SNAPSHOT_NAME)
@@ -308,7 +307,7 @@ def test_a_note_before_the_first_turn_is_still_there_when_only_results_were_shor
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    """With a session of 30 turns, of which compactions summarised the first 28."""
+    """A session of 30 turns whose first 28 were compacted."""
     ground = Ground(tmp_path)
     ground.clock = FrozenClock()
     events: list[ev.KnownEvent] = [opened(str(ground.workspace))]
@@ -325,7 +324,7 @@ def journal_of(ground: Ground) -> Path:
 
 
 async def request_after(ground: Ground, *before: ops.Op) -> ModelRequest:
-    """What the model is asked when the session is opened and a prompt follows these ops."""
+    """The model's request when the session is opened, these ops run, and a prompt follows."""
     copy = ground.paths.data.with_name("copy")
     shutil.copytree(ground.paths.sessions, copy)
     async with ground.session([[Say("Fine.")]], resume=SESSION_ID) as session:
@@ -413,7 +412,7 @@ Step = Callable[[Open, Ground], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is answered, and what the user does; between two steps the application may be closed and opened."""
+    """Replies and the user's steps; the application may be restarted between two steps."""
 
     answers: Sequence[Answer]
     steps: Sequence[Step]
@@ -462,7 +461,6 @@ async def stopped(s: Open, _: Ground) -> None:
 
 
 async def queued(s: Open, _: Ground) -> None:
-    """Queue a prompt behind another."""
     s.submit(ops.SubmitPrompt(text="First."))
     await s.carry_out(ops.SubmitPrompt(text="Second."), ev.TurnEnded)
     await s.rx.expect(ev.TurnEnded)
@@ -578,7 +576,7 @@ SCENARIOS: dict[str, Scenario] = {
 async def bodies(
     folder: Path, scenario: Scenario, *, is_restarted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> list[bytes]:
-    """Play the scenario and return every body that was sent; the workspace is the same folder every time."""
+    """Play the scenario and return every request body; the workspace has the same path each time."""
     sent: list[bytes] = []
 
     def noted(wire: AnthropicFormat, request: ModelRequest, pictures: EncodedPictures) -> bytes:

@@ -63,7 +63,7 @@ async def test_a_prompt_is_answered_and_everything_is_recorded_in_order(ground: 
 
 
 async def test_who_hears_that_a_turn_has_ended_finds_the_session_at_rest(ground: Ground) -> None:
-    """The window asks before it closes while an agent is at work, and one may quit the moment the turn ends."""
+    """The window checks before closing whether an agent works, and may close right when the turn ends."""
     at_work: dict[str, bool] = {}
 
     def hear(event: ev.Event) -> None:
@@ -157,7 +157,6 @@ async def test_arguments_that_are_no_json_are_answered_and_not_run(ground: Groun
     "reason", ["max_tokens", "end_turn", "model_context_window_exceeded", "refusal", "stop_sequence"]
 )
 async def test_a_call_runs_only_when_the_model_stopped_for_it(ground: Ground, reason: ev.StopReason) -> None:
-    """Z-105."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT, Stop(reason)], [Say("ok")]], approval="never") as s:
         await s.prompt()

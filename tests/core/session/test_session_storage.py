@@ -30,7 +30,7 @@ EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 
 
 @contextmanager
 def full_disk(session: Open, ground: Ground, is_refused: Callable[[bytes], bool] = lambda _: True) -> Generator[None]:
-    """Let writes to the session's journal fail as on a full disk, for the lines that `is_refused` names."""
+    """Let writes to the session's journal fail as on a full disk, for lines that `is_refused` accepts."""
     journal = (ground.paths.sessions / session.id / "journal.jsonl").stat()
     write = os.write
 
@@ -171,7 +171,7 @@ LATER = {
 
 
 async def recorded_on(path: Path, disk: DroppingDisk, events: list[ev.KnownEvent]) -> list[tuple[str, bool]]:
-    """Record the events; return for each, as the sink received it, whether the whole journal was on the disk then."""
+    """Record the events; return with each whether the disk had the whole journal when the sink was told."""
     told: list[tuple[str, bool]] = []
 
     def hear(event: ev.Event) -> None:
@@ -229,7 +229,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 async def make_session(ground: Ground) -> str:
-    """Run one turn with every kind of change, then undo it."""
+    """Run a turn with every kind of change, then undo it."""
     for path, content in BEFORE.items():
         ground.write(path, content)
     async with ground.session(SCRIPT, approval="on_request", sandbox="none") as s:
@@ -239,7 +239,7 @@ async def make_session(ground: Ground) -> str:
 
 
 async def test_cut_after_every_record_the_session_recovers(ground: Ground) -> None:
-    """The files are those of the end (everything undone), whatever the cut journal says was done last."""
+    """Wherever the journal is cut, the files are those of its end, with everything undone."""
     session_id = await make_session(ground)
     journal = ground.paths.sessions / session_id / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -257,7 +257,7 @@ async def test_cut_after_every_record_the_session_recovers(ground: Ground) -> No
 async def test_a_write_that_happened_without_its_record_is_recorded_and_can_be_undone(
     ground: Ground, stage: str
 ) -> None:
-    """The process died right after an edit reached the disk, or right after that was recorded."""
+    """The process died right after an edit reached the disk, or right after its record."""
     ground.write("a.py", "x = 1\r\n")
     script: list[Reply] = [SCRIPT[0][:2], [Say("Done.")]]
     async with ground.session(script, approval="never") as s:
@@ -275,7 +275,7 @@ async def test_a_write_that_happened_without_its_record_is_recorded_and_can_be_u
 
 
 async def test_a_write_that_never_happened_is_not_claimed(ground: Ground) -> None:
-    """The process died after the intention was recorded and before the file was written."""
+    """The process died after the intent was recorded and before the file was written."""
     ground.write("a.py", "x = 1\r\n")
     async with ground.session([SCRIPT[0][:2], [Say("Done.")]], approval="never") as s:
         await s.prompt()
@@ -291,7 +291,7 @@ async def test_a_write_that_never_happened_is_not_claimed(ground: Ground) -> Non
 
 
 async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground) -> None:
-    """The process died while a command ran: the baseline taken before it shows what it did."""
+    """The process died while a command ran; the baseline shows the command's changes."""
     ground.write("b.txt", "b\n")
     script: list[Reply] = [[Call("run_terminal_cmd", {"command": "echo B > b.txt"})], [Say("Done.")]]
     async with ground.session(script) as s:

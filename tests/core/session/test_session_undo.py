@@ -63,7 +63,7 @@ def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelecti
 
 
 async def clash_of_turn(s: Open, turn: int) -> tuple[Clash, FileImage]:
-    """Undo a turn that clashes in its one file; return the clash, and what is on disk."""
+    """Undo a turn that clashes in its only file; return the clash and the file on disk."""
     (outcome,) = (await s.undo(ChangeSelection(turn=turn))).outcomes
     assert outcome.clash is not None
     assert outcome.clash.yours is not None
@@ -71,7 +71,7 @@ async def clash_of_turn(s: Open, turn: int) -> tuple[Clash, FileImage]:
 
 
 async def settle(s: Open, yours: FileImage, content: str) -> ev.ChangesUndone:
-    """Write what the user made of a clash with change 1.1."""
+    """Write the user's resolution of a clash with change 1.1."""
     reverts = (Reverted(change_id="1.1"),)
     op = ops.WriteFile(path="a.txt", expected=yours.digest, content=content.encode(), reverts=reverts, purpose="undo")
     return await s.carry_out(op, ev.ChangesUndone)
@@ -370,7 +370,7 @@ async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Grou
 
 
 async def undone_nothing(s: Open) -> None:
-    """The user's own writes are no changes of the agent's to undo."""
+    """Check that the user's own writes are no changes to undo."""
     assert (await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)).code == "nothing_selected"
 
 

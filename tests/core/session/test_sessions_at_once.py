@@ -19,7 +19,7 @@ from tests.harness import MODEL, Ground, Receiver
 
 
 class Nothing(ToolArguments):
-    """No arguments."""
+    pass
 
 
 class Lurking(ReadTool[Nothing]):

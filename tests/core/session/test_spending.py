@@ -37,8 +37,6 @@ DONE: Reply = [Say("Done."), Cost(0.0)]
 
 
 class Calendar(ImpatientClock):
-    """A clock that shows what the test sets."""
-
     today = datetime(2026, 11, 21, 21, 0, tzinfo=UTC)
 
     def now(self) -> datetime:
@@ -67,7 +65,7 @@ def answer(s: Open, decision: Allowed | Denied) -> None:
 
 
 async def asked_once(s: Open, decision: Allowed | Denied) -> tuple[SpendingQuestion, ev.TurnEnded]:
-    """Submit a prompt, and answer the one question about spending that comes before the turn's end."""
+    """Submit a prompt, and answer the only question about spending before the turn's end."""
     s.submit(ops.SubmitPrompt(text="go"))
     asked = await question(s)
     answer(s, decision)
@@ -305,7 +303,7 @@ def test_a_day_is_that_of_utc_wherever_the_machine_is() -> None:
 
 
 class Alarm(ImpatientClock):
-    """A clock on which the time of a turn is over when the test says so."""
+    """A clock on which the test ends the turn's time."""
 
     def __init__(self, limit_s: float) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ DONE: Reply = [Say("Done.")]
 
 
 class HeldBack(ScriptedProvider):
-    """Streams a reply, and lets it be over only when the test says so."""
+    """Streams a reply, and ends it when the test says so."""
 
     def __init__(self, *replies: Reply) -> None:
         super().__init__(in_order(replies))
@@ -40,8 +40,6 @@ class HeldBack(ScriptedProvider):
 
 
 class HeldClock(ImpatientClock):
-    """Waits until the test says that the time is over."""
-
     def __init__(self) -> None:
         super().__init__()
         self.may_go_on = asyncio.Event()
@@ -57,7 +55,7 @@ def source(ground: Ground) -> None:
 
 
 async def steer(s: Open, text: str) -> str:
-    """Send a message to the turn, and return its id when it is on record that it waits."""
+    """Send a message to the turn; return its id once it is recorded as queued."""
     queued = await s.carry_out(ops.Steer(text=text), ev.Queued, lambda event: event.text == text)
     assert queued.is_steering
     return queued.prompt_id
@@ -70,7 +68,6 @@ def said(request: ModelRequest) -> list[str]:
 
 
 def kinds(s: Open) -> list[str]:
-    """What of interest was recorded, in its order."""
     wanted = {"prompt_submitted", "message_done", "tool_call_finished", "steered", "turn_ended"}
     return [event.type for event in s.rx.recorded if event.type in wanted]
 

@@ -85,7 +85,7 @@ async def test_the_next_turn_does_not_wait_for_a_title(ground: Titled) -> None:
 
 
 class Deaf(ScriptedProvider):
-    """Loses the first cancellation, as the library of a provider may."""
+    """Ignores the first cancellation, as a provider's library may."""
 
     def __init__(self) -> None:
         super().__init__(in_order([]))

@@ -210,7 +210,6 @@ def here(root: Path, tmp_path: Path) -> WorkspaceSettings:
 
 
 def again(root: Path, tmp_path: Path) -> WorkspaceSettings:
-    """The settings as a new process finds them."""
     settings = WorkspaceSettings(LiveSettings(Settings()), root, ProjectTrust(tmp_path / "config" / "projects"))
     settings.look()
     return settings
@@ -487,7 +486,7 @@ async def test_a_bad_value_does_not_loosen_what_held(live: LiveSettings, file: P
 
 
 async def test_an_edit_within_one_tick_of_the_files_clock_is_noticed(live: LiveSettings, file: Path) -> None:
-    """Same size, same file, same date: the only sign is that the date was too young to be relied on."""
+    """The file has the same size, inode and date; the date is too young to be trusted."""
     for line in ('theme = "dark" ', 'theme = "light"'):
         write(file, f"[ui]\n{line}\n")
         put_date(file, TO_COME_NS)

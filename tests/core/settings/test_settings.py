@@ -240,7 +240,7 @@ def test_a_file_is_begun_where_there_is_none_and_left_alone_where_there_is_one(f
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("kind", ["pipe", "link_to_a_pipe", "folder", "dangling_link"])
 def test_nothing_is_begun_or_waited_for_where_something_else_than_a_file_is(file: Path, kind: str) -> None:
-    """A pipe that nothing reads would hold whatever opens it to write."""
+    """Opening a pipe without a reader would block a writer."""
     other = file.with_name("other")
     match kind:
         case "pipe":

@@ -33,7 +33,6 @@ SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'
 
 
 async def command(opened: Open, text: str) -> ev.CommandRun:
-    """Run a command and return what it said."""
     return await opened.carry_out(ops.RunCommand(text=text), ev.CommandRun)
 
 

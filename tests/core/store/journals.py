@@ -10,7 +10,6 @@ from desktop_agent.core.store.journal.journal_reader import Damage, read_journal
 
 
 def record(number: int, title: str = "t") -> ev.SessionRenamed:
-    """The `number`-th record."""
     return ev.SessionRenamed(title=f"{title}{number}").stamped(number, ev.UNSTAMPED)
 
 
@@ -19,7 +18,6 @@ def records(*numbers: int) -> list[ev.JournalEvent]:
 
 
 def write(path: Path, blobs: Blobs, events: Iterable[ev.JournalEvent]) -> None:
-    """Write a whole journal and close it."""
     journal = Journal.create(path, blobs)
     for event in events:
         journal.append(event, is_durable=False)
@@ -27,7 +25,7 @@ def write(path: Path, blobs: Blobs, events: Iterable[ev.JournalEvent]) -> None:
 
 
 def reopen_and_append(path: Path, blobs: Blobs, event: ev.JournalEvent) -> Path | None:
-    """Open the journal as a session does, add one record, and return where a torn tail was kept."""
+    """Open the journal as a session does and add a record; return the file of a torn tail."""
     journal, torn = Journal.open(path, blobs)
     journal.append(event, is_durable=True)
     journal.close()

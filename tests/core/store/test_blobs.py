@@ -309,15 +309,13 @@ OTHER = "20261122-090000-abcdef"
 
 
 class Store:
-    """A data folder with blobs and sessions."""
-
     def __init__(self, data: Path) -> None:
         self.blobs = Blobs(data / "blobs")
         self.sessions = data / "sessions"
         self.sessions.mkdir()
 
     def keep(self, content: bytes, *, session: str = "", is_old: bool = True) -> str:
-        """Put a content, name it in a session if one is given, and return its digest."""
+        """Store a content, name it in a session if given, and return its digest."""
         digest = self.blobs.put(content)
         if is_old:
             self.make_old(digest)

@@ -48,8 +48,6 @@ MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 
 
 class Calendar(ImpatientClock):
-    """A clock that the test sets."""
-
     def __init__(self) -> None:
         super().__init__()
         self.today = MONDAY
@@ -71,12 +69,11 @@ def catalog(ground: Ground) -> Catalog:
 
 
 def fresh(ground: Ground) -> Catalog:
-    """A catalog as another process sees it."""
     return Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
 
 
 async def use(ground: Ground, prompt: str, resume: SessionId | None = None) -> SessionId:
-    """Ask something in a new session, or one there is, and close it."""
+    """Ask in a new or an existing session, and close it."""
     async with ground.session([[Say("ok")]], resume=resume) as s:
         await s.prompt(prompt)
         return s.id
@@ -87,13 +84,12 @@ def cache_file(ground: Ground) -> Path:
 
 
 def cached(ground: Ground) -> set[SessionId]:
-    """The sessions that the cache knows."""
     with closing(sqlite3.connect(cache_file(ground))) as connection:
         return {row[0] for row in connection.execute("SELECT id FROM session")}
 
 
 def append(catalog: Catalog, session_id: SessionId, *events: ev.KnownEvent) -> None:
-    """Write more into a journal, as the process that has the session open would."""
+    """Append to a journal, as another process with the open session would."""
     path = catalog.journal_path(session_id)
     journal, _ = Journal.open(path, Blobs(path.parents[2] / "blobs"))
     for event in events:
@@ -299,7 +295,7 @@ async def test_the_current_cache_spares_reading_the_journals(ground: Ground, cat
 
 
 def forbid_reading(catalog: Catalog, session_id: SessionId) -> None:
-    """Let the journal say something else without looking any different."""
+    """Change the journal while its size and date stay the same."""
     path = catalog.journal_path(session_id)
     status = path.stat()
     path.write_bytes(b"x" * status.st_size)

@@ -23,7 +23,7 @@ NAMES = sorted(folder.name for folder in GOLDEN.iterdir())
 
 
 def missing(expected: object, found: object, where: str = "") -> list[str]:
-    """What of `expected` is not in `found`. Fields that came later are no loss."""
+    """The paths of `expected` that `found` lacks. New fields are allowed."""
     if isinstance(expected, dict) and isinstance(found, dict):
         theirs = cast("JsonObject", found)
         return [

@@ -31,10 +31,8 @@ LOSSES: list[Loss] = ["all that was not synced", "contents that were not synced"
 
 @dataclass
 class ForgetfulDisk:
-    """Keeps of a folder what an `fsync` made it keep: names with the folder's, contents with the file's.
-
-    It stands between `core.system` and the system, and carries out every call; it only takes down what was synced.
-    What a sync keeps is what was there when it began.
+    """Records what an `fsync` made durable: names by a sync of the folder, contents by one of the file.
+    | It carries out every call of `core.system`. A sync keeps the state from when it began.
     """
 
     folder: Path
@@ -63,7 +61,7 @@ class ForgetfulDisk:
         return cast("object", getattr(os, name))
 
     def lose_power(self, target: Path, loss: Loss) -> Blobs:
-        """Make `target` what a folder can be afterwards, and open it."""
+        """Make `target` a possible state of the folder after a power failure, and open it."""
         now = self._names_now()
         left = {
             "all that was not synced": self.names,
@@ -158,7 +156,7 @@ def holds(blobs: Blobs, content: bytes) -> bool:
 
 
 def unnamed(folder: Path, content: bytes, *, cut: int = 0) -> Blobs:
-    """A store with one blob that lost its name, and the last `cut` bytes."""
+    """A store with one blob that lost its name and its last `cut` bytes."""
     blobs = Blobs(folder)
     digest = blobs.put(content)
     [path] = folder.iterdir()

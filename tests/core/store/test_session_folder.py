@@ -35,7 +35,6 @@ print(is_locked(Path(sys.argv[1])), "filelock" in sys.modules)
 
 @contextmanager
 def held_elsewhere(folder: Path) -> Generator[subprocess.Popen[bytes]]:
-    """Let another process hold the lock of a session."""
     command = [sys.executable, "-c", _HOLD, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

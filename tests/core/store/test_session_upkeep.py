@@ -110,7 +110,7 @@ async def test_a_fork_before_a_turn_ends_there(ground: Ground) -> None:
 
 
 async def test_a_fork_undoes_copied_changes_and_keeps_what_came_after_them(ground: Ground) -> None:
-    """The files are as the source left them: what the fork does not know of counts as the user's."""
+    """The files are as the source left them: changes unknown to the fork count as the user's."""
     source = await two_turns(ground)
     ground.write("a.py", f"x = 3\n{REST}# the user's\n")
     whole = await fork(ground, source)
@@ -210,7 +210,7 @@ async def test_the_model_of_the_source_at_that_time_is_the_fork_s(ground: Ground
 
 
 async def test_a_fork_begins_without_the_rules_of_its_source_s_session(ground: Ground) -> None:
-    """They were decided for that session; the source keeps them, also when it is opened again."""
+    """The rules belong to the source's session, which keeps them also when it is opened again."""
     ground.write("a.py", f"x = 1\n{REST}")
     async with ground.session([[EDIT], [Say("One.")]], approval="on_write") as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="First"), ev.ApprovalRequested)

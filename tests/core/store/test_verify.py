@@ -38,8 +38,6 @@ SCRIPT: list[Reply] = [
 
 
 class Stored:
-    """A stored session to be damaged."""
-
     def __init__(self, ground: Ground, session_id: SessionId) -> None:
         self.ground = ground
         self.id = session_id
@@ -69,7 +67,6 @@ class Stored:
 
 @pytest.fixture
 async def stored(ground: Ground) -> Stored:
-    """A session of two turns, closed."""
     async with ground.session(SCRIPT, approval="never", sandbox="none") as s:
         await s.prompt("first")
         await s.prompt("second")

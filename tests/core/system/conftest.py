@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def git(folder: Path) -> Git:
-    """Git in the new repository `folder`."""
+    """Return a function that runs git in the new repository `folder`."""
 
     def run(*arguments: str, at: Path = folder) -> str:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")

@@ -29,8 +29,6 @@ ACL = struct.pack("<I" + "HHI" * 5, 2, 1, 6, 2**32 - 1, 2, 4, 1000, 4, 4, 2**32 
 
 @dataclass(frozen=True)
 class Facts:
-    """All that must be kept about a file."""
-
     content: bytes
     mode: int
     owner: tuple[int, int]
@@ -159,7 +157,7 @@ def test_every_change_of_state_is_made_or_not_made(
 
 
 def test_a_disk_that_takes_no_more_leaves_hard_links_as_they_were(tmp_path: Path) -> None:
-    """The limit on a file's size stays in force, as a full disk does, while the old content is put back."""
+    """The limit on file sizes still holds while the old content is put back."""
     path = with_hard_link(tmp_path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(OLD) + 10, hard))

@@ -307,7 +307,7 @@ StandsIn = Callable[[str], None]
 
 @pytest.fixture
 def stands_in(monkeypatch: pytest.MonkeyPatch, git: Git, tmp_path: Path) -> StandsIn:
-    """Have a shell script run in place of git, but for its reading of settings."""
+    """Replace git by a shell script, except for reading settings."""
     if sys.platform == "win32":
         pytest.skip("the stand-in for git is a shell script")
 

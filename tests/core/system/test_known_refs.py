@@ -27,13 +27,13 @@ def repository(folder: Path, git: Git) -> Path:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look from an hour later, when no date is too young to be relied on."""
+    """Look an hour later, when all dates are old enough to be trusted."""
     real = time.time_ns
     monkeypatch.setattr(module.time, "time_ns", lambda: real() + 3_600 * 10**9)
 
 
 def in_place(git: Git, folder: Path) -> None:
-    """Write another commit's id over a branch's, with the length and the date that it had."""
+    """Replace a branch's commit id while size and date stay the same."""
     path = folder / ".git" / "refs" / "heads" / "main"
     status = path.stat()
     with path.open("r+") as file:

@@ -33,7 +33,7 @@ def test_size_date_and_place_tell_a_change(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_written_a_moment_before_it_was_looked_at_may_have_changed(tmp_path: Path) -> None:
-    """A second write within one step of the clock leaves no trace in the date."""
+    """A second write within one step of the clock does not change the date."""
     path = dated(tmp_path / "a", "one", TO_COME_NS)
     assert not is_unchanged(stamp_of(path), stamp_of(path))
 
@@ -54,7 +54,7 @@ def test_a_file_that_was_too_young_is_known_from_the_next_look_on(
 def test_a_date_in_whole_seconds_is_young_for_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, date_ns: int, *, is_known: bool
 ) -> None:
-    """FAT dates what is written now with the last even second."""
+    """FAT rounds dates down to even seconds."""
     monkeypatch.setattr(time, "time_ns", lambda: 10**18 + 1_900_000_000)
     path = dated(tmp_path / "a", "one", date_ns)
     assert is_unchanged(stamp_of(path), stamp_of(path)) == is_known

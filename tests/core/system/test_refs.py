@@ -11,7 +11,6 @@ from tests.core.system.conftest import Git
 
 @pytest.fixture
 def git(git: Git, folder: Path) -> Git:
-    """Git in a repository with three commits."""
     for text in ("one", "two", "three"):
         (folder / "a.txt").write_text(text)
         git("add", "-A")
@@ -32,7 +31,6 @@ async def refs_of(folder: Path) -> Refs:
 
 
 def everything(git: Git) -> str:
-    """What a user would call the refs."""
     refs = git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/notes")
     return refs + git("rev-parse", "HEAD") + git("rev-parse", "--abbrev-ref", "HEAD") + git("stash", "list")
 

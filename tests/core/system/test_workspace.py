@@ -340,7 +340,7 @@ def test_the_upper_levels_come_first_and_links_are_not_followed(tmp_path: Path) 
 
 
 def test_a_folder_that_was_begun_is_gone_through_to_its_end_and_no_other_begun(tmp_path: Path) -> None:
-    """What is looked for in folders with very many files, secrets for one, must not depend on their order."""
+    """The search for secrets and other files must not depend on the order in large folders."""
     for number in range(20):
         (tmp_path / f"file-{number}").touch()
     (tmp_path / "below").mkdir()

@@ -9,6 +9,5 @@ from tests.servers.otlp_receiver import OtlpReceiver, otlp_receiver
 
 @pytest.fixture
 def receiver() -> Generator[OtlpReceiver]:
-    """A receiver on loopback."""
     with otlp_receiver() as running:
         yield running

@@ -11,7 +11,7 @@ HEIGHT, HISTORY = 5, 20
 
 
 def everything(output: bytes) -> list[KeptRow]:
-    """Return everything that can be scrolled to after this was printed at the end of a screen."""
+    """Return all rows of the history after this output."""
     emulator = Emulator(HEIGHT, 30, answered=lambda _: None, history_rows=HISTORY)
     emulator.feed(b"\r\n" * HEIGHT)
     assert emulator.is_scrolling

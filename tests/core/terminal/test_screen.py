@@ -7,7 +7,7 @@ from desktop_agent.core.terminal.rows import PLAIN, PrintedStyle, changed, look_
 
 
 def shown(output: str, height: int = 4, columns: int = 10) -> list[str]:
-    """Print this, one byte at a time and in one piece, and return the rows, which must be the same."""
+    """Print this byte by byte and in one piece; return the rows, which must be equal."""
     whole, piecemeal = (Emulator(height, columns, answered=lambda _: None) for _ in range(2))
     whole.feed(output.encode())
     for byte in output.encode():

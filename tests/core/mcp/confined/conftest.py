@@ -26,7 +26,7 @@ ACTING = Path(__file__).parent.with_name("acting.py")
 
 @dataclass(frozen=True)
 class Ground:
-    """Folders that look like a user's. Not in `/tmp`, of which a sandbox may show another one."""
+    """Folders like a user's, outside of `/tmp`: a sandbox may show another `/tmp`."""
 
     home: Path
     workspace: Path
@@ -59,14 +59,12 @@ def sandbox(ground: Ground) -> Sandbox:
 
 
 async def to_this_machine(host: str, port: int) -> Sequence[str]:
-    """Resolve names that end in `.test` to what a name may lead to; the tests connect to nothing else."""
+    """Resolve `.test` names to loopback or metadata addresses; the tests connect to nothing else."""
     return {"here.test": ["127.0.0.1"], "cloud.test": ["169.254.169.254"]}.get(host, [host])
 
 
 @dataclass
 class Servers:
-    """Confined servers that do what a test asks of them."""
-
     pool: ServerPool
     ground: Ground
 

@@ -51,8 +51,6 @@ Call = tuple[str, Mapping[str, object]]
 
 
 class User:
-    """A user with one server, who signs in whenever the application asks for it."""
-
     def __init__(self, url: str, known: Mapping[str, Any], folder: Path) -> None:
         self._definition = ServerDefinition(name="suite", reached_by=_address(url, known))
         self._keyring = ServerKeyring(SystemKeyStore(MemoryKeyring()))
@@ -129,7 +127,7 @@ def _arguments(tool: OfferedTool, tools: Sequence[OfferedTool]) -> dict[str, obj
 
 
 class StreamOpened(logging.Handler):
-    """Sets `seen` once the SDK says that the server's own stream is open."""
+    """Sets `seen` once the SDK logs that the server's own stream is open."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -72,7 +72,7 @@ PASSES: Mapping[str, Versions] = {
 
 
 class Expected(NamedTuple):
-    """A scenario that fails, or of which nothing is judged."""
+    """A scenario that is expected to fail, or whose result does not count."""
 
     versions: Versions
     reason: str
@@ -115,7 +115,6 @@ NOT_JUDGED: Mapping[str, Expected] = {
 
 
 async def said_by_the_suite(*words: str) -> tuple[int, str]:
-    """Run the suite; return its exit code and what it printed."""
     process = await asyncio.create_subprocess_exec(
         *npm_program("conformance"), *words, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=STDOUT
     )

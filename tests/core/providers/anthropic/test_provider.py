@@ -54,7 +54,7 @@ Asking = Callable[..., Awaitable[list[StreamPiece]]]
 
 @pytest.fixture
 def ask(server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest) -> Asking:
-    """Asks, and has the server give these answers from now on."""
+    """Return a function that sends the request and has the server give these answers."""
 
     async def ask(*answers: Answer) -> list[StreamPiece]:
         server.will(*answers)
@@ -77,7 +77,6 @@ async def test_the_request_carries_key_version_and_body(server: AnthropicServer,
 async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_request(
     server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest, ask: Asking
 ) -> None:
-    """T-110: over the wire, as the API takes it."""
     server.will(reply(tool_use("view_image", path="a.png")), reply(text("Black.")), reply(text("Still black.")))
     first = last_of(await ask())
     (call,) = (block for block in first.content if isinstance(block, ToolUseBlock))
@@ -255,7 +254,7 @@ def test_the_same_pieces_come_however_the_bytes_are_cut(model_request: ModelRequ
 
 
 def _anonymous(piece: StreamPiece) -> StreamPiece:
-    """Return the piece without the id that the server makes up anew for every message."""
+    """Return the piece without the message id, which the server generates."""
     return replace(piece, message_id="") if isinstance(piece, Completion) else piece
 
 
@@ -278,7 +277,7 @@ Failed = Callable[[Answer], Awaitable[ProviderError]]
 
 @pytest.fixture
 def failed(server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest) -> Failed:
-    """What a request fails with that gets an answer."""
+    """Return a function that returns the error of a request with this answer."""
 
     async def failed(answer: Answer) -> ProviderError:
         server.will(answer)

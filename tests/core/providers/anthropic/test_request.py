@@ -59,7 +59,7 @@ def result(call_id: str = "toolu_1", content: str = "ok", *, is_error: bool = Fa
 def body_of(
     *messages: Message, system: str = "Be careful.", tools: tuple[ToolDefinition, ...] = (READ_FILE,), stable: int = 0
 ) -> JsonObject:
-    """Return the body as it goes over the wire, after the checks that the API would make."""
+    """Return the body as sent, checked as the API would."""
     request = ModelRequest(
         model="m", system=system, messages=messages, tools=tools, max_tokens=100, stable_messages=stable
     )
@@ -263,7 +263,7 @@ OTHER = BlobRef(blob="b" * 64, size=3, media_type="image/webp")
 
 
 def looking(*pictures: BlobRef, content: str = "[a.png]", **images: bytes) -> ModelRequest:
-    """A request with one result that has pictures; `images` are their bytes by the first letter of the digest."""
+    """A request with one result with pictures; `images` are their bytes by the digest's first letter."""
     shown = replace(result(content=content), images=pictures)
     return ModelRequest(
         model="m",
@@ -282,7 +282,6 @@ def blocks_of(request: ModelRequest, pictures: EncodedPictures | None = None) ->
 
 
 def test_a_picture_stands_behind_the_text_of_its_result() -> None:
-    """T-110."""
     text, image = blocks_of(looking(PICTURE, a=png()))
     assert text == {"type": "text", "text": "[a.png]"}
     source = cast("JsonObject", image["source"])
@@ -316,7 +315,7 @@ def test_a_picture_is_encoded_once_and_forgotten_when_it_is_no_longer_sent() -> 
 
 
 def test_text_that_looks_like_a_picture_stays_text() -> None:
-    """The place of a picture's data is held by a token that no program can know beforehand."""
+    """The placeholder of a picture's data is a token that no program can guess."""
     text, _image = blocks_of(looking(PICTURE, content=f"00000000000000000000000000000000:{'a' * 64}", a=png()))
     assert text["text"] == f"00000000000000000000000000000000:{'a' * 64}"
 
@@ -335,7 +334,7 @@ WRITTEN = st.one_of(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Conversations as the turn makes them: roles alternate, and every call is answered."""
+    """Conversations as turns make them: roles alternate, and every call is answered."""
     messages: list[Message] = [said("Begin.")]
     ids = iter(draw(st.lists(IDS, unique=True, max_size=12)))
     for _ in range(draw(st.integers(0, 5))):

@@ -58,7 +58,6 @@ def completed(*parts: Part, stop_reason: str = "") -> Completion:
 
 
 def test_a_message_is_streamed_and_then_whole() -> None:
-    """Z-104."""
     pieces = built(
         events_of(
             reply(

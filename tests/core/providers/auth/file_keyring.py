@@ -13,7 +13,7 @@ LONGEST = 1_280
 
 
 class FileKeyring(KeyringBackend):
-    """Entries as JSON. Not one that keyring would choose by itself."""
+    """A keyring in a JSON file. keyring never chooses it by itself."""
 
     priority = -1  # pyright: ignore[reportAssignmentType] - keyring documents a plain class attribute here
 

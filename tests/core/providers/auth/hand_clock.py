@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class HandClock:
-    """Stands still until a test moves it, and wakes who slept for as long as it was moved."""
+    """A clock that stands still until a test moves it; then it wakes the sleepers whose time has passed."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 11, 21, 21, 37, tzinfo=UTC)

@@ -344,7 +344,7 @@ def test_an_account_that_moved_to_another_address_has_no_key_there() -> None:
 
 
 def test_the_entry_of_the_usual_account_is_the_providers_id() -> None:
-    """As it was before there were accounts: no user has to enter a key again."""
+    """The entry is the same as before accounts existed, so that no key has to be entered again."""
     assert entry_of(ANTHROPIC) == "anthropic"
     assert entry_of(replace(ANTHROPIC, address="http://127.0.0.1:9")) == "anthropic"
 

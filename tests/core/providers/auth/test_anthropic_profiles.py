@@ -167,7 +167,6 @@ class SignedInTool:
         self.server = server
 
     def sign_in(self, *, good_for_s: int = HOUR_S, client_id: str | None = "ant-client", **fields: object) -> str:
-        """Write a profile called `default`, and return its access token."""
         authentication = {"type": "user_oauth"} | ({"client_id": client_id} if client_id is not None else {})
         config = {"authentication": authentication, "base_url": self.server.url, "workspace_id": "wrkspc_1"}
         tokens = {
@@ -198,7 +197,7 @@ class SignedInTool:
         return token_source(read_profile("default"), lock=lambda: renewing(lock, clock), clock=clock)
 
     async def sdk_headers(self) -> httpx2.Headers:
-        """Return what the SDK sends with a request, having read the same folder."""
+        """Return the headers that the SDK sends after it read the same folder."""
         sent: list[httpx2.Headers] = []
 
         def answer(request: httpx2.Request) -> httpx2.Response:

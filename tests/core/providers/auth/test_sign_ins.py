@@ -43,7 +43,7 @@ from tests.servers.script import Answer, reply, text, tool_use
 
 
 class Installation:
-    """The keyring and the files of one installation; `sign_ins` is what a process makes of them."""
+    """The keyring and the files of an installation; each process makes its own `sign_ins`."""
 
     def __init__(self, folder: Path, server: AuthorizationServer, browser: UserInBrowser) -> None:
         self.server = server
@@ -256,8 +256,6 @@ def _write_profile(folder: Path, server: AuthorizationServer) -> None:
 
 @dataclass
 class World:
-    """A model server, an authorisation server, and a catalogue of one user's accounts."""
-
     models: ModelServer
     server: AuthorizationServer
     sign_ins: SignIns
@@ -376,7 +374,7 @@ def _write_profile_of_models(folder: Path, here: World) -> None:
 
 @dataclass
 class Open:
-    """A conversation that is open, by its provider, and what another place of the program may change."""
+    """An open conversation's provider, and the accounts that other parts may change."""
 
     provider: Provider
     account: Account

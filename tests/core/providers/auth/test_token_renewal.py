@@ -58,7 +58,7 @@ async def test_tokens_come_back_as_they_were(keyring: FileKeyring) -> None:
 
 
 async def test_a_refresh_token_alone_is_good_for_a_renewal(keyring: FileKeyring) -> None:
-    """What a crash between the two writings leaves."""
+    """A crash between the two writes leaves this state."""
     kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
     await kept.keep(LONG)
     delete_long(SystemKeyStore(keyring), "openai/work/access")
@@ -121,8 +121,6 @@ def test_a_writing_that_breaks_off_leaves_the_old_the_new_or_none(old: str, new:
 
 
 class Desk:
-    """An account that is signed in: its keyring, its clock, and sources of its tokens."""
-
     def __init__(self, folder: Path, server: AuthorizationServer) -> None:
         self.server = server
         self.clock = HandClock()
@@ -296,7 +294,7 @@ async def test_the_next_renewal_uses_a_refresh_token_that_could_not_be_kept(desk
 
 
 async def _renew_with_a_keyring_that_locks(desk: Desk, source: RenewingSource) -> None:
-    """Renew; the keyring is locked between the request and its answer."""
+    """Renew; the keyring locks between the request and its answer."""
     desk.server.behaviour.holds = True
     desk.clock.move(3600)
     asking = asyncio.ensure_future(source.access_token())
@@ -401,7 +399,7 @@ async def test_no_secret_shows_up_in_what_is_logged_or_raised(desk: Desk, caplog
 
 
 class _Hurried(HandClock):
-    """A clock on which waiting takes the time that it says, at once."""
+    """A clock on which waiting ends at once and counts its full time."""
 
     async def sleep(self, seconds: float) -> None:
         self.move(seconds)

@@ -363,7 +363,7 @@ async def test_an_answer_to_a_guessed_path_does_not_count() -> None:
 
 
 async def test_a_code_that_was_put_in_by_another_is_refused() -> None:
-    """Its proof is of another sign-in: what PKCE is for."""
+    """PKCE: the code's proof belongs to another sign-in."""
     async with AuthorizationServer(redirect={"code": "of-somebody-else"}) as server, UserInBrowser() as browser:
         with pytest.raises(CredentialsError, match="refused to finish"):
             await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())

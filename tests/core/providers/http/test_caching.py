@@ -48,7 +48,7 @@ KEPT = {"type": "ephemeral"}
 
 
 class Asked(NamedTuple):
-    """What came of the same request, sent until the server had nothing more to answer."""
+    """The results of one request, sent once for each of the server's answers."""
 
     completions: list[Completion]
     sent: list[JsonObject]
@@ -239,7 +239,7 @@ async def test_a_cost_is_believed_of_those_who_report_it_and_not_known_of_a_gate
 async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
     model_request: ModelRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server takes the place of the vendor's address, as a name server would have it."""
+    """The test's server answers at the vendor's address."""
     async with ModelServer(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
@@ -263,7 +263,7 @@ PICTURE = Digest("a" * 64)
 
 
 class Knowing:
-    """Builds providers at a server that know what a test says of its model."""
+    """Builds providers that know a given model."""
 
     def __init__(self, folder: Path, spoken: Spoken, server: ModelServer) -> None:
         self._folder = folder

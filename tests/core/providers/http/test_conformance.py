@@ -12,8 +12,6 @@ from tests.servers.script import reply, text, thinking, tool_use
 
 
 class HttpGround:
-    """The provider against the loopback server."""
-
     def __init__(self, provider: HttpProvider, server: ModelServer, request: ModelRequest) -> None:
         self.provider = provider
         self._server = server

@@ -45,7 +45,7 @@ from tests.servers.dialects.responses import RESPONSES
 
 
 class Speaker(NamedTuple):
-    """A model that may have taken part, and what it leaves in a history that only its vendor understands."""
+    """A model that took part, and the blocks in a history that only its vendor understands."""
 
     model: ModelRef
     thought: tuple[AssistantBlock, ...]
@@ -140,7 +140,7 @@ ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9"])
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Messages in turns, the first and the last one the user's; every call answered once."""
+    """Messages of whole turns from the user's first to the last; every call is answered once."""
     messages: list[Message] = [UserMessage(content=(TextBlock(text="Begin."),))]
     number = 0
     for turn in range(draw(st.integers(0, 5))):
@@ -168,7 +168,7 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
 
 
 def seen_by_all(messages: tuple[Message, ...]) -> list[BlobRef]:
-    """Return the pictures that every vendor takes: none of calls that failed, of which Anthropic takes text only."""
+    """Return the pictures that every vendor takes. Anthropic takes only text for failed calls."""
     blocks = [block for message in messages if isinstance(message, UserMessage) for block in message.content]
     results = [block for block in blocks if isinstance(block, ToolResultBlock) and not block.is_error]
     images = [block.image for block in blocks if isinstance(block, ImageBlock)]
@@ -180,7 +180,7 @@ def seen_by_all(messages: tuple[Message, ...]) -> list[BlobRef]:
 
 
 def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
-    """Return a block as it comes in this turn: items have ids of their own."""
+    """Return a block as it comes in this turn, with item ids of its own."""
     if not isinstance(block, OpaqueBlock):
         return block
     own = {
@@ -190,7 +190,7 @@ def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
 
 
 def body_for(provider: str, messages: tuple[Message, ...], **more: object) -> tuple[object, Dialect]:
-    """Return the body that a provider's models would get, and who judges it."""
+    """Return the body for a provider's model, and the dialect that checks it."""
     model, dialect = ASKED[provider]
     request = ModelRequest(
         model=model.model,

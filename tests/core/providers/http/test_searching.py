@@ -42,7 +42,7 @@ PEP = Page("https://peps.python.org/pep-3141/", "PEP 3141")
 
 
 class Ground(NamedTuple):
-    """A vendor's provider, a server that speaks as the vendor does, and a request that lets it search."""
+    """A vendor's provider, a server of its dialect, and a request that allows searching."""
 
     vendor: str
     provider: HttpProvider

@@ -42,7 +42,7 @@ from tests.servers.script import Page, Reply, reply, search, text, thinking, too
 
 
 async def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:
-    """Return the data of the events in these bytes, which come in pieces of a size."""
+    """Return the data of the events in bytes that arrive in pieces of `size`."""
 
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(sent), size):
@@ -161,7 +161,7 @@ def replaced(value: object, way: tuple[str | int, ...], by: object) -> object:
 
 @st.composite
 def streams(draw: st.DrawFn, name: str) -> list[object]:
-    """The events of an answer with one to three values replaced, and perhaps one event lost or there twice."""
+    """An answer's events with one to three values replaced, and perhaps one event lost or doubled."""
     events = list(EVENTS[name])
     for _ in range(draw(st.integers(1, 3))):
         number = draw(st.integers(0, len(events) - 1))

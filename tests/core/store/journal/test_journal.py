@@ -116,7 +116,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_record_leaves_the_journal_whole
 
 
 def test_a_journal_that_was_moved_away_is_not_written_until_it_is_back(path: Path, blobs: Blobs) -> None:
-    """What a file manager calls deleting is moving: contents of files would go on to the old place, and get lost."""
+    """File managers delete by moving: later contents would go to the moved folder, and get lost."""
     write(path, blobs, records(1))
     journal, _ = Journal.open(path, blobs)
     elsewhere = path.parent.rename(path.parent.with_name("trash"))
@@ -168,7 +168,7 @@ def check_helps(error: StorageError) -> None:
 
 
 def life(path: Path, blobs: Blobs) -> list[int]:
-    """Open the journal, append to it, and return which records were recorded, as a session would learn it."""
+    """Open the journal and append to it; return the numbers of the successful records."""
     recorded: list[int] = []
     journal = None
     for number in range(2, 8):

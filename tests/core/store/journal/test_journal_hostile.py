@@ -258,7 +258,7 @@ VALUES: st.SearchStrategy[object] = st.recursive(
 def test_any_field_with_any_value_is_read_or_named(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Types swapped, fields missing, ids repeated: what the codec takes, the folds and the next opening take, too."""
+    """What the codec accepts (wrong types, missing fields, repeated ids), folds and openings accept, too."""
     folder = tmp_path_factory.mktemp("hostile")
     path, blobs = folder / ID / "journal.jsonl", Blobs(folder / "blobs")
     path.parent.mkdir()

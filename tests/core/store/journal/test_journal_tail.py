@@ -65,7 +65,7 @@ def test_any_bytes_after_the_last_record_are_kept_beside_the_journal(
 
 @pytest.mark.parametrize("length", [1, 4096, 70_000, 200_000])
 def test_a_tail_of_null_bytes_is_cut_off(path: Path, blobs: Blobs, length: int) -> None:
-    """After a power failure, ext4 and xfs may have a file as long as it should be, and nothing in its end."""
+    """After a power failure, ext4 and xfs may have a file of full length with zeros at its end."""
     write(path, blobs, records(1, 2))
     with path.open("ab") as file:
         file.write(b'{"v":1,"seq":3' + bytes(length))
@@ -116,7 +116,7 @@ def test_a_tail_without_end_is_moved_away_without_holding_it_in_memory(
 
 
 def test_who_reads_while_another_writes_sees_whole_records_in_order(path: Path, blobs: Blobs) -> None:
-    """A record is one write; what the system takes of it in parts may be seen as a torn last line, never as two."""
+    """A record is one write. A partial write may look like a torn last line, never like two lines."""
     journal = Journal.create(path, blobs)
     count = 300
 
@@ -166,7 +166,7 @@ def test_a_journal_that_another_program_wrote_to_is_not_written_any_more(path: P
 
 
 def test_a_new_session_has_its_name_on_the_disk(path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A synced file in a folder that is not is a file without a name after a power failure."""
+    """Without a sync of the folder, a synced file may lose its name in a power failure."""
     synced: list[int] = []
     fsync = os.fsync
 

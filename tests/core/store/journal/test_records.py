@@ -116,7 +116,6 @@ LONGEST = 3_000
 
 
 def written(folder: Path, sizes: Sequence[int]) -> Path:
-    """Write a journal of records of these sizes, numbered from 1."""
     path = folder / "session" / "journal.jsonl"
     notices = (ev.Notice(level="info", code="test", title="x" * size) for size in sizes)
     write_journal(path, Blobs(folder / "blobs"), notices)

@@ -16,8 +16,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no te
 
 
 class Shell:
-    """A shell, and what it has printed so far."""
-
     def __init__(self, terminal: Terminal) -> None:
         self.keyboard = Keyboard(terminal)
         self.child: ChildProcess | None = None
@@ -29,7 +27,6 @@ class Shell:
         self._loop.call_soon_threadsafe(self._take, output)
 
     async def prints(self, text: str) -> str:
-        """Wait for this, and return what came behind it in its line."""
         async with asyncio.timeout(30):
             while text not in self._printed or "\n" not in self._printed.split(text, 1)[1]:
                 self._more.clear()

@@ -41,7 +41,7 @@ async def test_what_came_before_reading_was_stopped_is_taken_although_the_thread
 
 
 async def test_a_slow_sink_makes_the_command_wait_and_loses_nothing(runner: ProcessRunner, tmp_path: Path) -> None:
-    """The disk may be slower than the command: nothing piles up in memory meanwhile."""
+    """A slow disk must not let output pile up in memory."""
     gate = threading.Event()
     sizes: list[int] = []
 
@@ -59,7 +59,7 @@ async def test_a_slow_sink_makes_the_command_wait_and_loses_nothing(runner: Proc
 
 
 async def test_what_was_read_last_is_kept_although_its_sink_is_slow(runner: ProcessRunner, tmp_path: Path) -> None:
-    """The command has exited, another process holds its pipe, and the disk takes longer than any silence waited for."""
+    """The command has exited, another process holds its pipe, and the disk is slower than the wait for silence."""
     gate = threading.Event()
     chunks: list[bytes] = []
 

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands ar
 
 
 class Reports:
-    """A named pipe, `report` in the command's folder, on which commands report process ids."""
+    """A named pipe, `report` in the command's folder, to which commands write process ids."""
 
     def __init__(self, folder: Path) -> None:
         os.mkfifo(folder / "report")
@@ -46,7 +46,7 @@ class Reports:
         self._text = ""
 
     async def pids(self, count: int) -> list[int]:
-        """Return the first `count` process ids, as soon as they are there."""
+        """Wait for `count` process ids, and return them."""
         while self._text.count("\n") < count:
             self._text += (await asyncio.to_thread(os.read, self._end, 4096)).decode()
         return [int(line) for line in self._text.splitlines()[:count]]
@@ -151,7 +151,7 @@ async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRu
 
 
 async def timed_out_after(printed: str, runner: ProcessRunner, command: Command) -> ProcessOutcome:
-    """Run a command whose time is over as soon as it has printed something."""
+    """Run a command that times out as soon as it has printed something."""
     time, output = LoopTime(), Printed(printed)
     task = asyncio.create_task(runner.run(command, timeout_s=600, on_text=output.take))
     await output.wait()
@@ -186,7 +186,7 @@ async def test_cancelling_twice_does_not_leave_anything_behind(
 async def test_a_command_that_is_cancelled_while_it_starts_says_how_it_ended(
     runner: ProcessRunner, tmp_path: Path
 ) -> None:
-    """It may have printed by then, and what it printed is neither lost nor left open."""
+    """The command may have printed already: its output is neither lost nor left open."""
     script = "echo $$ >> pids; echo hello; sleep 100"
     for turns in range(13):
         outcomes: list[ProcessOutcome] = []
@@ -325,7 +325,7 @@ async def test_a_killed_application_leaves_no_process_behind(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
 async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Path, reports: Reports) -> None:
-    """A process carries the mark only when it has become the program that it was started for: here a moment later."""
+    """A process has the mark only after its exec, here a moment later."""
     program = textwrap.dedent("""
         import os, subprocess, sys
         from desktop_agent.core.system.processes.process_tree import Guard
@@ -346,7 +346,7 @@ async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
 def test_a_process_that_goes_on_without_its_first_thread_is_ended() -> None:
-    """`/proc` shows it as a zombie, like one that is over, and shows no environment."""
+    """`/proc` shows it as a zombie, like a finished process, and shows no environment."""
     ends_this_thread = {"x86_64": 60}.get(platform.machine(), 93)
     program = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(100,)).start(); "
     guard = Guard.start("threads", None)
@@ -392,7 +392,7 @@ async def test_200_mb_of_output_need_little_memory(runner: ProcessRunner, tmp_pa
 
 
 async def test_the_loop_runs_on_while_output_pours_in(runner: ProcessRunner, tmp_path: Path) -> None:
-    """A task that only yields gets its turn for about every chunk, because no chunk is larger than one read."""
+    """A task that only yields gets a turn for about every chunk, since a chunk is at most one read."""
     task = asyncio.create_task(runner.run(shell("yes | head -c 50000000", tmp_path), spool_folder=tmp_path))
     turns = 0
     while not task.done():
@@ -465,7 +465,7 @@ async def test_of_what_is_no_text_the_beginning_and_the_end_are_read_and_the_res
 
 
 async def test_many_commands_run_side_by_side(runner: ProcessRunner, tmp_path: Path) -> None:
-    """Each waits for the next one's file, so none could end if they ran one after the other."""
+    """Each command waits for the next one's file, so they could not run one after the other."""
     scripts = [f"touch {n}; until [ -e {(n + 1) % 5} ]; do sleep 0.01; done; echo {n}" for n in range(5)]
     outcomes = await asyncio.gather(*(runner.run(shell(script, tmp_path)) for script in scripts))
     assert [outcome.output.head for outcome in outcomes] == [f"{n}\n" for n in range(5)]

@@ -68,7 +68,7 @@ def test_a_link_into_the_workspace_is_passed_over(tmp_path: Path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository that brings a git of its own along."""
+    """A repository that contains a program called git."""
     subprocess.check_call([shutil.which("git") or "", "init", "-q"], cwd=tmp_path)
     program(tmp_path / "git")
     return tmp_path

@@ -81,7 +81,7 @@ async def jobs(runner: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
 
 @pytest.fixture
 def mark(tmp_path: Path) -> str:
-    """What every process of the command has in its arguments."""
+    """An argument of all processes of the command."""
     return str(tmp_path)
 
 

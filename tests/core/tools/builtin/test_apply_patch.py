@@ -168,7 +168,7 @@ def test_parts_of_a_patch_see_what_earlier_parts_did(work: Workspace) -> None:
 
 
 def test_files_that_go_away_come_last(work: Workspace) -> None:
-    """A crash in between leaves a file twice rather than not at all."""
+    """A crash in between then leaves a file twice instead of nowhere."""
     work.write("a.txt", "x\n")
     plan = work.plan(TOOL, patch="*** Delete File: a.txt\n*** Add File: b.txt\n+x\n")
     assert [write.path for write in plan.writes] == ["b.txt", "a.txt"]
@@ -433,7 +433,7 @@ def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, path: str, f
 def test_a_move_is_a_rename_of_what_was_there_before_the_patch(
     work: Workspace, parts: list[str], ends: dict[str, tuple[str, str]]
 ) -> None:
-    """A file whose old path is taken again by the same patch was changed there, and another one came."""
+    """If the patch creates a new file at the old path, the old file counts as changed there."""
     work.write("a.txt", "a\n")
     plan = work.plan(TOOL, patch="\n".join(["*** Begin Patch", *parts, "*** End Patch"]))
     assert {write.path: (write.moved_from, write.moved_to) for write in plan.writes} == ends

@@ -110,7 +110,7 @@ async def test_a_query_without_words_is_refused(project: Workspace, tool: Codeba
 
 
 class Gate:
-    """Holds an update at its first file until it is opened."""
+    """Holds an update at its first file until the gate is opened."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()

@@ -17,8 +17,6 @@ from tests.servers.mcp_http import McpHttpServer
 
 
 class User:
-    """A user with a keyring, a server that wants a sign-in, and an application that uses it."""
-
     def __init__(self, server: McpHttpServer, authorization: Authorization, data: Path) -> None:
         self.server = server
         self.authorization = authorization

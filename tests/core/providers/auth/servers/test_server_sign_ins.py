@@ -186,7 +186,7 @@ WANTS_WRITE = Fault(403, b"{}", "application/json", 'Bearer error="insufficient_
 
 
 async def refused(user: User, fault: Fault) -> ServerError:
-    """Let the server refuse a call, and return what the user reads."""
+    """Let the server refuse a call, and return the message to the user."""
     user.server.will("tools/call", fault)
     with pytest.raises(ServerError) as caught:
         await user.call()
@@ -252,7 +252,7 @@ SECRET = "a-secret-that-was-made-by-hand"
 
 
 def registered(user: User, *, secret: str = "", issuer: str = "") -> ServerDefinition:
-    """Register the application with the service by hand, and return the definition that says so."""
+    """Register the client with the service by hand; return the server's definition with that id."""
     port = free_port()
     user.authorization.know(
         OAuthClientInformationFull(
@@ -354,7 +354,7 @@ def as_json(document: object) -> Fault:
 
 @pytest.fixture
 async def program(tmp_path: Path) -> AsyncIterator[User]:
-    """Give the application as a client of its own. The server says what a test lets it say."""
+    """A user whose application uses a server that the test controls."""
     async with McpHttpServer() as server:
         user = User(server, Authorization(server.port), tmp_path)
         address = Address(
@@ -366,7 +366,7 @@ async def program(tmp_path: Path) -> AsyncIterator[User]:
 
 
 def will_grant(user: User, token: str, *, issuer: str = "", expires_in: int = 3600) -> None:
-    """Let the server ask for a token when it is asked for a sign-in, and hand one out, which it then takes."""
+    """Let the server require a sign-in, and the service issue a token that the server accepts."""
     own, named = user.authorization.issuer, issuer or user.authorization.issuer
     metadata = {
         "issuer": named,
