@@ -29,18 +29,18 @@ Values = Mapping[str, Mapping[str, int | bool]]
 
 
 class DesktopSettings:
-    """A portal that runs, in a process of its own."""
+    """A running portal in a process of its own."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def wait(self) -> None:
-        """Return when it has said that it did what was asked."""
+        """Return when the portal has confirmed the last order."""
         assert self._process.stdout is not None
         assert self._process.stdout.readline()
 
     def change(self, values: Values) -> None:
-        """Change these, and tell of it."""
+        """Change these values, and send the signal."""
         assert self._process.stdin is not None
         print(json.dumps(values), file=self._process.stdin, flush=True)
         self.wait()
@@ -48,7 +48,6 @@ class DesktopSettings:
 
 @contextmanager
 def desktop_settings(bus: str, values: Values) -> Generator[DesktopSettings]:
-    """Run one on the session bus of this address, with these values."""
     argv = [sys.executable, "-m", "tests.desktop_settings", json.dumps(values)]
     environ = os.environ | {"DBUS_SESSION_BUS_ADDRESS": bus}
     pipe = subprocess.PIPE
@@ -92,7 +91,6 @@ def _change(bus: DBusConnection, values: dict[str, dict[str, int | bool]]) -> No
 
 
 def main(values: dict[str, dict[str, int | bool]]) -> None:
-    """Own the name and answer until the bus is gone."""
     bus = open_dbus_connection()
     bus.send(message_bus.RequestName(NAME))
     print("ready", flush=True)

@@ -11,9 +11,8 @@ from desktop_agent.core.system import staged_file
 
 
 class DroppingDisk:
-    """A disk whose failing fsync drops what was waiting for it, and calls the next one a success, as Linux does.
-
-    `on_disk` is what would be there after a power failure: what an fsync brought there since it was last written.
+    """A disk whose failing fsync drops the data, and whose next fsync succeeds, as on Linux.
+    | `on_disk` is what a power failure would leave.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,12 +46,12 @@ class DroppingDisk:
             self.on_disk[offset : offset + len(content)] = content
 
     def is_safe(self, path: Path) -> bool:
-        """Whether all of the file would be there after a power failure."""
+        """Whether the whole file would survive a power failure."""
         return bytes(self.on_disk) == path.read_bytes()
 
 
 def dropping_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> DroppingDisk:
-    """Return such a disk for the journal at `path`, which is written to it from now on."""
+    """Use such a disk for the journal at `path` from now on."""
     disk = DroppingDisk(path)
     for module in (journal, staged_file):
         monkeypatch.setattr(module, "os", disk)

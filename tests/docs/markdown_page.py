@@ -34,7 +34,6 @@ are broken.
 
 
 def markdown_page() -> str:
-    """Return the document as the suites have it."""
     found = list(verdicts())
     parts = [_HEAD]
     for suite, group in groupby(found, lambda verdict: verdict.suite):

@@ -26,7 +26,7 @@ DOCUMENT = (DOCS / "command-line.md").read_text(encoding="utf-8")
 
 
 def commands(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """The parsers that take no further command, below `parser` or itself."""
+    """The parsers without subcommands, in `parser` and below."""
     actions = parser._actions  # pyright: ignore[reportPrivateUsage] - argparse has no public way to look inside
     for action in actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] - as above
@@ -105,7 +105,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 @pytest.fixture
 def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: CommandLine) -> str:
-    """A session that has edited a file, in the current folder, with a server that is defined."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
     use_keyring(monkeypatch, MemoryKeyring())
     workspace = tmp_path / "app"

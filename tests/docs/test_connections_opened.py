@@ -34,12 +34,10 @@ ON_MODULES = HTTP_FUNCTIONS | {("socket", "socket"), ("webbrowser", "open")}
 
 
 def opens_a_connection(call: ast.Call) -> bool:
-    """Whether this call opens one, by its name."""
     return _is_named(call, OPENERS, ON_MODULES)
 
 
 def makes_an_http_client(call: ast.Call) -> bool:
-    """Whether this call makes what speaks HTTP, by its name."""
     return _is_named(call, HTTP_CLIENTS, HTTP_FUNCTIONS)
 
 
@@ -56,7 +54,7 @@ def _is_named(call: ast.Call, names: re.Pattern[str], on_modules: set[tuple[str,
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every call of the modules that mention a name of the lists, with the module's path in the package."""
+    """Every call, with its module's path, in modules that mention one of the names."""
     mentioned = re.compile(rf"\b(?:{OPENERS.pattern}|{'|'.join(sorted({module for module, _ in ON_MODULES}))})\b")
     for file in PACKAGE.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
@@ -66,7 +64,7 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 
 
 def places_on_the_page() -> set[str]:
-    """The modules that the table names in its second column."""
+    """The modules in the second column of the table."""
     table = PAGE.read_text(encoding="utf-8").split(HEAD, 1)[1].split("\n## ", 1)[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")][2:]
     return {place for row in rows for place in re.findall(r"`([\w/]+\.py)`", row[2])}

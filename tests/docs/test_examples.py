@@ -13,7 +13,6 @@ PROJECT = ROOT / "resources" / "demo" / "pagination"
 
 
 async def printed_by(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Run an example, and return what it prints."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

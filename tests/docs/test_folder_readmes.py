@@ -24,7 +24,7 @@ def is_there(folder: Path, name: str) -> bool:
 
 
 def missing_rows(readme: Path) -> list[str]:
-    """What its tables name and its folder does not have; a row that names nothing is one of them."""
+    """The rows that name no existing entry of the folder."""
     return [
         name
         for cell in first_cells(readme)

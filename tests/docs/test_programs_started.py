@@ -27,7 +27,6 @@ HEAD = "## Programs that the application starts"
 
 
 def starts_a_program(call: ast.Call) -> bool:
-    """Whether this call starts one, by its name."""
     match call.func:
         case ast.Name(id=name):
             return STARTERS.fullmatch(name) is not None
@@ -40,7 +39,6 @@ def starts_a_program(call: ast.Call) -> bool:
 
 
 def places_in_code() -> set[str]:
-    """The modules that start programs, relative to the package."""
     return {
         file.relative_to(PACKAGE).as_posix()
         for file in PACKAGE.rglob("*.py")
@@ -49,7 +47,7 @@ def places_in_code() -> set[str]:
 
 
 def places_on_the_page() -> set[str]:
-    """The modules that the table names in its second column."""
+    """The modules in the second column of the table."""
     table = PAGE.read_text(encoding="utf-8").split(HEAD, 1)[1].split("\n## ", 1)[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")][2:]
     return {place for row in rows for place in re.findall(r"`([\w/]+\.py)`", row[2])}
@@ -60,7 +58,7 @@ def test_the_table_of_programs_names_every_place_that_starts_one_and_no_other() 
 
 
 def test_git_is_started_in_one_place() -> None:
-    """`git --version` of the doctor, which opens no repository, is the other place that names it as a program."""
+    """The doctor's `git --version` opens no repository, and is the only other place."""
     named = {
         file.relative_to(PACKAGE).as_posix()
         for file in PACKAGE.rglob("*.py")

@@ -56,7 +56,6 @@ def test_the_example_runs(tmp_path: Path) -> None:
 
 
 def say_yes(place: dict[str, str], done: threading.Event) -> None:
-    """Be the user, where no sandbox confines the commands of the demo."""
     headers = {"authorization": f"Bearer {place['token']}"}
     with httpx2.Client(base_url=place["url"], headers=headers, trust_env=False) as client:
         while not done.wait(0.1):

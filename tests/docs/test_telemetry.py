@@ -10,14 +10,12 @@ PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "telemetry.md").read_text
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The rows of the table of a section."""
     section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     table = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
     return table[2:]
 
 
 def documented_spans() -> dict[str, set[str]]:
-    """The attributes of each kind of span."""
     return {row[0].strip("`").split()[0]: set(re.findall(r"`([^`]+)`", row[2])) for row in rows("Spans")}
 
 

@@ -36,8 +36,6 @@ _AT_CALL: Final = signal.SIGTRAP | 0x80
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """One life."""
-
     place: str
     session_id: SessionId
     op: JsonObject
@@ -49,14 +47,14 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a life ended, and how often it entered or left a system call until then."""
+    """How a life ended, and the number of system call entries and exits until then."""
 
     calls: int
     is_killed: bool
 
 
 class Traced:
-    """A child with its threads, stopped at each system call. For one thread of the caller's."""
+    """A child with its threads, stopped at each system call. All calls must come from one thread."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -69,7 +67,7 @@ class Traced:
             self._request(_INTERRUPT, int(thread.name))
 
     def run(self, kill_at: int | None) -> Ended:
-        """Let it go on until it ends or has to be killed."""
+        """Run the child until it ends, or until call `kill_at`, where it is killed."""
         calls = 0
         while True:
             thread, status = os.waitpid(-1, _WALL)
@@ -89,7 +87,6 @@ class Traced:
 
 
 async def one_undo(trial: Trial, wait: Callable[[], object]) -> None:
-    """Open the session, and undo or redo."""
     if trial.is_from_start:
         wait()
     op = decode_op(trial.op)

@@ -41,7 +41,7 @@ TURNS = 2
 
 
 def script(number: int) -> list[Reply]:
-    """Short and long texts, calls that succeed and fail, several in one message, and a text that goes to a blob."""
+    """Texts of all lengths, calls that succeed and fail, parallel calls, and a text for a blob."""
     calls: list[Step] = [Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": f"missing-{number}"})]
     plan: JsonObject = {"todos": [{"id": "1", "content": "x" * 300, "status": "pending"}], "merge": False}
     return [
@@ -53,7 +53,7 @@ def script(number: int) -> list[Reply]:
 
 
 class Witness(Receiver):
-    """Hears events as a window would, and writes down what it received."""
+    """Receives events as a window does, and writes them down."""
 
     def __init__(self, tell: Callable[[bytes], object]) -> None:
         super().__init__()
@@ -82,8 +82,6 @@ async def one_session(ground: Ground, number: int, tell: Callable[[bytes], objec
 
 
 async def write_on(ground: Ground, tell: Callable[[bytes], object]) -> None:
-    """Run sessions for ever."""
-
     async def one_after_the_other(first: int) -> None:
         for number in itertools.count(first, AT_ONCE):
             await one_session(ground, number, tell)
@@ -92,9 +90,8 @@ async def write_on(ground: Ground, tell: Callable[[bytes], object]) -> None:
 
 
 def write_journals(ground: Ground, tell: Callable[[bytes], object]) -> None:
-    """Write the journals of sessions for ever, one after the other.
-
-    Their longest lines have most of a megabyte: a kill does split a write of that length.
+    """Write the journals of one session after the other, for ever.
+    | Their longest lines have almost a megabyte, so that a kill can split a write.
     """
     blobs = Blobs(ground.paths.blobs)
     for number in itertools.count():
@@ -126,7 +123,7 @@ async def one_life(ground: Ground, told: Path, *, is_writing_only: bool) -> None
 
 
 def wait_for_a_word(told: Path) -> None:
-    """Return when something was recorded, however slow the machine is."""
+    """Return once something was recorded."""
     while not (told.exists() and told.stat().st_size):
         time.sleep(0.002)  # noqa: TID251 - another process is waited for
 

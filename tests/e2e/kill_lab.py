@@ -69,7 +69,7 @@ SCRIPT: list[Reply] = [
 
 
 async def one_life(ground: Ground, sandbox: SandboxMode) -> None:
-    """A turn with every kind of change, and all that can be done about it. Commands ask, or run in the sandbox."""
+    """A turn with every kind of change, and all operations on it. Commands ask, or run in the sandbox."""
     async with ground.session(SCRIPT, approval="on_request", sandbox=sandbox) as s:
         await one_turn(s, "go " * 8000)
         hunk = ChangeSelection(turn=1, path="many.txt", hunks=(first_hunk(s, ground, "many.txt"),))
@@ -90,7 +90,7 @@ async def one_turn(s: Open, prompt: str) -> None:
 
 
 def first_hunk(s: Open, ground: Ground, path: str) -> HunkKey:
-    """The key of the first hunk of what the turn did to a file."""
+    """The key of the first hunk of the turn's change of a file."""
     records = [record.change for record in s.session.transcript.changes.values() if record.change.path == path]
     net = net_change(records)
     return review_hunks(diff_change(net, ground.blob(net.before), ground.blob(net.after)))[0].key
@@ -104,7 +104,6 @@ def prepare(folder: Path) -> Ground:
 
 
 async def run_lab(module: str, folder: Path, kills: int, seed: int) -> list[dict[str, float]]:
-    """Run a laboratory to its end and return what it says."""
     command = [sys.executable, "-m", module, str(folder), str(kills), str(seed)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     output, _ = await process.communicate()

@@ -110,7 +110,7 @@ EDITS = (
 
 
 def module_with(*numbers: int) -> str:
-    """Return the module with these of the three edits, from 0."""
+    """Return the module with these of the three edits, counted from 0."""
     content = BEFORE
     for number in numbers:
         old, new = EDITS[number]
@@ -123,7 +123,6 @@ AFTER = module_with(0, 1, 2)
 
 
 def make_shop(root: Path) -> None:
-    """Put the shop into a folder."""
     folder = root / "shop"
     folder.mkdir(parents=True)
     reset_shop(root)
@@ -132,13 +131,12 @@ def make_shop(root: Path) -> None:
 
 
 def reset_shop(root: Path) -> None:
-    """Let the shop be as it was made, whatever was done to it."""
     (root / MODULE).write_text(BEFORE)
     (root / LOGO).write_bytes(_logo((70, 120, 190), (240, 240, 236)))
 
 
 def answers() -> tuple[Reply, ...]:
-    """Return what the model says and does: read, patch, exchange the picture, and tell."""
+    """Return the replies of the model: read, patch, replace the picture, and answer."""
     patch = "".join(unified_diff(BEFORE.splitlines(True), AFTER.splitlines(True), f"a/{MODULE}", f"b/{MODULE}"))
     return (
         reply(
@@ -162,7 +160,7 @@ def answers() -> tuple[Reply, ...]:
 
 
 def _logo(ground: tuple[int, int, int], sign: tuple[int, int, int], size: int = 160) -> bytes:
-    """A PNG of a ring on a plain ground, written by hand: no widget is needed for it."""
+    """A PNG of a ring on a plain ground, made without Qt."""
     middle, outer, inner = size / 2, (size * 0.36) ** 2, (size * 0.22) ** 2
 
     def pixel(x: int, y: int) -> tuple[int, int, int]:

@@ -111,7 +111,7 @@ WITHOUT_A_PLACE = frozenset({"approvalDiffView", "demoButton", "redoButton", "un
 
 
 def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
-    """Every control is there under its name."""
+    """Check that every control is there under its name."""
     named: dict[str, str] = {}
     end = time.monotonic() + PATIENCE_S
     while not controls.keys() <= named.keys():
@@ -126,7 +126,7 @@ def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
 
 
 def check_words(reader: Reader) -> None:
-    """Every button has a name, names are one line, and no description is markup."""
+    """Check that buttons have names, names are one line, and descriptions have no markup."""
     shown = list(reader.everything())
     assert [(thing.object_name, thing.name) for thing in shown if "\n" in thing.name] == []
     assert [thing.object_name for thing in shown if "<p" in thing.description] == []
@@ -135,7 +135,6 @@ def check_words(reader: Reader) -> None:
 
 @contextmanager
 def application_read(home: Path, *arguments: str, **environment: str) -> Generator[Reader]:
-    """A screen reader, and the application with these arguments."""
     home.mkdir()
     with session_bus() as address:
         environ = os.environ | {
@@ -155,7 +154,6 @@ def application_read(home: Path, *arguments: str, **environment: str) -> Generat
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Generator[Reader]:
-    """A screen reader, and the application at its first start."""
     with application_read(tmp_path / "home") as reader:
         yield reader
 
@@ -237,7 +235,7 @@ def begin_the_demo(reader: Reader) -> None:
 
 
 def answer_in_the_dialog(reader: Reader) -> None:
-    """Open the question about a command, make the command a dangerous one and what it was again, and allow it."""
+    """Open the question, edit its command into a dangerous one and back, and allow it."""
     reader.wait_for("Review…").press()
     check_names(reader, ASKED)
     command = reader.wait_for("approvalCommandEdit")
@@ -256,7 +254,6 @@ def answer_in_the_dialog(reader: Reader) -> None:
 
 
 def open_places(reader: Reader) -> None:
-    """Open the palette, the search, the background commands and the settings."""
     reader.wait_for("paletteButton").press()
     check_names(reader, {"commandPalette": OPENED["commandPalette"]})
     reader.wait_for("searchButton").press()

@@ -25,8 +25,6 @@ EDIT = (text("I'll change it."), tool_use("edit_file", path="a.py", old_str="ret
 
 @dataclass(frozen=True)
 class Ran:
-    """What a process printed and returned."""
-
     code: int
     out: bytes
     err: str
@@ -38,8 +36,6 @@ class Ran:
 
 @dataclass
 class Program:
-    """`python -m desktop_agent` in a home of its own."""
-
     home: Path
     prefix: tuple[str, ...] = ()
     environ: dict[str, str] = field(default_factory=dict[str, str])
@@ -70,7 +66,7 @@ class Program:
         return ["run", "--prompt", text, "--workspace", workspace, *options]
 
     def prompts(self) -> list[str]:
-        """The prompts that are on record in the only session."""
+        """The recorded prompts of the only session."""
         [folder] = self.sessions.iterdir()
         lines = [json.loads(line) for line in (folder / "journal.jsonl").read_bytes().splitlines()]
         return [line["text"] for line in lines if line["type"] == "prompt_submitted"]
@@ -106,7 +102,7 @@ def as_anybody(program: Program) -> Program:
 
 @contextmanager
 def small_disk(folder: Path) -> Generator[Callable[[], None]]:
-    """Mount a disk of 256 kB on `folder`; what is yielded fills it to the last byte."""
+    """Mount a disk of 256 kB on `folder`; the yielded function fills it completely."""
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:  # noqa: TID251 - setup
@@ -127,12 +123,12 @@ def small_disk(folder: Path) -> Generator[Callable[[], None]]:
 
 
 def paused(*blocks: Block) -> Reply:
-    """A reply that stops after it has begun, until the test goes on."""
+    """A reply that stalls after its start until the test continues it."""
     return reply(*blocks, fault.stall_after(events=1))
 
 
 def meanwhile(server: ThreadedServer, act: Callable[[], object]) -> threading.Thread:
-    """Once the first reply has stalled, `act`; then let it go on."""
+    """Return a thread that acts once the first reply has stalled, and then continues it."""
 
     def run() -> None:
         pause = threading.Event()
@@ -149,7 +145,7 @@ def meanwhile(server: ThreadedServer, act: Callable[[], object]) -> threading.Th
 
 
 def one_message(ran: Ran) -> str:
-    """The one error that was printed."""
+    """Return the only printed error."""
     assert "Traceback" not in ran.err
     assert ran.err.count("error: ") == 1, ran.err
     return ran.err

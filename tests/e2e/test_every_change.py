@@ -46,7 +46,7 @@ MINE = b"the user's\n"
 
 @dataclass(frozen=True)
 class Scene:
-    """A command, and what the review lists after it: paths with what became of them."""
+    """A command, and the review's list after it: paths with their kinds of change."""
 
     command: str
     rows: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -158,7 +158,6 @@ RENAMES = [
 
 
 def prepare(ground: Ground) -> None:
-    """Files of every kind."""
     ground.write("notes.txt", TEXT)
     ground.write("src/app.py", TEXT.replace("\n", "\r\n"))
     ground.write("src/deep/core.py", "x  =  [ 1,2 ]\n")
@@ -176,7 +175,7 @@ def prepare(ground: Ground) -> None:
 
 
 def make_repository(ground: Ground) -> None:
-    """Commit the files, twice, and leave work that is staged, changed, loose and ignored."""
+    """Commit the files twice; leave staged, changed, untracked and ignored work."""
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")

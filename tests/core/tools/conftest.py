@@ -28,7 +28,7 @@ from tests.harness import Ground
 
 @dataclass
 class Workspace:
-    """One folder, and what calls in it may use."""
+    """A folder, and the context for calls in it."""
 
     root: Path
     context: ToolContext
@@ -69,7 +69,7 @@ class Workspace:
         return {str(path): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
 
     def refused(self, tool: EditTool[Any], **arguments: object) -> ToolError:
-        """Return why an edit is not made; no file may change."""
+        """Return the refusal of an edit, and check that no file changed."""
         before = self.everything()
         with pytest.raises(ToolError) as caught:
             self.apply(tool, **arguments)
@@ -112,7 +112,7 @@ async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
 
 @pytest.fixture
 async def walled(ground: Ground) -> Ground:
-    """A ground where commands are confined as this machine can; skipped where it cannot."""
+    """A ground where commands run in this machine's sandbox; skips where there is none."""
     ground.probe = SandboxProbe({"PATH": "/usr/local/bin:/usr/bin:/bin"})
     if (await ground.probe.search()).sandbox is None:
         pytest.skip("this machine has no sandbox")

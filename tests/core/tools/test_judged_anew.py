@@ -89,7 +89,7 @@ async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_abou
 
 
 async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(walled: Ground) -> None:
-    """Asked to leave the sandbox for the network; edited into what needs none, it stays inside."""
+    """The command asked for the network. Edited to need none, it stays in the sandbox."""
     async with walled.session([[run("curl https://example.org")], [Say("ok")]]) as s:
         question = await asked(s)
         assert question.request.is_escalation
@@ -176,7 +176,7 @@ async def test_waiting_for_an_answer_is_no_running_time(walled: Ground) -> None:
 
 
 def test_to_destroy_what_no_copy_holds_is_worse_than_to_destroy_nothing() -> None:
-    """A gap in the safety copy comes first where nothing at all is copied."""
+    """Where nothing is copied, the gap in the safety copy is told first."""
     shown_request = ApprovalRequest(
         call_id="c1", tool="run_terminal_cmd", title="Run?", reason="It writes.", arguments_digest="0" * 64
     )

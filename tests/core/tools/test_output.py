@@ -56,7 +56,6 @@ def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:
 
 
 def test_the_limit_holds_with_header_and_mark() -> None:
-    """Z-110: the header was added after trimming, which made 10,265 bytes."""
     for text in ("x" * 50_000, ("y" * 79 + "\n") * 5_000, "€" * 20_000):
         assert MODEL_FORMAT.max_bytes - 100 < len(fit(text).text.encode()) <= MODEL_FORMAT.max_bytes
     assert line_count(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
@@ -164,7 +163,6 @@ limits = st.builds(
 def test_any_text_keeps_to_any_limits_with_a_tail_and_whole_characters(
     text: str, repeats: int, limits: ContextLimits, is_printed: bool
 ) -> None:
-    """Z-110, Z-111: bytes are counted, not characters, with the header and the mark."""
     text *= repeats
     fitted = fit_all(text, limits, is_printed=is_printed)
     allowed = limits.as_output_limits()

@@ -121,7 +121,7 @@ def test_the_mark_changes_with_what_a_hook_runs(repository: Path, hook: str, fil
 
 
 def test_the_mark_changes_with_the_settings_of_a_repository_inside(repository: Path) -> None:
-    """Of a submodule that keeps its own `.git`, git reads them by itself."""
+    """A submodule with its own `.git` is read by git itself."""
     git("init", "-q", "sub", at=repository)
     before = mark(repository)
     git("config", "core.fsmonitor", "./x", at=repository / "sub")
@@ -171,7 +171,7 @@ def test_a_line_that_goes_to_another_repository_has_no_mark(repository: Path, li
 
 @pytest.mark.parametrize("kind", [["init", "-q"], ["init", "-q", "--bare"]])
 def test_another_repository_inside_is_another_one(repository: Path, kind: list[str]) -> None:
-    """Git takes a folder with `HEAD`, `objects` and `refs` for a repository, too: a command can make one anywhere."""
+    """To git, any folder with `HEAD`, `objects` and `refs` is a repository: a command can make one anywhere."""
     git(*kind, "evil", at=repository)
     inside = repository_mark("git fetch", repository / "evil", ENVIRON)
     assert inside.path == str(repository / "evil")

@@ -15,20 +15,18 @@ from desktop_agent.core.undo.refusals import Direction
 
 
 class OnRecord:
-    """The transcript of a session, told event by event what was changed, undone and redone."""
+    """A session's transcript, built event by event."""
 
     def __init__(self) -> None:
         self.transcript = Transcript()
         self._seq = 0
 
     def apply(self, event: ev.Event) -> None:
-        """Take up the next event."""
         self._seq += 1
         assert isinstance(event, ev.DurableEvent)
         self.transcript.apply(event.stamped(self._seq, datetime(2026, 1, 1, tzinfo=UTC)))  # type: ignore[arg-type]
 
     def changed(self, changes: Sequence[FileChange], *, turn: int = 1, call_id: str = "call") -> None:
-        """A call made these changes."""
         self.apply(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=tuple(changes)))
 
     def turned(
@@ -38,16 +36,14 @@ class OnRecord:
         outcomes: Sequence[FileOutcome] = (),
         selection: ChangeSelection | None = None,
     ) -> None:
-        """An undo or redo wrote these."""
         self.apply(reverted(direction, selection or ChangeSelection(), tuple(written), tuple(outcomes)))
 
     def draft(self, ledger: Ledger, direction: Direction, selection: ChangeSelection) -> UndoDraft:
-        """What an undo or redo of the selection would come to."""
         return draft_revert(self.transcript, ledger, direction, selection) or UndoDraft((), ())
 
 
 def draft_of(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]) -> UndoDraft:
-    """Return the draft of the undo of all these changes, or of the redo after it, with nothing else on record."""
+    """Return the draft of undoing these changes, or of redoing them afterwards, with no other changes."""
     known = OnRecord()
     known.changed(changes)
     ids: tuple[ChangeId, ...] = tuple(change.id for change in changes)

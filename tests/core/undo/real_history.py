@@ -69,7 +69,7 @@ MODES = ("755", "600", "644")
 
 
 class Step(NamedTuple):
-    """One thing that somebody did. The numbers choose among what is there."""
+    """One step of the agent or the user. The numbers choose among the present files and lines."""
 
     kind: str
     file: int = 0
@@ -82,7 +82,7 @@ History = Sequence[Sequence[Step]]
 
 
 class Player:
-    """Plays one history: the agent's steps through a session, those of the user on the folder."""
+    """Plays one history: the agent's steps through a session, the user's on the folder."""
 
     def __init__(self, place: Path, history: History) -> None:
         self.ground = Ground(place)
@@ -95,7 +95,7 @@ class Player:
         self.start: Tree = tree_of(self.root)
 
     async def play(self) -> SessionId:
-        """Let it all happen; the session is closed at the end."""
+        """Play all steps, and close the session."""
         async with opened(self.ground, self._reply) as s:
             for _ in range(len(self._turns)):
                 await s.prompt()
@@ -103,7 +103,7 @@ class Player:
         return s.id
 
     def _begin(self) -> None:
-        """A repository with a branch beside the one that is checked out, and something not committed."""
+        """Make a repository with a second branch and uncommitted files."""
         self.ground.write("a", self._text(6))
         self.ground.write("d/a", self._text(20))
         git(self.root, "init", "-q", "-b", "main")
@@ -167,7 +167,7 @@ class Player:
         return Call(*arguments[step.kind])
 
     def _patch(self, step: Step, a: str, other: str, anchor: str) -> str:
-        """One of several files: an edit, sometimes with a move, a file that is added, and one that is deleted."""
+        """Return a patch with an edit, sometimes a move, an added and a deleted file."""
         moves = f"*** Move to: moved/{a}\n" if step.line % 2 else ""
         goes = f"*** Delete File: {other}\n" if step.other % 2 and other != a else ""
         added = f"*** Add File: added/{self._word()}\n+{self._word()}\n"
@@ -234,7 +234,7 @@ _WHO = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_C
 async def opened(
     ground: Ground, script: Script | None = None, *, resume: SessionId | None = None
 ) -> AsyncGenerator[Open]:
-    """A session whose user lets everything run."""
+    """A session whose user allows everything."""
     opening = ground.session(script or [], approval="on_request", sandbox="none", resume=resume)
     async with opening as s:
 
@@ -252,7 +252,7 @@ Revert = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
 
 async def reverted(s: Open, op: Revert) -> tuple[FileOutcome, ...]:
-    """Carry out an undo or redo, and return what became of each file: nothing where there was nothing to do."""
+    """Undo or redo, and return the outcome of each file: empty if there was nothing to do."""
     s.submit(op)
     came = await s.rx.expect((ev.ChangesUndone, ev.ChangesRedone, ev.Notice))
     if isinstance(came, ev.Notice):
@@ -266,7 +266,7 @@ REDO_ALL = ops.RedoSteps(is_all=True)
 
 
 class Saved:
-    """A folder and its session as they are, to be put back as often as wanted, at the same place."""
+    """A copy of a folder and its session, to be restored at the same path."""
 
     def __init__(self, ground: Ground, session_id: SessionId) -> None:
         self._kept = ground.workspace.parent / "kept"

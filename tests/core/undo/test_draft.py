@@ -28,8 +28,6 @@ FOLDER = FileState(content=b"", mode=0o755, kind="folder")
 
 
 class History:
-    """A folder in which the agent and a user work, and every record of it."""
-
     def __init__(self, folder: Path, files: Mapping[str, bytes]) -> None:
         self.root = folder / "ws"
         self.root.mkdir()
@@ -42,18 +40,15 @@ class History:
     # -- the agent --
 
     def set(self, path: str, after: FileState | bytes | None) -> list[FileChange]:
-        """Make a path this."""
         before = self.ledger.files.current(path)
         if isinstance(after, bytes):
             after = before.with_content(after) if before else FileState(content=after)
         return self._write([FileTransition(path, before, after)])
 
     def replace(self, path: str, old: bytes, new: bytes) -> list[FileChange]:
-        """Change some text."""
         return self.set(path, (self.root / path).read_bytes().replace(old, new))
 
     def rename(self, old: str, new: str, *, is_tool: bool = True) -> list[FileChange]:
-        """Rename a file, as a tool records it or as a command's changes are."""
         source = self.ledger.files.current(old)
         arrival = FileTransition(new, self.ledger.files.current(new), source, moved_from=old)
         departure = FileTransition(old, source, None, moved_to=new)
@@ -111,7 +106,7 @@ class History:
         return draft.outcomes()
 
     def _check(self, outcome: FileOutcome) -> None:
-        """What was left alone says why, and a clash has all its versions."""
+        """Check that files left alone have a reason, and clashes all their versions."""
         if outcome.is_done:
             assert outcome.clash is None
             return
@@ -347,7 +342,7 @@ steps = st.lists(
 
 
 def act(history: History, what: str, path: str, other: str, number: int, word: bytes) -> None:
-    """Let the agent do one thing, where it can be done."""
+    """Let the agent do one thing, if it is possible."""
     files = history.ledger.files
     now = files.current(path)
     match what:
@@ -400,7 +395,7 @@ def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
 
 
 def test_a_redo_does_not_bring_back_what_the_user_had_removed_before_the_undo(history: History) -> None:
-    """`mv -f b a; echo … > b`, and the user removes `b`: the undo brings the first `b` back, the redo takes it away."""
+    """`mv -f b a; echo … > b`, then the user removes `b`: the undo restores the first `b`, the redo removes it."""
     history.set("a", TEXT)
     history.set("b", TEXT.replace(b"line", b"row"))
     start = len(history.records)
@@ -455,7 +450,7 @@ def test_a_folder_of_which_nothing_is_left_is_named_by_its_own_path(history: His
 
 
 def test_a_folder_that_moved_away_under_a_link_in_its_place_comes_back_with_its_files(history: History) -> None:
-    """`mv d e && ln -s e d`: behind the link the files seem to be there already, and they must not be taken for it."""
+    """`mv d e && ln -s e d`: the files seem to exist behind the link, but are not those in `d`."""
     history.set("d", FOLDER)
     history.set("d/x", TEXT)
     before = history.tree()

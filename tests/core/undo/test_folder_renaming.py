@@ -38,7 +38,7 @@ def move(s: Open, path: str, to: str) -> None:
 
 
 async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
-    """Rename it, and return the ids of the changes."""
+    """Rename, and return the ids of the changes."""
     move(s, path, to)
     changes = (await s.rx.expect(ev.ChangesRecorded)).changes
     assert {change.author for change in changes} == {"person"}
@@ -46,7 +46,7 @@ async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
 
 
 def fill(ground: Ground) -> None:
-    """A folder with one of everything in it."""
+    """Make a folder with each kind of file."""
     root = ground.workspace
     ground.write("src/a.txt", b"one\r\n\xff\0two")
     ground.write("src/run.sh", "#!/bin/sh\n").chmod(0o755)
@@ -81,7 +81,7 @@ async def test_it_goes_and_comes_back_as_it_was(ground: Ground, to: str) -> None
 
 
 async def test_its_files_are_the_same_files(ground: Ground) -> None:
-    """One step moves all: a program that has one of them open goes on writing to it."""
+    """One rename moves all files, so that a program with an open file goes on writing to it."""
     fill(ground)
     inode = (ground.workspace / "src/a.txt").stat().st_ino
     async with ground.session([]) as s:
@@ -292,7 +292,7 @@ def test_what_is_not_as_it_was_looked_at_is_not_moved(ground: Ground, change: Ca
 
 
 class FailingOs:
-    """The `os` module, whose n-th call of those that look at folders, or change them, fails."""
+    """The `os` module, whose n-th call on a folder fails."""
 
     def __init__(self, nth: int) -> None:
         self.left = nth

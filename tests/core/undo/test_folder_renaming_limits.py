@@ -32,7 +32,7 @@ NOTHING = digest_of(b"")
 
 
 async def move(s: Open, path: str, to: str) -> ev.ChangesRecorded | ev.Notice:
-    """Rename it, and return what was said last."""
+    """Rename, and return the result."""
     s.submit(ops.MoveFile(path=path, to=to, expected=NOTHING, is_folder=True))
     said = await s.rx.expect((ev.ChangesRecorded, ev.Notice))
     is_failed = isinstance(said, ev.ChangesRecorded) and not said.changes
@@ -109,7 +109,7 @@ def as_user(uid: int) -> Generator[None]:
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user")
 @pytest.mark.parametrize("foreign", ["src/deep", "src/deep/a.txt"])
 def test_what_belongs_to_another_user_is_not_renamed(foreign: str) -> None:
-    """An undo could not remove it from there, or could not give it back to them."""
+    """An undo could not remove the file there, or could not restore its owner."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         (root / "src/deep").mkdir(parents=True)
@@ -122,7 +122,7 @@ def test_what_belongs_to_another_user_is_not_renamed(foreign: str) -> None:
 
 
 class Exchanging:
-    """The `os` module, with another program that acts right after the folder `name` was opened for the first time."""
+    """The `os` module, with another program that acts right after the first opening of the folder `name`."""
 
     def __init__(self, name: str, act: Callable[[], None]) -> None:
         self._name = name

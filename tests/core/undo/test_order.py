@@ -32,8 +32,6 @@ NAMES = ("a", "b", "c", "d/a", "d/e/b")
 
 
 class Folder:
-    """A workspace, and everything that is on record of it."""
-
     def __init__(self, place: Path, blobs: Blobs) -> None:
         self.root = place
         self.ledger = Ledger(place, blobs)
@@ -73,8 +71,6 @@ class Folder:
 
 
 class Story:
-    """What an agent did turn by turn, with a user beside it."""
-
     def __init__(self, place: Path, random: Random, *, has_user: bool) -> None:
         self.random = random
         self.words = iter(range(10_000))
@@ -96,7 +92,7 @@ class Story:
         self.copies = 0
 
     def again(self) -> Folder:
-        """The workspace as the agent left it, in another place, with the same on record."""
+        """Return a copy of the workspace as the agent left it, with the same records."""
         self.copies += 1
         place = self.place / f"copy{self.copies}"
         shutil.copytree(self.root, place, symlinks=True)
@@ -106,7 +102,7 @@ class Story:
         return folder
 
     def selection(self) -> ChangeSelection:
-        """A turn, a file, a call, or some hunks of a file in one turn or in all."""
+        """A random selection: a turn, a file, a call, or some hunks of a file."""
         turn = self.random.randint(1, self.turns)
         changes = [(turn, call, change) for turn, call, every in self.events for change in every]
         kind = self.random.choice(("turn", "file", "call", "hunks", "hunks of a turn"))
@@ -234,7 +230,7 @@ class Story:
 
 
 def turned_in_order(folder: Folder, direction: Direction, selections: Sequence[ChangeSelection]) -> bool:
-    """Undo or redo these one after the other. Whether all could be."""
+    """Undo or redo these one after the other. Whether every file was done."""
     outcomes = [outcome for selection in selections for outcome in folder.revert(direction, selection)]
     return all(outcome.is_done for outcome in outcomes)
 
@@ -257,7 +253,7 @@ def check(random: Random, *, has_user: bool) -> None:
 
 
 def check_orders(story: Story, direction: Direction, folders: Sequence[Folder]) -> None:
-    """Turn the same in both folders, in two orders."""
+    """Check that two orders of the same undos or redos give the same."""
     selections = [story.selection() for _ in range(story.random.randint(2, 4))]
     orders = selections, story.random.sample(selections, len(selections))
     was_alike = folders[0].standing() == folders[1].standing()

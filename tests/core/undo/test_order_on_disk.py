@@ -53,7 +53,7 @@ def histories(*, has_user: bool) -> st.SearchStrategy[History]:
 
 
 class Part(NamedTuple):
-    """Some of what a history changed, said by numbers that choose among what there is."""
+    """Some of a history's changes, by numbers that choose among the present ones."""
 
     kind: str
     one: int
@@ -94,7 +94,7 @@ PARTS = st.builds(
 
 
 class Seen(NamedTuple):
-    """What is on disk and on record, and whether there was a clash on the way."""
+    """The files and the records, and whether there was a clash."""
 
     tree: Tree
     undone: dict[str, object]
@@ -102,14 +102,12 @@ class Seen(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """In which order to undo, and to redo."""
-
     undos: Sequence[ChangeSelection]
     redos: Sequence[ChangeSelection]
 
 
 async def carried_out(player: Player, session_id: SessionId, orders: Orders, *, has_user: bool) -> tuple[Seen, Seen]:
-    """Undo and redo in these orders, then undo everything and redo everything, and check where that leads."""
+    """Undo and redo in these orders, then all at once, and check the results."""
     has_clash = False
     async with opened(player.ground, resume=session_id) as s:
 
@@ -137,7 +135,6 @@ async def carried_out(player: Player, session_id: SessionId, orders: Orders, *, 
 
 
 def differences(one: Tree, other: Tree) -> dict[str, tuple[Node | None, Node | None]]:
-    """What stands elsewhere, for a failure that can be read."""
     return {
         name: pair
         for name in sorted(one.keys() | other)

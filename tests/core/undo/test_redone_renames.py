@@ -56,8 +56,6 @@ def way(request: pytest.FixtureRequest) -> list[Call]:
 
 
 class Review:
-    """The one file under review, and what is asked about it."""
-
     def __init__(self, s: Open, ground: Ground) -> None:
         self.s = s
         self.ground = ground
@@ -85,7 +83,6 @@ class Review:
         return {path.name: path.read_text() for path in self.ground.workspace.iterdir() if path.is_file()}
 
     def told(self) -> object:
-        """What is on disk, and what is undone of each change."""
         records = self.s.session.transcript.changes.values()
         return self.files(), {r.change.id: undone_of(r) for r in records if r.change.is_by_agent}
 
@@ -96,7 +93,6 @@ class Review:
 
 @asynccontextmanager
 async def renamed(ground: Ground, way: list[Call]) -> AsyncGenerator[Review]:
-    """A session that renamed and edited a file in this way."""
     ground.write("a.txt", text_with())
     async with ground.after(way) as s:
         yield Review(s, ground)
@@ -257,7 +253,7 @@ async def test_what_was_redone_after_the_renaming_is_undone_with_it(ground: Grou
 
 
 async def test_an_edit_of_what_an_undone_renaming_had_replaced_is_undone_there(ground: Ground) -> None:
-    """Once the renaming is undone, the file at the new name is the one that had been there before."""
+    """After the undo of the renaming, the new name has the file from before it."""
     there = text_with(line_30="other\n")
     ground.write("a.txt", text_with())
     ground.write("b.txt", there)

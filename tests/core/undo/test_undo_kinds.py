@@ -53,13 +53,12 @@ COMMANDS = {
 
 
 def undone_paths(session: Open) -> set[str]:
-    """The paths of which a change is undone."""
     return {record.change.path for record in session.transcript.changes.values() if record.is_undone}
 
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder elsewhere, with a file of the name of one in the workspace."""
+    """A folder elsewhere, with a file named as one in the workspace."""
     folder = tmp_path / "outside"
     (folder / "deep").mkdir(parents=True)
     (folder / "f").write_text("theirs\n")
@@ -129,7 +128,7 @@ async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_rep
 async def test_a_folder_that_was_removed_stays_while_one_that_came_back_stands_in_it(
     kinds: Ground, *, is_used: bool
 ) -> None:
-    """Undone alone, the removal of `d/deep` brings `d` with it, whose own removal stays in force, also after a redo."""
+    """The undo of `d/deep`'s removal restores `d`, whose own removal stays in force, also after a redo."""
     (kinds.workspace / "d/deep/g").unlink()
     call = Call("run_terminal_cmd", {"command": "rm -r d"})
     async with kinds.after([call]) as s:
@@ -255,7 +254,7 @@ async def test_a_device_is_named_because_no_undo_brings_it_back(kinds: Ground) -
 
 
 async def test_what_was_written_into_a_renamed_file_stays_where_its_folder_became_a_file(kinds: Ground) -> None:
-    """The user's file, which the agent wrote over: undone it is there again, and nothing can be below it."""
+    """The undo restores the user's file, which the agent overwrote; nothing can be below it."""
     lines = "".join(f"line {number}\n" for number in range(9))
     kinds.write("b.txt", lines)
     kinds.write("in/c.txt", lines)

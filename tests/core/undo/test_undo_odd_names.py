@@ -19,13 +19,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names are Unico
 
 
 def odd(folder: Path, name: bytes) -> Path:
-    """The path of a name that is no text."""
     return folder / os.fsdecode(name)
 
 
 @pytest.fixture(params=["plain", "git"])
 def odd_names(ground: Ground, request: pytest.FixtureRequest) -> Ground:
-    """A folder with such names: plain, or a repository in which half of it is committed."""
+    """A plain folder with such names, or a repository with half of them committed."""
     root = ground.workspace
     odd(root, b"\xff.x").write_bytes(b"one\ntwo\n")
     odd(root, b"caf\xe9.txt").write_bytes(b"latin\n")
@@ -85,7 +84,7 @@ async def test_an_undo_and_a_redo_are_exact_whatever_the_names(odd_names: Ground
 
 
 async def test_a_file_with_such_a_name_is_captured_when_it_was_there_before_the_session(odd_names: Ground) -> None:
-    """Also by a session of another process, which knows of the folder only what was written down."""
+    """This also holds for another process's session, which knows the folder only from the cache."""
     for number in (1, 2):
         before = tree_of(odd_names.workspace)
         command = f"echo {number} >> ./caf*; rm ./d*/plain.txt"
@@ -111,7 +110,7 @@ Whole = dict[str, tuple[Node, tuple[int, int], dict[str, bytes]]]
 
 
 def whole(root: Path) -> Whole:
-    """Everything in a folder, with owners and attributes."""
+    """Return a folder's files with owners and attributes."""
     return {path: (node, *beside(root / path)) for path, node in tree_of(root).items()}
 
 

@@ -60,8 +60,6 @@ Line = bytes | tuple[str, bytes]
 
 @dataclass(repr=False)
 class Party:
-    """One session: its journal, its ledger, and what undoes for it."""
-
     name: str
     journal: Path
     state: SessionState
@@ -85,12 +83,11 @@ class Party:
 
     @property
     def steps(self) -> list[UndoStep]:
-        """The undos that can be taken back."""
         return self.state.transcript.changed.steps
 
 
 class Histories(RuleBasedStateMachine):
-    """The rules are what a party may do; the checks stand in `revert`."""
+    """The rules are what a party may do; `revert` has the checks."""
 
     @initialize(contents=st.lists(st.sampled_from([0, 3, 12, 40]), min_size=len(PATHS), max_size=len(PATHS)))
     def begin(self, contents: Sequence[int]) -> None:
@@ -255,7 +252,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.busy("active"))
     @rule(data=st.data())
     def undo_and_redo_at_once(self, data: st.DataObject) -> None:
-        """Redo is the inverse of undo, also of several in a row, one by one or in one."""
+        """Redo is the inverse of undo, also for several in a row, one by one or at once."""
         party = data.draw(st.sampled_from(self.busy("active")))
         first = len(party.steps)
         was = [self.told(party)]
@@ -275,17 +272,16 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: any(party.steps for party in self.parties))
     @rule(data=st.data())
     def redo_steps(self, data: st.DataObject) -> None:
-        """Take back any undos, whatever happened since."""
+        """Redo any undos, whatever happened since."""
         party = data.draw(st.sampled_from([party for party in self.parties if party.steps]))
         some = data.draw(st.sets(st.sampled_from([step.seq for step in party.steps]), min_size=1), label="steps")
         self.take_back(party, [step for step in party.steps if step.seq in some])
 
     def told(self, party: Party) -> object:
-        """What is on disk, and what is undone of what."""
         return self.tree(), {r.change.id: undone_of(r) for r in party.records() if r.change.author != "undo"}
 
     def take_back(self, party: Party, steps: Sequence[UndoStep]) -> None:
-        """Redo these undos, and check that no bytes came or went but what they wrote."""
+        """Redo these undos, and check that only their bytes come and go."""
         if not steps:
             return
         before = self.tree()
@@ -301,7 +297,6 @@ class Histories(RuleBasedStateMachine):
             assert not {step.seq for step in steps} & {step.seq for step in party.steps}
 
     def busy(self, question: Literal["active", "undone"]) -> list[Party]:
-        """The sessions that have something to undo, or to redo."""
         return [party for party in self.parties if getattr(party.state.transcript.changed, question)()]
 
     def some_selection(self, party: Party, data: st.DataObject) -> ChangeSelection:
@@ -326,7 +321,7 @@ class Histories(RuleBasedStateMachine):
                 return self.some_hunks(party, record, data)
 
     def some_hunks(self, party: Party, record: ChangeRecord, data: st.DataObject) -> ChangeSelection:
-        """Some of what a review of the whole session, or of one turn, shows of one file."""
+        """Choose some hunks of a file from the review of the session or of one turn."""
         turn = data.draw(st.sampled_from([None, record.turn]))
         row = data.draw(st.sampled_from(self.rows(party, turn)), label="row")
         diff = party.ledger.images.diff(row.change)
@@ -340,7 +335,7 @@ class Histories(RuleBasedStateMachine):
     def revert(
         self, party: Party, direction: Direction, selection: ChangeSelection
     ) -> ev.ChangesUndone | ev.ChangesRedone | None:
-        """Undo or redo, and check that no other party's bytes came or went and that nothing is left unsaid."""
+        """Undo or redo; check that all other bytes stay, and that each skipped file is reported."""
         before = self.tree()
         meant = self.meant(party, direction, selection)
         kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges
@@ -373,7 +368,7 @@ class Histories(RuleBasedStateMachine):
         return event
 
     def is_so_already(self, party: Party, direction: Direction, selection: ChangeSelection) -> bool:
-        """Whether hunks of which some are undone were to be undone, or redone of which some are in force."""
+        """Whether the selected hunks are partly undone already, or partly in force for a redo."""
         row = next(row for row in self.rows(party, selection.turn) if row.change.path == selection.path)
         undone = [undone_of(record) for record in row.records]
         if direction == "undo":
@@ -383,10 +378,8 @@ class Histories(RuleBasedStateMachine):
         return bool(selection.hunks) and is_some
 
     def check_outcomes(self, event: ev.ChangesUndone | ev.ChangesRedone, before: Tree, after: Tree) -> None:
-        """What was left alone is as it was, and so is everything that nothing is said of.
-
-        Of several undos that are taken back in one, some may have found a file as wanted that another one wrote. Of two
-        files that had one path in turn, only one can come back to it.
+        """Check that skipped files, and files without an outcome, did not change.
+        | When several undos are redone at once, one may find a file as another one wrote it.
         """
         said = {outcome.path for outcome in event.outcomes}
         written = {outcome.path for outcome in event.outcomes if outcome.state in ("restored", "merged")}
@@ -424,9 +417,8 @@ class Histories(RuleBasedStateMachine):
         after: Tree,
         again: Sequence[FileChange] = (),
     ) -> None:
-        """Only lines of the selected changes came and went, and those that stayed are in their order.
-
-        `again` are changes that an undo, whose writes are `meant`, had turned: what they did comes back.
+        """Check that only lines of the selected changes come and go, and that the others keep their order.
+        | `again` are changes that are in force again once the undo's writes in `meant` are redone.
         """
         olds = [lines_of(self.state(party, change.before)) for change in meant]
         news = [lines_of(self.state(party, change.after)) for change in meant]
@@ -460,7 +452,7 @@ class Histories(RuleBasedStateMachine):
                 )
 
     def places(self, party: Party, change: FileChange) -> set[str]:
-        """Where the file of this change can be by now: there, or where it was renamed to since, once or more often."""
+        """The possible present paths of the change's file, after later renamings."""
         found = {change.path}
         for record in party.records():
             if record.change.path in found and record.change.moved_to:
@@ -468,7 +460,7 @@ class Histories(RuleBasedStateMachine):
         return found
 
     def origins(self, party: Party, change: FileChange) -> set[str]:
-        """Where the file of this change can be when it is not renamed any more."""
+        """The possible paths of the change's file before renamings."""
         found = {change.path}
         for record in reversed(party.records()):
             if record.change.path in found and record.change.moved_from:
@@ -514,7 +506,7 @@ class Histories(RuleBasedStateMachine):
         return b"".join(f"{author}{next(self.words)}\n".encode() for _ in range(lines))
 
     def edited(self, author: str, before: FileState | None, data: st.DataObject) -> bytes:
-        """Some lines of `before` replaced, removed or added by new ones."""
+        """Replace, remove or add some lines of `before`."""
         lines = before.content.splitlines(keepends=True) if before and before.kind == "file" else []
         start = data.draw(st.integers(0, len(lines)), label="start")
         end = data.draw(st.integers(start, min(len(lines), start + 3)), label="end")
@@ -523,7 +515,7 @@ class Histories(RuleBasedStateMachine):
 
 
 def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:
-    """Return `selected` with the other half of every rename in it, in the order of `recorded`."""
+    """Return `selected` with the other half of each rename, in the order of `recorded`."""
     ids = {change.id for change in selected}
     for halves in ({recorded[place].id for place in pair} for pair in pairs(recorded)):
         if ids & halves:
@@ -540,7 +532,7 @@ def lines_of(state: FileState | None) -> list[Line]:
 
 
 def modes_differ(change: FileChange) -> bool:
-    """Whether the change set the permission bits, or a renamed file brings and takes its own."""
+    """Whether the change set permission bits, directly or through a renamed file."""
     is_moved = bool(change.moved_from or change.moved_to)
     return is_moved or change.before is None or change.after is None or change.before.mode != change.after.mode
 

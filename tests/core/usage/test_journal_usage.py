@@ -135,8 +135,6 @@ TODAY = date(2026, 11, 22)
 
 
 class Store:
-    """A data folder with sessions."""
-
     def __init__(self, folder: Path) -> None:
         self.paths = AppPaths(config=folder, data=folder, cache=folder / "cache", logs=folder)
         self.blobs = Blobs(self.paths.blobs)
@@ -149,7 +147,6 @@ class Store:
         return write_timed(self.path(number), self.blobs, [*opening, *events], first=first)
 
     def reader(self) -> UsageReader:
-        """A reader as another process has it."""
         return UsageReader.of(self.paths, Catalog.of(self.paths))
 
     def read(self) -> tuple[SessionFigures, ...]:
@@ -163,7 +160,6 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def lines_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many lines were folded so far."""
     count = 0
     take = reader_module.UsageFold.take
 

@@ -20,7 +20,7 @@ Timed = tuple[float, ev.KnownEvent]
 
 
 def write_timed(path: Path, blobs: Blobs, events: Iterable[Timed], *, first: int = 1, since: datetime = AT) -> int:
-    """Append these events, numbered from `first`; return the number of the next."""
+    """Append these events, numbered from `first`; return the next number."""
     journal = Journal.create(path, blobs) if first == 1 else Journal.open(path, blobs)[0]
     number = first
     for seconds, event in events:
@@ -45,7 +45,6 @@ def answered(seconds: float, turn: int = 1) -> Timed:
 
 
 def called(seconds: float, call_id: str, tool: str = "grep", *, took_s: float = 0.5, error: str = "") -> list[Timed]:
-    """A call that took so long and failed with this kind of error, if any."""
     call = ToolCall(id=call_id, name=tool, arguments={})
     started = ev.ToolCallStarted(turn=1, call=call, title="", source="workspace", capabilities=(), is_read_only=True)
     return [(seconds, started), (seconds + took_s, ended(call_id, took_s=took_s, error=error))]

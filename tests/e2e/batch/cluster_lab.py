@@ -25,7 +25,6 @@ class ClusterLab(Lab):
 
     @contextmanager
     def cluster(self) -> Generator[None]:
-        """Run the cluster meanwhile."""
         command = [sys.executable, "-m", "tests.e2e.batch.cluster", "2", str(self.ca), str(self.cert), str(self.key)]
         environ = {**self.environ, "DASK_TEMPORARY_DIRECTORY": str(self.tasks.parent)}
         with subprocess.Popen(
@@ -41,12 +40,11 @@ class ClusterLab(Lab):
         return super().start("--scheduler", self.address, *tls, *more)
 
     def cluster_workers(self) -> list[psutil.Process]:
-        """The processes of Dask that run tasks, each below a nanny's own process."""
+        """The Dask processes that run tasks, each below its nanny."""
         children = psutil.Process(self._cluster).children()
         return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
     def runs(self) -> list[psutil.Process]:
-        """The processes that run a task."""
         found: list[psutil.Process] = []
         for child in psutil.Process(self._cluster).children(recursive=True):
             try:
@@ -57,7 +55,7 @@ class ClusterLab(Lab):
         return found
 
     def processor_s(self) -> float:
-        """The processor time of the cluster so far, with all that has run on it and ended."""
+        """The cluster's processor time in seconds, with its ended processes."""
         cluster = psutil.Process(self._cluster)
         times = [process.cpu_times() for process in (cluster, *cluster.children(recursive=True))]
         return sum(time.user + time.system + time.children_user + time.children_system for time in times)

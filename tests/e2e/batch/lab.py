@@ -18,8 +18,6 @@ PROMPT = "One of the tests fails. Fix it."
 
 
 class Lab:
-    """Tasks, results and a home of their own."""
-
     def __init__(self, folder: Path) -> None:
         self.tasks = folder / "tasks.jsonl"
         self.results = folder / "results.jsonl"
@@ -29,7 +27,6 @@ class Lab:
         self.tasks.write_text("".join(f"{json.dumps(task)}\n" for task in tasks), encoding="utf-8")
 
     def write_demo(self, count: int) -> None:
-        """Write tasks that the demo model does."""
         self.write([task(f"t{number}", DEMO) for number in range(count)])
 
     def start(self, *more: str) -> "subprocess.Popen[str]":
@@ -40,7 +37,7 @@ class Lab:
         )
 
     def run(self, *more: str) -> tuple[int, str, str]:
-        """Run a batch to its end: its exit code, standard output and standard error."""
+        """Run a batch to its end; return its exit code, standard output and standard error."""
         with self.start(*more) as process:
             out, err = process.communicate(timeout=300)
         return process.returncode, out, err
@@ -50,7 +47,7 @@ class Lab:
         return [json.loads(line) for line in self.results.read_text(encoding="utf-8").splitlines()]
 
     def left(self) -> list[str]:
-        """Everything that a batch of this lab started and that stays. What its guards end may need a moment."""
+        """All processes that remain of the lab's batches, after a moment for them to end."""
         started: list[psutil.Process] = []
         for pid in processes_with("BATCH_LAB", self.environ["BATCH_LAB"]):
             with suppress(psutil.NoSuchProcess):
@@ -59,6 +56,5 @@ class Lab:
 
 
 def task(name: str, workspace: Path, **options: object) -> dict[str, Any]:
-    """Return a task for the demo model."""
     given = {"provider": "demo", "approval": "on_request", **options}
     return {"id": name, "workspace": str(workspace), "prompt": PROMPT, "options": given}

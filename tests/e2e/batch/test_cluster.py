@@ -17,7 +17,7 @@ from tests.e2e.batch.lab import DEMO, Lab, task
 
 
 def test_a_cluster_keeps_the_promises_of_a_batch(tmp_path: Path, is_nightly: bool) -> None:
-    """One cluster for all of them: to start it takes as long as the rest."""
+    """One test for all promises: starting the cluster takes as long as the rest."""
     lab = ClusterLab(tmp_path)
     with lab.cluster():
         for how in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)[: 3 if is_nightly else 1]:
@@ -30,7 +30,6 @@ def test_a_cluster_keeps_the_promises_of_a_batch(tmp_path: Path, is_nightly: boo
 
 
 def what_runs_ends_with_its_batch(lab: ClusterLab, folder: Path, how: signal.Signals) -> None:
-    """... whether that is interrupted or killed."""
     pipe = folder / f"asked-{how}"
     os.mkfifo(pipe)
     asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
@@ -47,7 +46,6 @@ def what_runs_ends_with_its_batch(lab: ClusterLab, folder: Path, how: signal.Sig
 
 
 def kills_lose_and_repeat_nothing(lab: ClusterLab, count: int, kills: int) -> None:
-    """... of coordinators, of Dask's workers, and of the processes that run a task."""
     lab.write_demo(count)
     chance = random.Random(11)
     seen: list[str] = []
@@ -71,7 +69,6 @@ def kills_lose_and_repeat_nothing(lab: ClusterLab, count: int, kills: int) -> No
 
 
 def others_are_not_let_in(lab: ClusterLab, folder: Path) -> None:
-    """... who have a certificate, but of another authority."""
     (folder / "others").mkdir()
     cert, key = Authority(folder / "others").issue("stranger")
     lab.write_demo(1)

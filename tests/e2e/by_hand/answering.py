@@ -10,13 +10,10 @@ from tests.servers.script import Answer, reply, text, tool_use
 
 
 def writing(name: str) -> Answer:
-    """The model wants to run a command that writes this file."""
     return reply(tool_use("run_terminal_cmd", command=f"echo agent > {name}"))
 
 
 class EditingACommand:
-    """The command that runs is the one that the user made of the agent's."""
-
     row = "Change a command and allow it"
     answers: tuple[Answer, ...] = (writing("edited.txt"), reply(text("You changed it.")))
 
@@ -51,8 +48,6 @@ class EditingACommand:
 
 
 class TwoSessions:
-    """While one session asks, another one is begun and answered; then the first."""
-
     row = "Begin a second session while the first one asks, and allow both"
     answers: tuple[Answer, ...] = (writing("one.txt"), writing("two.txt"), reply(text("Two.")), reply(text("One.")))
 
@@ -103,8 +98,6 @@ class TwoSessions:
 
 
 class AnsweringInTheInbox:
-    """A question is answered without going to its session."""
-
     row = "Allow what another session asks"
     answers: tuple[Answer, ...] = (writing("inbox.txt"), reply(text("Done.")))
 

@@ -11,8 +11,6 @@ from tests.servers.script import Answer, reply, text
 
 
 class FirstChange:
-    """In a fresh home, the demo mends its project, and the user keeps the change."""
-
     row = "See the demo change a file, from the first start on, and keep it"
     answers: tuple[Answer, ...] = ()
 
@@ -52,8 +50,6 @@ class FirstChange:
 
 
 class AfterACrash:
-    """The window was killed while it asked; it asks again when it is started again."""
-
     row = "Answer, after a crash, what was asked before it"
     answers: tuple[Answer, ...] = (writing("crash.txt"), reply(text("Done.")))
 

@@ -14,7 +14,7 @@ from tests.e2e.driver import Driver, drive
 
 
 async def crash(user: Driver) -> None:
-    """Send a prompt; the agent asks; nothing more is written, and nothing is closed."""
+    """Send a prompt and get a question; leave without closing anything."""
     await user.see_ready()
     await user.type("composer", "Write the file.")
     await user.press(Qt.Key.Key_Return)

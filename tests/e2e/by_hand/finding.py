@@ -15,8 +15,6 @@ _THEME = "ui.theme"
 
 
 class GoingByPalette:
-    """A setting is found by a few letters of its name."""
-
     row = "Find a setting by its name"
     answers: tuple[Answer, ...] = ()
 
@@ -47,8 +45,6 @@ class GoingByPalette:
 
 
 class EditingANamedFile:
-    """A path in an answer leads to its file, where a word is found, exchanged, and saved."""
-
     row = "Open a file that an answer names, find a word in it, exchange it and save"
     answers: tuple[Answer, ...] = (reply(text("The parcel is labelled in `shop/orders.py`.")),)
 
@@ -103,8 +99,6 @@ class EditingANamedFile:
 
 
 class UsingTheTerminal:
-    """A command is run in the user's own terminal, and what it printed is attached."""
-
     row = "Run a command in the terminal, and attach what it printed"
     answers: tuple[Answer, ...] = ()
 

@@ -8,14 +8,11 @@ _COLUMNS = "| what you want | by mouse | actions | with the keyboard | actions |
 
 
 class Stated(NamedTuple):
-    """What the guide says of one journey."""
-
     mouse: int
     keyboard: int
 
 
 def stated_actions() -> dict[str, Stated]:
-    """Return what the guide says, by the first cell of its rows."""
     lines = _PAGE.read_text(encoding="utf-8").partition(_COLUMNS)[2].partition("\n\n")[0].splitlines()[2:]
     rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return {what: Stated(int(by_mouse), int(by_keyboard)) for what, _, by_mouse, _, by_keyboard in rows}

@@ -23,20 +23,19 @@ Place = Callable[[], QPoint]
 
 
 class Keyboard:
-    """Presses keys and types. `actions` counts: a chord is one, and so is a text that is typed in one go."""
+    """Presses keys and types. `actions` counts chords, and texts typed in one go."""
 
     def __init__(self, user: Driver) -> None:
         self.user = user
         self.actions = 0
 
     async def press(self, keys: str, times: int = 1) -> None:
-        """Press a chord, such as `Ctrl+K`, in the window that has the keyboard."""
+        """Press a chord such as `Ctrl+K` in the focused window."""
         for _ in range(times):
             await self._tap(keys)
             self.actions += 1
 
     async def write(self, text: str) -> None:
-        """Type a text where the keyboard is."""
         window = await self._window()
         await _outside_of_tasks(lambda: [_type(window, sign) for sign in text])
         self.actions += 1
@@ -46,7 +45,7 @@ class Keyboard:
         await _outside_of_tasks(lambda: QTest.keySequence(window, QKeySequence(keys)))
 
     async def _window(self) -> QWindow:
-        """The window that has the keyboard; without a window manager the user hands it on when one was closed."""
+        """Return the focused window; without a window manager, activate the one in front."""
         return _handle(await self.user.until(self._front, "a window has the keyboard"))
 
     def _front(self) -> QWidget | None:
@@ -61,17 +60,15 @@ class Keyboard:
 
 
 class Mouse(Keyboard):
-    """Clicks, and types only texts: a mouse has no keys, and a message has to be written all the same."""
+    """Clicks; typed texts are the only use of the keyboard."""
 
     async def press(self, keys: str, times: int = 1) -> None:
         raise AssertionError(f"{keys} is not on a mouse")
 
     async def click(self, name: str) -> None:
-        """Click the middle of what has this name, as soon as it can be used."""
         await self.click_in(await self.user.see(QWidget, name))
 
     async def click_words(self, words: str) -> None:
-        """Click the button, or the line of a menu, that begins with these words."""
         await self.click_in(
             await self.user.until(lambda: button_that_says(self.user, words), f"{words!r} can be clicked")
         )
@@ -79,7 +76,7 @@ class Mouse(Keyboard):
     async def click_in(
         self, widget: QWidget, at: Place | QPoint | None = None, *, is_menu: bool = False, is_double: bool = False
     ) -> None:
-        """Click in a widget, at its middle or at a point of it; for its menu with the right button."""
+        """Click in a widget at its middle or at a point; with the right button for its menu."""
         point = at if callable(at) else lambda: at or widget.rect().center()
         await self._see_resting(widget, point)
         window, button = _handle(widget.window()), _RIGHT if is_menu else _LEFT
@@ -92,7 +89,7 @@ class Mouse(Keyboard):
         self.actions += 1
 
     async def click_row(self, rows: QAbstractItemView, words: str, *, is_menu: bool = False) -> None:
-        """Click the row of a list that begins with these words, as soon as it is there."""
+        """Click the row that begins with these words once it exists."""
 
         def row() -> QModelIndex | None:
             model = rows.model()
@@ -107,14 +104,13 @@ class Mouse(Keyboard):
         await self.click_in(rows.viewport(), middle, is_menu=is_menu)
 
     async def choose(self, words: str) -> None:
-        """Click the line of the open menu that begins with these words."""
         popup = QApplication.activePopupWidget()
         assert isinstance(popup, QMenu)
         line = next(each for each in popup.actions() if each.text().startswith(words))
         await self.click_in(popup, popup.actionGeometry(line).center())
 
     async def drag(self, what: QWidget, onto: QWidget) -> None:
-        """Take hold of the left end of something and let go of it over something else."""
+        """Drag from the left end of one widget onto another."""
         window = what.window()
         for each in (what, onto):
             await self._see_resting(each, partial(_left_end, each))
@@ -129,7 +125,7 @@ class Mouse(Keyboard):
         self.actions += 1
 
     async def _see_resting(self, widget: QWidget, point: Place) -> None:
-        """Wait until a point of a widget is in sight and stays where it is: a hand is slower than a layout."""
+        """Wait until the point of the widget is visible and no longer moves."""
         places: list[QPoint] = []
 
         def rests() -> bool:
@@ -145,7 +141,7 @@ def _left_end(widget: QWidget) -> QPoint:
 
 
 def button_that_says(user: Driver, words: str) -> QWidget | None:
-    """The button in sight that begins with these words and can be pressed, if there is one."""
+    """The visible, enabled button that begins with these words, or None."""
     for widget in QApplication.allWidgets():
         if isinstance(widget, QAbstractButton) and widget.isVisible() and widget.isEnabled():
             said = widget.text() or widget.accessibleName()
@@ -155,7 +151,7 @@ def button_that_says(user: Driver, words: str) -> QWidget | None:
 
 
 def _is_open_to_view(widget: QWidget, where: QPoint) -> bool:
-    """Whether a point of a widget is on the screen, and nothing lies over it."""
+    """Whether the point is on the screen and uncovered."""
     found = QApplication.widgetAt(where)
     return found is not None and (found is widget or widget.isAncestorOf(found))
 
@@ -171,9 +167,8 @@ def _handle(window: QWidget) -> QWindow:
 
 
 async def _outside_of_tasks(act: Callable[[], object]) -> None:
-    """Do something from the event loop itself, as events of the X server come: Qt runs other tasks meanwhile.
-
-    The menu of a button opens in a loop of its own: what opened it goes on only when it is closed.
+    """Act from the event loop, as events of the X server do, since Qt then runs other tasks.
+    | A button's menu opens in a nested loop: its opener waits until it is closed.
     """
     done: list[bool] = []
 

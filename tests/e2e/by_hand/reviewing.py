@@ -17,8 +17,6 @@ def _edit(old: str, new: str) -> Answer:
 
 
 class Commenting:
-    """One change is kept, another one commented on, and the agent reads it."""
-
     row = "Keep one change, and send a comment on the next"
 
     @property
@@ -63,8 +61,6 @@ class Commenting:
 
 
 class UndoingOutOfOrder:
-    """A turn is undone under a later one; the user has edited its line since, and decides."""
-
     row = "Undo an earlier turn, and settle the clash with your own edit"
     answers: tuple[Answer, ...] = (
         _edit("yellow", "green"),

@@ -19,7 +19,7 @@ _REACTION_S = 0.5
 
 @contextmanager
 def screen(width: int, height: int) -> Generator[str]:
-    """Run an X server with one screen of this size for the length of the block, and give its name."""
+    """Run an X server with one screen of this size, and yield its name."""
     argv = ["Xvfb", "-displayfd", "1", "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
@@ -31,7 +31,7 @@ def screen(width: int, height: int) -> Generator[str]:
 
 
 class Onlooker:
-    """Waits for things, looks whether they are on the screen, and clicks them. `clicks` counts."""
+    """A user with a screen reader who clicks things and checks that they are on the screen. `clicks` counts."""
 
     def __init__(self, reader: Reader, width: int, height: int) -> None:
         self._reader = reader
@@ -39,7 +39,7 @@ class Onlooker:
         self.clicks = 0
 
     def click(self, name: str) -> None:
-        """Click the middle of what has this name, for people or in our code, once it can be used; it then changes."""
+        """Click the middle of the named object once it is usable, and wait for a change."""
         thing = self._reader.wait_for(name)
         self._mouse(thing, "abs")
         self._wait(_REACTION_S)
@@ -49,25 +49,23 @@ class Onlooker:
         self.until(lambda: not _can_be_used(thing), f"{name} was pressed")
 
     def see_text(self, name: str, text: str) -> None:
-        """Wait until this is written in what has this name."""
         field = self._reader.wait_for(name)
         self.until(lambda: text in field.text, f"{text!r} is written in {name}")
 
     def until(self, look: Callable[[], bool], what: str) -> None:
-        """Wait until `look` says yes."""
         end = time.monotonic() + PATIENCE_S
         while not look():
             assert time.monotonic() < end, f"never saw that {what}"
             self._reader.wait()
 
     def outside(self, thing: Thing) -> str:
-        """Say where a thing is that is not wholly on the screen; nothing if it is."""
+        """Describe the place of a thing that is partly off the screen; empty if it is on the screen."""
         x, y, width, height = place(thing)
         is_inside = x >= 0 and y >= 0 and x + width <= self._size[0] and y + height <= self._size[1]
         return "" if is_inside else f"{thing.object_name or thing.name}: {x},{y} {width}x{height}"
 
     def everything_outside(self) -> list[str]:
-        """Return what is shown and is not wholly on the screen; what can be scrolled there does not count."""
+        """Return the visible things that are partly off the screen, without those that can be scrolled."""
         found: list[str] = []
         for thing in self._reader.everything(but_in=_SCROLLED):
             with suppress(GoneError):
@@ -76,7 +74,7 @@ class Onlooker:
         return found
 
     def _mouse(self, thing: Thing, what: str) -> None:
-        """Let the mouse do something over the middle of a thing, in AT-SPI's word for it."""
+        """Send a mouse event to the middle of a thing; `what` is AT-SPI's name of the event."""
         x, y, width, height = place(thing)
         event = (x + width // 2, y + height // 2, what)
         thing.bus.call(*_DEVICES, "org.a11y.atspi.DeviceEventController", "GenerateMouseEvent", "iis", *event)
@@ -88,7 +86,7 @@ class Onlooker:
 
 
 def place(thing: Thing) -> tuple[int, int, int, int]:
-    """Return where a thing is on the screen: left, top, width, height."""
+    """Return the left, top, width and height of a thing on the screen."""
     return tuple(thing.bus.call(thing.owner, thing.path, _COMPONENT, "GetExtents", "u", 0))
 
 

@@ -22,7 +22,7 @@ W = TypeVar("W", bound=QWidget)
 
 @dataclass(frozen=True)
 class Stage:
-    """The `user` before the window, the `model` that answers, and the `folder` that is open."""
+    """The `user` in front of the window, the `model` that answers, and the open `folder`."""
 
     user: Driver
     model: ThreadedServer
@@ -30,20 +30,17 @@ class Stage:
 
     @property
     def transcript(self) -> Transcript:
-        """The conversation that is shown."""
         return self.user.transcript
 
     @property
     def requested(self) -> str:
-        """What the model was asked last."""
         return str(self.model.messages[-1].fields["messages"])
 
     async def until(self, look: Callable[[], bool], what: str) -> None:
-        """Wait until `look` says yes."""
         await self.user.until_true(look, what)
 
     async def begin_anew(self) -> None:
-        """Begin a conversation, as a user does; what for is not counted here."""
+        """Begin a conversation. This is not counted."""
         await self.user.activate()
         before = self.transcript
         if before.turn:
@@ -54,7 +51,6 @@ class Stage:
         await self.until(self.user.composer.edit.hasFocus, "a message can be written")
 
     async def ask(self, prompt: str) -> None:
-        """Send a prompt; its turn begins."""
         turn = self.transcript.turn
         hand = Keyboard(self.user)
         await hand.write(prompt)
@@ -62,27 +58,24 @@ class Stage:
         await self.until(lambda: self.transcript.turn > turn, "the turn begins")
 
     async def ask_and_stall(self, prompt: str) -> None:
-        """Send a prompt; the agent has begun to answer, and says no more before `release`."""
+        """Send a prompt; the model starts its answer and stops until `release`."""
         asked = len(self.model.messages)
         await self.ask(prompt)
         await self.user.see_stalled(self.model, asked)
 
     async def see_question(self) -> ApprovalCard:
-        """Wait until a card takes answers."""
         return await self.user.see_card()
 
     async def allow(self) -> None:
-        """Allow what is asked next."""
         call = (await self.see_question()).request.call_id
         await Keyboard(self.user).press("Ctrl+Shift+A")
         await self.until(lambda: not self.user.is_pending(call), "the question is answered")
 
     async def see_turn_end(self) -> None:
-        """Wait until the turn has ended well."""
         await self.user.see_turn_end()
 
     async def see_changes(self, count: int) -> DiffReview:
-        """Wait until the review has drawn a diff with so many changes."""
+        """Wait until the review has drawn a diff with `count` changes."""
         await self.user.see(QListView, "changeList")
         view = await self.user.see(DiffView, "diffView")
         review = view.findChild(DiffReview)
@@ -92,18 +85,16 @@ class Stage:
 
 
 class Journey(Protocol):
-    """One way through the window, twice. `row` is what the guide calls it; only what the hands do there is counted."""
+    """A journey by keyboard and by mouse. `row` is its name in the guide; only the hands' actions count."""
 
     @property
     def row(self) -> str: ...
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
-        """What the model says, in its order."""
-        ...
+    def answers(self) -> tuple[Answer, ...]: ...
 
     async def begin(self, stage: Stage) -> None:
-        """Bring about what the journey starts from."""
+        """Prepare the journey's start."""
         ...
 
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None: ...
@@ -111,11 +102,10 @@ class Journey(Protocol):
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None: ...
 
     async def end(self, stage: Stage) -> None:
-        """Wait for what must come of it, and check it."""
+        """Wait for the journey's result, and check it."""
         ...
 
 
 def make_folder(folder: Path) -> None:
-    """Put into it what the journeys work on."""
     orders.make_shop(folder)
     (folder / "notes.md").write_text("Oak yellow.\n")

@@ -46,7 +46,6 @@ AT_A_START: tuple[type[Journey], ...] = (FirstChange, AfterACrash)
 
 @pytest.fixture
 def folder(tmp_path: Path, ready_to_work: None) -> Path:
-    """A folder to work in."""
     folder = tmp_path / "my shop"
     make_folder(folder)
     return folder
@@ -94,7 +93,7 @@ def go(
     folder: Path,
     before: Callable[[ThreadedServer], None] = lambda _: None,
 ) -> None:
-    """Start the window and make the journeys in it, each in a new session; count, and hold it against the guide."""
+    """Make the journeys in one window, each in a new session; compare the counted actions with the guide."""
     taken: dict[str, int] = {}
 
     async def live(user: Driver) -> None:
@@ -116,7 +115,7 @@ def go(
 
 
 async def walk(journey: Journey, stage: Stage, hand: Keyboard) -> int:
-    """Make a journey, and return how many actions it took."""
+    """Make a journey, and return the number of its actions."""
     stage.model.will(*journey.answers)
     await journey.begin(stage)
     if isinstance(hand, Mouse):

@@ -13,8 +13,6 @@ from tests.servers.script import Answer, reply, text
 
 
 class Mentioning:
-    """A file and a picture come with a message."""
-
     row = "Send a message with a file and a picture"
     answers: tuple[Answer, ...] = (reply(text("Yellow.")),)
 
@@ -54,8 +52,6 @@ class Mentioning:
 
 
 class Steering:
-    """A message reaches the turn that runs."""
-
     row = "Send a message into the running turn"
     answers: tuple[Answer, ...] = (writing("steered.txt"), reply(text("In English, then.")))
 
@@ -83,8 +79,6 @@ class Steering:
 
 
 class Queueing:
-    """Two messages wait, and the second one is sent first."""
-
     row = "Queue two messages, and let the second come first"
     answers: tuple[Answer, ...] = (
         reply(text("I look at it."), fault.stall_after(events=3)),

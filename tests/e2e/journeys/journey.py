@@ -16,7 +16,7 @@ ModelOf = Callable[[Leg], ModelRef]
 
 
 class Journey:
-    """One session in one folder, and the bytes of its journal each time it was closed."""
+    """One session in one folder, and its journal's bytes at each closing."""
 
     def __init__(self, workspace: Path, home: Path, model_of: ModelOf) -> None:
         self._workspace = workspace
@@ -28,7 +28,7 @@ class Journey:
         self._written = b""
 
     async def travel(self, legs: list[Leg]) -> None:
-        """Go all of the way: after each first turn the session is closed and opened again."""
+        """Go all legs: after each first turn the session is closed and opened again."""
         for number, leg in enumerate(legs):
             async with self._agent(self._model_of(legs[0])) as agent:
                 if number:
@@ -43,7 +43,7 @@ class Journey:
 
     @asynccontextmanager
     async def _agent(self, model: ModelRef | None) -> AsyncGenerator[Agent]:
-        """Open the session, a new one the first time. Closed, its journal must hold all that it held before."""
+        """Open the session, or create it; at the end its journal must begin with the earlier one."""
 
         def approve(request: ev.ApprovalRequest) -> bool:
             self.questions.append(request.tool)
@@ -64,7 +64,7 @@ class Journey:
         return Agent(home=self._home).workbench.catalog
 
     def check(self, legs: list[Leg]) -> None:
-        """Fail unless the journal is whole, and has every word of every vendor, in order, with who said it."""
+        """Check that the journal is whole, with all words of all vendors in order and their models."""
         catalog = self._catalog
         assert verify(catalog, self.id).findings == ()
         events, damages = read_journal(catalog.journal_path(self.id), catalog.blobs)

@@ -16,7 +16,7 @@ WRONG, RIGHT = "sum = 1 + 1  # 3\n", "sum = 1 + 1  # 2\n"
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A turn with a call that needs an approval, and one without, both answered by one vendor's model."""
+    """Two turns with one vendor's model; the first has a call that needs an approval."""
 
     provider: str
     model: str
@@ -26,49 +26,41 @@ class Leg:
 
     @property
     def file(self) -> str:
-        """The file that is wrong."""
         return f"{self.provider}.py"
 
     @property
     def task(self) -> str:
-        """The first prompt."""
         return f"Correct {self.file}, please."
 
     @property
     def question(self) -> str:
-        """The second prompt."""
         return f"What was wrong with {self.file}?"
 
     @property
     def thought(self) -> str:
-        """What the model thinks before it calls."""
         return f"The remark in {self.file} is off."
 
     @property
     def done(self) -> str:
-        """What the model says after its call."""
         return f"{self.file} is right now."
 
     @property
     def explained(self) -> str:
-        """What the model answers to the question."""
         return f"In {self.file} one and one were three."
 
     @property
     def edit(self) -> JsonObject:
-        """The arguments of the call."""
         return {"path": self.file, "old_str": "# 3", "new_str": "# 2"}
 
     @property
     def script(self) -> tuple[Answer, ...]:
-        """The answers, in order, for our server."""
         begun = reply(thinking(self.thought, signature="c2ln"), text("I look."), tool_use("read_file", path=self.file))
         edited = reply(tool_use("edit_file", **self.edit))
         return (begun, edited, reply(text(self.done)), reply(text(self.explained)))
 
     @property
     def fixtures(self) -> tuple[JsonObject, ...]:
-        """The answers for the server of others, which finds each by the last prompt."""
+        """The answers for Aimock, which finds each by the last prompt."""
         return (
             said(self.question, self.explained),
             called(self.task, "edit_file", self.edit, text="I look.", thinking=self.thought),

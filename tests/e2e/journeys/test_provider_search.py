@@ -25,7 +25,7 @@ ANSWER = reply(
 
 
 class Kept(NamedTuple):
-    """What a vendor's later requests must have, and a part of it that another's must not."""
+    """What a vendor's later requests must contain, and a part that another vendor's must not."""
 
     back: tuple[str, ...]
     own: str

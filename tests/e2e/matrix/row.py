@@ -30,7 +30,7 @@ _OLDEST = 1_700_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One call. What is not said of its answer or of the files is as it was, or does not matter."""
+    """A call and what it is expected to do. Unset fields mean unchanged or irrelevant."""
 
     tool: str
     arguments: JsonObject
@@ -59,19 +59,17 @@ class Row:
 
 
 def ok(tool: str, arguments: JsonObject, **expected: object) -> Row:
-    """Return a row of a call that succeeds."""
     return Row(tool=tool, arguments=arguments, **expected)  # pyright: ignore[reportArgumentType] - Row's own fields
 
 
 def fails(tool: str, arguments: JsonObject, error: ToolErrorType, *says: str, **expected: object) -> Row:
-    """Return a row of a call that fails, and leaves everything as it was."""
+    """Return a row of a call that fails and changes nothing."""
     status = 2 if error == "validation" else 1
     fields: dict[str, object] = {"status": status, **expected}
     return Row(tool=tool, arguments=arguments, error=error, says=says, **fields)  # pyright: ignore[reportArgumentType]
 
 
 def build(root: Path) -> None:
-    """Make the workspace."""
     for age, (path, content) in enumerate(WORKSPACE.items()):
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +83,7 @@ Entry = tuple[int, int, int, bytes]
 
 
 def tree(root: Path) -> dict[str, Entry]:
-    """Return everything below `root`: mode, inode, time of change (of files), and bytes, or where a link leads."""
+    """Return everything below `root`: mode, inode, a file's mtime, and its bytes or its link target."""
     found: dict[str, Entry] = {}
     for path in sorted(root.rglob("*")):
         status = path.lstat()
@@ -96,5 +94,4 @@ def tree(root: Path) -> dict[str, Entry]:
 
 
 def files(entries: Mapping[str, Entry]) -> dict[str, bytes]:
-    """Return the bytes of the files and links of a tree."""
     return {path: entry[3] for path, entry in entries.items() if not stat.S_ISDIR(entry[0])}

@@ -5,12 +5,10 @@ from tests.e2e.matrix.row import Row, fails, ok
 
 
 def ran(arguments: JsonObject, output: str, **expected: object) -> Row:
-    """Return a row of a command that ends well."""
     return ok("run_terminal_cmd", arguments, says=(output, '"exit_code": 0'), is_asked=True, **expected)
 
 
 def failed(arguments: JsonObject, *says: str, case: str, **expected: object) -> Row:
-    """Return a row of a command that was run, and failed."""
     return fails("run_terminal_cmd", arguments, "recoverable", *says, case=case, is_asked=True, **expected)
 
 

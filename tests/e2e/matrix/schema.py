@@ -8,7 +8,7 @@ from desktop_agent.core.tools.builtin import AnyTool
 
 
 def parameters(tool: AnyTool) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every parameter of a tool, with its part of the schema; those of items as `todos[].id`."""
+    """Yield each parameter of a tool with its schema; an item's parameter is named like `todos[].id`."""
     schema = tool.definition().input_schema
     yield from _members("", schema, cast("Mapping[str, Any]", schema.get("$defs", {})))
 
@@ -23,7 +23,6 @@ def _members(
 
 
 def values(arguments: Mapping[str, Any], path: str) -> list[Any]:
-    """Return the values that `arguments` have at `path`."""
     name, _, rest = path.partition("[].")
     if name not in arguments:
         return []
@@ -31,7 +30,7 @@ def values(arguments: Mapping[str, Any], path: str) -> list[Any]:
 
 
 def misused(tool: AnyTool, good: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield arguments that are `good` but for one rule of the tool's schema, with the parameter that breaks it."""
+    """Yield copies of `good` that each break one rule of the schema, with the broken parameter."""
     schema = cast("Mapping[str, Any]", tool.definition().input_schema)
     yield "colour", {**good, "colour": "red"}
     for name in schema.get("required", ()):

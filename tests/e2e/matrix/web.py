@@ -25,7 +25,7 @@ PAGES = {
 
 
 def web_tools(web: WebServer) -> Sequence[AnyTool]:
-    """Return the tools that ask `web`, and may reach this machine."""
+    """Return the web tools with `web` as their server."""
     first = standard_engines()[0]
     return (
         WebSearch(engines=[replace(first, address=f"{web.url}/html/")], book=LOOPBACK_BOOK),

@@ -14,13 +14,10 @@ AFTER = b"def f():\r\n    return 2\r\n"
 
 
 class Agent(CommandLine):
-    """Runs commands, and prompts without a window."""
-
     def run(self, workspace: Path, url: str, *more: str, prompt: str = "make it two") -> Ran:
         return self("run", "--prompt", prompt, "--workspace", workspace, "--base-url", url, "--json", *more)
 
     def answered(self, workspace: Path, replies: Iterable[Any], *more: str, prompt: str = "make it two") -> Ran:
-        """Run a prompt whose model gives these replies."""
         with serve(*replies) as server:
             return self.run(workspace, server.url, *more, prompt=prompt)
 
@@ -39,7 +36,7 @@ def script() -> Sequence[Any]:
 
 
 def prompts_in(exchange: Exchange) -> list[str]:
-    """Return what the user says in the messages of a request."""
+    """Return the user's texts in a request."""
     messages = cast("list[dict[str, Any]]", exchange.fields["messages"])
     first = [message["content"][0] for message in messages if message["role"] == "user"]
     return [block["text"] for block in first if block["type"] == "text"]

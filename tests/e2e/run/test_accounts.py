@@ -25,8 +25,6 @@ USUAL_KEY, WORK_KEY = "sk-ant-test-000000000000", "sk-ant-work-000000000000"
 
 
 class Accounts:
-    """The accounts of the user of a test, with keys in memory."""
-
     def __init__(self, backend: MemoryKeyring) -> None:
         self.paths = AppPaths.from_environment(os.environ)
         self.file = AccountsFile(self.paths.config / ACCOUNTS_NAME)
@@ -51,7 +49,6 @@ def go(agent: Agent, workspace: Path, *more: str) -> Ran:
 
 
 def keys(server: ThreadedServer) -> list[str]:
-    """The keys that a server got."""
     return [request.headers["authorization"].removeprefix("Bearer ") for request in server.messages]
 
 

@@ -13,7 +13,7 @@ from tests.servers.threaded import serve
 
 
 def answering(folder: Path, body: str) -> str:
-    """Return the command of a program that has the request as `asked`."""
+    """Return the command of a program that runs `body` with the request as `asked`."""
     program = folder / "answer.py"
     program.write_text(f"import json, os, sys\nasked = json.load(sys.stdin)\n{body}\n", encoding="utf-8")
     return f"'{sys.executable}' '{program}'"

@@ -36,7 +36,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def without_namespaces(*words: str, has_landlock: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Run a command of ours where no user namespace can be made. Skips where none can be made to begin with."""
+    """Run a command of ours without user namespaces. Skips where there are none anyway."""
     sandbox_named("bubblewrap", os.environ)
     ours = [sys.executable, "-m", "desktop_agent", *words]
     filtered = ours if has_landlock else [sys.executable, "-c", FORBID_LANDLOCK, *ours]

@@ -32,7 +32,7 @@ LONG = "A long answer. " * 10_000
 
 @dataclass
 class Process:
-    """One command that runs, with what is needed to know where it is."""
+    """A running command, with its server and its gate."""
 
     process: "subprocess.Popen[bytes]"
     server: ThreadedServer
@@ -40,7 +40,6 @@ class Process:
     """The end of a named pipe that what the command starts writes to."""
 
     def read_line_with(self, words: bytes) -> None:
-        """Read what is printed, up to a line with these words."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if words in line:
@@ -48,7 +47,6 @@ class Process:
         raise AssertionError(f"{words!r} never came; {self.process.stderr and self.process.stderr.read()!r}")
 
     def send(self, **op: object) -> None:
-        """Write an op."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(op).encode() + b"\n")
         self.process.stdin.flush()
@@ -59,7 +57,7 @@ ONLY_INTERRUPTED = frozenset({130})
 
 @dataclass
 class Stage:
-    """Where a run is when the signal comes."""
+    """The point of a run at which the signal comes."""
 
     replies: Sequence[Reply]
     reached: Callable[[Process], None]
@@ -68,32 +66,31 @@ class Stage:
 
 
 def opened(run: Process) -> None:
-    """The session is there, and no request was made."""
+    """The session is open, and no request was made."""
     run.read_line_with(b'"session_opened"')
 
 
 def streaming(run: Process) -> None:
-    """The model has begun to answer, and says no more."""
+    """The model has begun to answer, and stalls."""
     run.server.wait_for_stall()
 
 
 def gated(run: Process) -> None:
-    """What the run has started is at work."""
+    """The started command is running."""
     assert os.read(run.gate, 100) == b"up\n"
 
 
 def asked(run: Process) -> None:
-    """The program that writes ops is asked something."""
+    """The program that writes ops has a question."""
     run.read_line_with(b'"approval_requested"')
 
 
 def ended(run: Process) -> None:
-    """The turn is over."""
     run.read_line_with(b'"turn_ended"')
 
 
 def printing(run: Process) -> None:
-    """The result is being printed, and its reader does not read."""
+    """The result is being printed into a full pipe."""
     assert run.process.stdout is not None
     assert run.process.stdout.read(1)
 
@@ -130,7 +127,7 @@ BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
 def every(names: Sequence[str], *, nightly: Sequence[str] = ()) -> list[object]:
-    """Each stage with each signal. Each stage is tried with one of them by default, some only at night."""
+    """Each stage with each signal. By day each stage has one signal, and some stages none."""
     pairs = [(name, number) for name in names for number in BOTH]
     chosen = [(name, BOTH[place % 2]) for place, name in enumerate(names) if name not in nightly]
     return [
@@ -141,7 +138,7 @@ def every(names: Sequence[str], *, nightly: Sequence[str] = ()) -> list[object]:
 
 @pytest.fixture
 def gate(workspace: Path) -> Generator[int]:
-    """A pipe that `sh gate.sh` in the folder holds open as long as it lives. The user has allowed that for good."""
+    """A pipe that `sh gate.sh` keeps open while it lives; a rule allows that command."""
     os.mkfifo(workspace / "gate")
     (workspace / "gate.sh").write_text("exec 3>gate\necho up >&3\nexec sleep 600\n")
     (workspace / "long.txt").write_text(LONG)
@@ -175,7 +172,7 @@ def started(workspace: Path, server: ThreadedServer, gate: int, *arguments: str)
 
 
 def end_by(run: Process, number: signal.Signals, codes: frozenset[int]) -> bytes:
-    """Send the signal; return what is still printed. The process ends with one of the codes, and says no more."""
+    """Send the signal, check the exit code, and return the remaining output."""
     run.process.send_signal(number)
     if run.process.stdin is not None and not run.process.stdin.closed:
         run.process.stdin.close()
@@ -186,7 +183,7 @@ def end_by(run: Process, number: signal.Signals, codes: frozenset[int]) -> bytes
 
 
 def require_resumable(agent: Agent, workspace: Path, server: ThreadedServer) -> None:
-    """What is on record is whole, and the conversation goes on."""
+    """Check that the journal is whole and the conversation can go on."""
     server.release()
     verified = agent("sessions", "verify", "--json")
     assert verified.code == 0, verified.out
@@ -278,7 +275,7 @@ def test_a_signal_while_it_is_being_imported_ends_it_without_a_word(tmp_path: Pa
 
 
 def test_a_signal_that_was_ignored_from_the_start_stays_ignored(workspace: Path) -> None:
-    """As behind `nohup`, and in the background of a script."""
+    """Such as behind `nohup`, or in the background of a script."""
     with serve(HALF) as server:
         run = f'"{sys.executable}" -m desktop_agent run --prompt x --json --base-url {server.url}'
         shell = f'trap "" INT HUP; exec {run}'

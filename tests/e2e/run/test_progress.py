@@ -13,7 +13,7 @@ from tests.servers.threaded import serve
 
 
 def seen_on_a_terminal(workspace: Path, url: str, term: str, *more: str) -> tuple[bytes, str]:
-    """Run with standard error on a terminal; return what was printed there, and on standard output."""
+    """Run with standard error on a terminal; return its output, and standard output."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "make it two", "--approval", "on_request",
                "--workspace", str(workspace), "--base-url", url, *more]  # fmt: skip

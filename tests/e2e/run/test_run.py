@@ -17,7 +17,6 @@ from tests.servers.threaded import serve
 
 @pytest.fixture
 def session(agent: Agent, workspace: Path) -> str:
-    """A session that has edited the file."""
     return agent.answered(workspace, script(), "--approval", "never").json["session_id"]
 
 
@@ -56,7 +55,7 @@ def test_undo_and_redo_restore_the_bytes(agent: Agent, workspace: Path, session:
 
 
 def cut_an_undo_off(agent: Agent, session: str, workspace: Path, home: Path) -> None:
-    """Leave the session as if the process had ended between the intention to undo and the file."""
+    """Leave the session as if the process had ended between the undo's intent and its write."""
     agent("changes", "undo", session)
     (journal,) = home.rglob("journal.jsonl")
     lines = journal.read_bytes().splitlines(keepends=True)

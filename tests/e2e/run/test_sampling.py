@@ -36,7 +36,7 @@ NEW = ("stateless", [str(PROGRAM.with_name("stateless.py"))])
 
 @pytest.fixture(params=[OLD, NEW], ids=["handshake", "stateless"])
 def server(request: pytest.FixtureRequest, agent: Agent, isolated_home: Path) -> str:
-    """Return the name of a server, of either era, whose tools need no approval."""
+    """Return the name of a server, of either protocol era, whose tools need no approval."""
     config = isolated_home / "desktop-agent" / "config"
     config.mkdir(parents=True, exist_ok=True)
     for name, args in (OLD, NEW):
@@ -74,7 +74,7 @@ def test_what_a_server_asks_ends_the_run_with_code_3_and_says_so(
 
 
 def answered(agent: Agent, workspace: Path, server: str, answer: object) -> tuple[Ran, str]:
-    """Run a call whose form the program answers; return the run, and what the model got of the call."""
+    """Run a call whose form the program answers; return the run and the call's result."""
     command = f"{shlex.quote(sys.executable)} -c {shlex.quote(f'print({json.dumps(answer)!r})')}"
     with serve(reply(form_of(server)), reply(text("ok"))) as model:
         ran = agent.run(workspace, model.url, "--approval-command", command)

@@ -21,7 +21,7 @@ ANSWERS: Mapping[str, Allowed | Denied] = {
 
 
 def replies() -> tuple[Reply, ...]:
-    """A tool that only reads, an edit, a command that the user edits, a call that is denied, and the end."""
+    """A read, an edit, a command that the user edits, a denied call, and the end."""
     return (
         reply(
             text("I look first."),
@@ -35,7 +35,6 @@ def replies() -> tuple[Reply, ...]:
 
 
 def prepare(folder: Path) -> Path:
-    """Make the folder that the conversation is about."""
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text(NOTES, encoding="utf-8")
     return folder

@@ -19,7 +19,7 @@ _IDS = re.compile(r"\d{8}-\d{6}-[0-9a-z]{6}|\bp-[0-9a-z]{8}\b")
 
 
 def normalised(journal: Path, folder: Path, url: str) -> list[dict[str, JsonValue]]:
-    """Return the records of a journal; ids are numbered in the order in which they come."""
+    """Return a journal's records; ids are numbered in order of appearance."""
     text = journal.read_text(encoding="utf-8").replace(str(folder), "<folder>").replace(url, "<model>")
     text = _TOLD_TIME.sub(r"\1<time>", text)
     numbers: dict[str, str] = {}

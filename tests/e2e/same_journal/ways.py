@@ -26,8 +26,6 @@ Way = Callable[[Path, str], None]
 
 
 def library(folder: Path, url: str) -> None:
-    """A program with an `Agent`."""
-
     def approve(request: ApprovalRequest) -> Decision:
         return ANSWERS[request.tool]
 
@@ -42,7 +40,7 @@ def library(folder: Path, url: str) -> None:
 
 
 def headless(folder: Path, url: str) -> None:
-    """A program that starts `run --input-format stream`, and talks with it over two pipes."""
+    """A program that talks with `run --input-format stream` over two pipes."""
     with program(folder, url, "--provider", "anthropic", "--model", MODEL) as other:
         other.send(type="submit_prompt", text=PROMPT)
         for _ in ANSWERS:
@@ -56,7 +54,7 @@ def headless(folder: Path, url: str) -> None:
 
 
 def window(folder: Path, url: str) -> None:
-    """A user in front of the window: keys, the dialog of each question, the button that undoes the turn."""
+    """A user in front of the window, with keys, dialogs and the undo button."""
 
     async def journey(user: Driver) -> None:
         await user.see_ready()
@@ -93,8 +91,6 @@ async def _answer(user: Driver) -> None:
 
 
 def rest(folder: Path, url: str) -> None:
-    """A client of `serve`, over HTTP."""
-
     async def take() -> None:
         server = RestServer(
             Workbench.from_environment({**os.environ, "ANTHROPIC_BASE_URL": url}), ServeOptions(folder=folder)

@@ -8,11 +8,10 @@ from tests.core.tools.servers.conftest import ground as ground
 
 
 def pypi_server(name: str) -> str:
-    """Return the program of a server that is one of the test dependencies."""
     return str(Path(sys.executable).with_name(name))
 
 
 def defined(name: str, command_line: Sequence[str], more: str = "") -> str:
-    """Return what settings say of a server."""
+    """Return the settings of a server."""
     command, *arguments = command_line
     return f"name = {name!r}\ncommand = {command!r}\nargs = {arguments!r}\n{more}"

@@ -11,7 +11,6 @@ from tests.npm.programs import npm_program
 
 
 def what_a_test_says_of(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Define a server, and return what is said of it."""
     assert main(["mcp", "add", "it", "--", *words]) == 0
     capsys.readouterr()
     assert main(["mcp", "test", "it"]) == 0

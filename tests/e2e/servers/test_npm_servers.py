@@ -15,7 +15,7 @@ def with_everything(ground: Ground) -> None:
 
 
 async def results_of(s: Open) -> list[ToolResultBlock]:
-    """Let every call of the prompt run, and return what the model got of them."""
+    """Run every call of the prompt, and return their results."""
     s.submit(ops.SubmitPrompt(text="go"))
     while not isinstance(event := await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.TurnEnded):
         s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))

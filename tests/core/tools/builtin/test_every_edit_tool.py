@@ -22,7 +22,7 @@ from tests.core.tools.conftest import Workspace
 
 
 class Edit(Struct, frozen=True):
-    """A tool, and a call of it that makes `new` of a file with `old` in it; `{}` stands for the file's path."""
+    """A tool, and a call of it that replaces `old` by `new` in a file; `{}` stands for the file's path."""
 
     tool: EditTool[Any]
     arguments: JsonObject

@@ -136,7 +136,7 @@ async def test_a_broken_pattern_is_a_validation_error_that_names_the_problem(wor
 
 @pytest.mark.parametrize("pattern", ["a\nb", r"a\nb", r"\\a\nb"])
 def test_a_newline_in_a_pattern_asks_for_multiline(pattern: str) -> None:
-    """ripgrep would find nothing, without a word."""
+    """ripgrep would silently find nothing."""
     with pytest.raises(ToolError, match="set multiline to true"):
         TOOL.parse({"pattern": pattern})
     assert TOOL.parse({"pattern": pattern, "multiline": True})
@@ -300,7 +300,7 @@ async def test_what_cannot_be_searched_is_named_and_never_waited_for(
 
 @pytest.mark.parametrize("is_absolute", [False, True])
 async def test_places_for_the_window_are_relative_to_the_workspace(project: Workspace, is_absolute: bool) -> None:
-    """What a click on a result opens, whatever the form of the answer; context lines are no places."""
+    """A click on a result opens the place, whatever the form of the answer; context lines are no places."""
     where = str(project.root / "src/sub") if is_absolute else "src/sub"
     lines = await project.call(TOOL, pattern="find", around=3, path=where)
     assert lines.metadata["matches"] == [{"path": "src/sub/b.py", "line": 1, "text": "find = 1"}]

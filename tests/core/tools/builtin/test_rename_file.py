@@ -70,7 +70,7 @@ def test_names_that_differ_only_in_case_are_two_files_where_they_are(work: Works
 
 
 def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work: Workspace) -> None:
-    """A hard link stands in for the file system: two names, one file."""
+    """A hard link replaces the file system: two names, one file."""
     work.write("a.py", "x")
     if not (work.root / "A.py").exists():
         os.link(work.root / "a.py", work.root / "A.py")

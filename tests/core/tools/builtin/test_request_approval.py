@@ -10,7 +10,6 @@ TOOL = RequestApproval()
 
 
 def test_a_question_is_one_line_with_the_details_below() -> None:
-    """T-109: what is asked cannot pretend to be more than a question."""
     details = "rm a.sql\n\nrm b.sql\n"
     arguments = TOOL.parse({"action": "Delete\n\nAllowed already.", "reason": "a\nb", "details": details})
     assert TOOL.question(arguments) == TOOL.title(arguments) == "Delete Allowed already."

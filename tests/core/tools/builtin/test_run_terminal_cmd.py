@@ -109,7 +109,7 @@ async def test_git_pages_and_edits_without_a_person(work: Workspace) -> None:
 
 @pytest.mark.parametrize("shell", ["python3", "/usr/bin/perl", "fish", "cmd", "./tool", "zsh", "/bin/ksh", "mksh"])
 async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chosen(work: Workspace, shell: str) -> None:
-    """Blocked commands and rules are looked for by the grammar of bash: zsh runs what its own words say."""
+    """Commands are judged by bash's grammar; zsh would run its own words."""
     with pytest.raises(ToolError, match="cannot be the shell") as caught:
         await run(work, "import os; os.remove('a')", shell=shell)
     assert caught.value.error_type == "validation"
@@ -143,7 +143,7 @@ async def test_nothing_runs_in_the_shell_before_or_beside_the_command(work: Work
 
 
 def test_no_start_file_is_read_for_a_command_with_a_socket_for_its_input(tmp_path: Path) -> None:
-    """Bash takes itself for a remote login then, and reads `~/.bashrc`."""
+    """Bash then assumes a remote login, and reads `~/.bashrc`."""
     (tmp_path / ".bashrc").write_text("echo evil\n")
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     ours, theirs = socket.socketpair()
@@ -290,7 +290,7 @@ async def test_a_command_can_have_a_terminal(work: Workspace) -> None:
 
 
 async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: Workspace) -> None:
-    """The second prompt throws away what was typed before it, as those for passwords do; the program starts slowly."""
+    """The second prompt drops earlier input, as password prompts do; the program starts slowly."""
     script = f"""sleep 0.5; {PYTHON} -c '
 import getpass
 name = input("Name: ")
@@ -478,7 +478,7 @@ def test_a_person_sees_all_that_a_command_reads_before_they_allow_it() -> None:
 
 @pytest.mark.parametrize("length", [300, 100_000])
 def test_what_is_too_long_to_show_is_still_another_command_when_it_differs(length: int) -> None:
-    """An allowed command is known again by these lines, so a part that is not shown must not be free to change."""
+    """An allowed command is recognised by these lines, so their hidden part must not be free to change."""
     one, other = ("x" * length + mark + "x" * length for mark in ("A", "B"))
     for name in ("stdin", "env"):
         first, second = (

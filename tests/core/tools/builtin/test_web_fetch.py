@@ -22,7 +22,7 @@ ARTICLE = """<!DOCTYPE html><html><head><title>The  guide</title><script>var a =
 
 
 class Names:
-    """A resolver that knows what a test says, and counts."""
+    """A resolver with given answers, which counts questions."""
 
     def __init__(self, **names: Sequence[str]) -> None:
         self.names = {name.replace("_", "."): list(addresses) for name, addresses in names.items()}
@@ -171,7 +171,7 @@ async def test_what_is_no_plain_web_address_is_refused(work: Workspace, url: str
     ],
 )
 async def test_this_machine_and_its_network_are_never_reached(web: WebServer, work: Workspace, url: str) -> None:
-    """With the resolver of the system, as it is used for real."""
+    """The system's own resolver is used."""
     with pytest.raises(ToolError, match="not on the public internet") as caught:
         await work.call(WebFetch(), url=url.format(port=web.port))
     assert caught.value.error_type == "permission"
@@ -192,7 +192,7 @@ async def test_a_name_with_one_private_address_is_refused_whole(work: Workspace)
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked(web: WebServer, work: Workspace) -> None:
-    """A name that answers differently the second time (DNS rebinding) is never asked a second time."""
+    """A name is resolved only once, in case the second answer differs (DNS rebinding)."""
     web.pages["/"] = Canned("<p>Here.")
     names = Names(docs_example=["127.0.0.1"])
     result = await work.call(tool(names), url=f"http://docs.example:{web.port}/")
@@ -260,7 +260,7 @@ async def test_a_page_cannot_end_its_own_frame(web: WebServer, work: Workspace) 
 
 
 def _tls(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """Return what serves as `localhost`, and the file of the authority that says so."""
+    """Return a server context for `localhost`, and the file of its certificate authority."""
     authority = Authority(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.issue("server"))

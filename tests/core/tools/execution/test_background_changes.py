@@ -65,7 +65,7 @@ def control(action: str, **more: object) -> Call:
 async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every_look_and_at_its_end(
     walled: Ground,
 ) -> None:
-    """A plain folder, a real sandbox, and a command that works when the test lets it."""
+    """A plain folder, a real sandbox, and a command that acts when the test says so."""
     os.mkfifo(walled.workspace / "go")
     os.mkfifo(walled.workspace / "did")
     loop = "while read line < go; do echo $line >> log.txt; echo > did; done"
@@ -89,7 +89,7 @@ async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every
 
 
 async def test_nothing_of_a_background_command_counts_as_the_users_while_another_turn_is_undone(ground: Ground) -> None:
-    """It writes all the time to a file that the undo writes, too."""
+    """The command keeps writing to a file that the undo also writes."""
     lines = "".join(f"{number}\n" for number in range(50))
     ground.write("log.txt", lines)
     loop = "i=0; while :; do echo job$i >> log.txt; i=$((i+1)); echo . ; sleep 0.01; done"

@@ -21,8 +21,6 @@ from tests.harness import PATIENCE_S
 
 
 class Log:
-    """Keeps what was recorded."""
-
     def __init__(self) -> None:
         self.events: list[ev.Event] = []
 
@@ -46,8 +44,6 @@ def safeguard(root: Path, folder: Path) -> Safeguard:
 
 
 class Session:
-    """The effects of one session in a folder, with its records."""
-
     def __init__(self, folder: Path, root: Path, capture: StatCapture | None = None) -> None:
         self.log = Log()
         self.capture = capture or StatCapture(root, Baseline(folder / "cache" / "baseline.sqlite3"))
@@ -144,7 +140,7 @@ async def test_a_rename_by_a_command_is_two_changes_that_name_each_other(tmp_pat
 
 
 class Waiting(StatCapture):
-    """Waits to be stopped when it begins."""
+    """Blocks at its start until it is stopped."""
 
     began = threading.Event()
     was_stopped = False

@@ -32,7 +32,7 @@ def without_sandbox(ground: Ground) -> None:
 
 @pytest.fixture
 def outside() -> Iterator[Path]:
-    """A file that does not exist, in a folder that the sandbox shows: it has a `/tmp` of its own."""
+    """A missing file in a folder that the sandbox shows; `/tmp` would be the sandbox's own."""
     with TemporaryDirectory(dir="/var/tmp") as folder:
         yield Path(folder) / "outside.txt"
 
@@ -63,7 +63,7 @@ async def test_a_command_that_may_write_asks_and_then_writes_the_workspace_only(
 
 
 async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(walled: Ground, outside: Path) -> None:
-    """What people saw of the first run stays, so there must be a word between it and the second."""
+    """The first run's output stays visible, so a separator must follow it."""
     script = f"import pathlib; print('tried', flush=True); pathlib.Path({str(outside)!r}).write_text('x')"
     async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
         question = (await s.begin()).request
@@ -237,7 +237,7 @@ async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(wall
 
 
 async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(walled: Ground) -> None:
-    """Commands may read that folder, and what jobs of other sessions print is not their business."""
+    """Commands may read that folder, and must not see the output of other sessions' jobs."""
     job = run("echo mine; sleep 30", is_background=True)
     look = run(f"until grep -h mine {walled.paths.logs}/jobs/*/*.log; do sleep 0.01; done")
     async with walled.session([[job], [look], [Say("ok")]], approval="on_request") as s:

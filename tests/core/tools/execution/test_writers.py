@@ -25,7 +25,7 @@ WAITING = (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED)
 
 
 class Obedient:
-    """A program that does what it is told, and says when it has."""
+    """A program that carries out orders, and confirms each."""
 
     def __init__(self) -> None:
         self.child: ChildProcess | None = None
@@ -37,7 +37,7 @@ class Obedient:
         return self.child
 
     async def does(self, order: str) -> None:
-        """Have it done; it rests when this returns."""
+        """Have the order carried out; the program is idle afterwards."""
         assert self.child is not None
         await self.child.send(f"{order}\n".encode())
         await self._done.get()
@@ -60,7 +60,7 @@ class Obedient:
 
 
 class Party:
-    """A folder in which programs and the user write, looked at by one session."""
+    """A folder where programs and the user write, observed by one session."""
 
     def __init__(self, runner: ProcessRunner, root: Path) -> None:
         self._runner = runner
@@ -116,7 +116,7 @@ class Party:
         return {item.path: maker for item, maker in zip(found, makers, strict=True)}
 
     def moment_passes(self) -> None:
-        """Return when what is written from now on has another date than what was written before, also a rounded one."""
+        """Return when new writes get another date than earlier ones, even a rounded date."""
         probe = self.root.parent / "probe"
         probe.write_text("")
         begun_ns = probe.stat().st_ctime_ns
@@ -248,7 +248,7 @@ async def test_a_server_of_several_sessions_that_this_one_never_called_may_be_an
 async def test_a_server_that_writes_elsewhere_all_the_time_is_not_taken_for_the_maker(
     party: Party, tmp_path: Path
 ) -> None:
-    """Having written then says nothing of it, whether it was the server, or the user in the same moment."""
+    """For such a server, having written just now is no evidence: the user may have written at the same moment."""
     server = await party.server()
     party.looked()
     log = tmp_path / "log"
@@ -327,7 +327,7 @@ async def test_what_a_program_writes_through_its_memory_is_not_the_users(party: 
 
 
 async def test_what_a_program_writes_that_it_was_just_starting_is_its_own(party: Party) -> None:
-    """A process that nobody has met yet writes while its parent waits for it."""
+    """A process that was never seen before writes while its parent waits for it."""
     server = await party.server()
     for _ in range(20):
         party.looked()

@@ -71,7 +71,7 @@ async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repositor
 @pytest.mark.parametrize("rules", ["/*\n!/*/\n", "*.py\n", "src/\n", "*\n!*.md\n"])
 @pytest.mark.parametrize("folder", [".", "src", "src/deep"])
 async def test_all_tools_agree_on_which_files_there_are(repository: Workspace, rules: str, folder: str) -> None:
-    """A tracked file counts in each of them, whatever a rule says."""
+    """A tracked file counts for each tool, whatever the rules say."""
     repository.write(".gitignore", rules)
     git(repository, "add", "--force", "src", "README.md", "forced.log")
     repository.write("src/ignored.py", "src")

@@ -39,7 +39,7 @@ def for_the_server() -> Allowed:
 
 
 class _Log:
-    """Takes events to nowhere: none is expected."""
+    """A log that fails the test when it receives an event."""
 
     async def record(self, event: ev.KnownEvent) -> None:
         raise AssertionError(event)
@@ -53,7 +53,7 @@ def changed(**tools: JsonObject) -> Reply:
 
 
 async def allowed_before(ground: Ground, answer: Allowed, **changed_since: JsonObject) -> None:
-    """Let the tool run, with this answer; then have the server change its tools."""
+    """Run the tool with this answer; then have the server change its tools."""
     async with ground.session([[ECHO], DONE]) as s:
         await s.turn(answer)
     if changed_since:

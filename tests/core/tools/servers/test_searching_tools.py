@@ -69,7 +69,7 @@ async def session(
 
 
 def theirs(request: ModelRequest) -> list[str]:
-    """The tools of servers that a request has, in order; each once, and the whole request valid."""
+    """The request's tools from servers in order, after checks for duplicates and validity."""
     check_conversation(request)
     names = [tool.name for tool in request.tools]
     assert len(set(names)) == len(names)

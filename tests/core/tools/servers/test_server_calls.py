@@ -54,7 +54,7 @@ async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Groun
 
 
 class Orders:
-    """What servers are to do while no call waits for them."""
+    """Orders for servers between calls."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ async def test_what_a_server_writes_to_the_end_of_its_session_can_be_undone_in_t
 async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_is_not_the_users(
     ground: Ground, tmp_path: Path
 ) -> None:
-    """It has died with the application. What was changed until then may be its work, what was changed later is not."""
+    """The server died with the application: it may have made earlier changes, but no later ones."""
     orders = Orders(tmp_path / "orders")
     with_servers(ground, program(orders.behaviour))
     for name in ("a.txt", "b.txt"):

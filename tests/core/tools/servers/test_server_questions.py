@@ -29,7 +29,7 @@ def asking(request: JsonObject) -> list[Reply]:
 
 
 async def begin(s: Open) -> ev.ApprovalRequested:
-    """Let the call run; return what is asked next."""
+    """Let the call run; return the next question."""
     await s.begin()
     return await s.rx.expect(ev.ApprovalRequested)
 

@@ -33,7 +33,7 @@ def sampling(request: JsonObject, *answers: Reply, times: int = 1) -> list[Reply
 
 
 async def begin(s: Open) -> SamplingQuestion:
-    """Let the call run; return what the server wants to ask the model."""
+    """Let the call run; return the server's question to the model."""
     await s.begin()
     asked = await s.rx.expect(ev.ApprovalRequested)
     assert asked.request.question is not None
@@ -54,7 +54,7 @@ async def end(s: Open) -> str:
 
 
 async def refused(ground: Ground, request: JsonObject) -> str:
-    """Return what the server gets without a question to the user."""
+    """Return the server's answer when the user is not asked."""
     async with ground.session(sampling(request)) as s:
         await s.begin()
         reply = await end(s)

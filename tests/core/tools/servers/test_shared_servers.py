@@ -14,8 +14,6 @@ from tests.harness import MODEL, Ground, Open, Receiver
 
 
 class Application:
-    """One application, whose sessions have a model each."""
-
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._next = ScriptedProvider(in_order([]))

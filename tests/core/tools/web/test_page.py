@@ -57,7 +57,7 @@ def test_navigation_that_is_never_closed_does_not_swallow_the_page() -> None:
     "unclosed", ["<!--", "<!", "<?", "<script>", "<a ", "</", "<pre>", "<table><tr><td>", "<li>", "&#"]
 )
 def test_what_is_opened_a_hundred_thousand_times_and_never_closed_is_read_all_the_same(unclosed: str) -> None:
-    """Quadratic time would take minutes; the suite's own limit for a hanging test would report it."""
+    """Quadratic time would take minutes, and run into the suite's time limit."""
     assert isinstance(text_of(unclosed * 100_000), str)
 
 
