@@ -37,7 +37,7 @@ class Switch(QAbstractButton):
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
-        return QSize(_WIDTH, _HEIGHT)
+        return QSize(_WIDTH, _HEIGHT + 6)  # with air above and below, for rows of switches
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
