@@ -11,6 +11,7 @@ from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.navigator import Navigator, submit_and_wait
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
+from desktop_agent.core.base.file_names import real_name
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mentions.offers import FolderPaths
@@ -239,6 +240,7 @@ class FileViewing(Controller):
         root = self._navigator.workspace
         if root is None:
             return
+        path = real_name(path)  # the palette and links have names as JSON has them
         named = Path(path)
         inside = named.is_absolute() and named.is_relative_to(root)
         self._opened_pane().open_file(root, named.relative_to(root).as_posix() if inside else path, line)

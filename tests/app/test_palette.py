@@ -1,10 +1,11 @@
 """The command palette in the real application: what it finds, and what its choices do."""
 
+import os
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.files.viewer.file_pane import FilePane
 from desktop_agent.ui.palette.palette_popup import CommandPalette
@@ -90,5 +91,20 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: P
         await user.click("paletteButton")
         await user.until_true(lambda: user.find(QWidget, "commandPalette") is None, "the palette has closed")
         assert window.focusWidget() is composer.edit
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_file_whose_name_is_not_utf8_is_opened(go: Go, project: Path) -> None:
+    (project / os.fsdecode(b"caf\xe9.txt")).write_text("au lait\n")
+
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_P, CTRL)
+        await rows_for(user, "caf351", r'"caf\351.txt"')
+        await user.press(Qt.Key.Key_Return)
+        viewer = await user.see(FilePane, "viewerWindow")
+        await user.until_true(
+            lambda: any("au lait" in edit.toPlainText() for edit in viewer.findChildren(QPlainTextEdit)), "it is shown"
+        )
 
     go([str(project), "--provider", "demo"], journey)

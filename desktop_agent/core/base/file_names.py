@@ -59,7 +59,9 @@ def name_on_a_line(name: str) -> str:
 
 def real_name(text: str, *, is_there: Callable[[str], bool] = lambda _: True) -> str:
     """C quotes that `text` does not need are only taken off if no such name `is_there`."""
-    name = unquoted_name(text) if text.startswith('"') else text
+    if not text.startswith('"'):
+        return text
+    name = unquoted_name(text)
     return name if _is_odd(name) or "\0" in name or not is_there(text) else text
 
 
